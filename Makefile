@@ -1,0 +1,37 @@
+# make demo    a simulated scale, the hub and a subscriber, in one terminal   (ARGS="--for 30" ends it by itself)
+# make test    format check, build, all tests
+# make build   the programs, optimised, in .build/release
+# make format  the one formatting
+# make fuzz    coverage-guided fuzzing of the record codec                    (SECONDS=300)
+
+.PHONY: demo test build format lint fuzz setup setup-test
+.DEFAULT_GOAL := build
+
+SOURCES := Package.swift Sources Plugins Simulators Tests
+SECONDS ?= 60
+
+setup:
+	@.ci/setup
+setup-test:
+	@.ci/setup test
+
+build: setup
+	swift build -c release
+
+demo: setup
+	swift build
+	.build/debug/hub demo $(ARGS)
+
+test: setup-test lint
+	swift build --build-tests
+	swift test --skip-build
+
+format:
+	swift format format --in-place --parallel --recursive $(SOURCES)
+
+lint:
+	swift format lint --strict --parallel --recursive $(SOURCES)
+
+fuzz: setup
+	cd Tests/Fuzz && swift build -c release
+	Tests/Fuzz/.build/release/fuzz-records -max_total_time=$(SECONDS) Tests/Fuzz/Corpus
