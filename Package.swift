@@ -23,6 +23,9 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [],
     dependencies: [],
-    targets: [],
+    targets: [
+        module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
+        tests("SamplesTests", ["Samples"]),
+    ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,243 @@
+/// What a sample of a type consists of.
+public enum SampleKind: String, Hashable, Sendable, CaseIterable, Codable {
+    /// A number with a unit.
+    case quantity
+    /// One value of an enumeration, or an event.
+    case category
+    /// Several samples that belong together, such as a blood pressure.
+    case correlation
+    /// An activity with its interval.
+    case workout
+    /// A fact about a person that is no sample, such as the date of birth.
+    case characteristic
+    /// Series, documents and whatever else has no single value.
+    case other
+
+    /// The kind that the spelling of a HealthKit identifier gives away, for types that the registry does not know;
+    /// `nil` for text that is no HealthKit identifier.
+    public init?(healthKitIdentifier text: String) {
+        guard text.hasPrefix("HK") else { return nil }
+        if text.hasPrefix("HKQuantityTypeIdentifier") {
+            self = .quantity
+        } else if text.hasPrefix("HKCategoryTypeIdentifier") {
+            self = .category
+        } else if text.hasPrefix("HKCorrelationTypeIdentifier") {
+            self = .correlation
+        } else if text.hasPrefix("HKCharacteristicTypeIdentifier") {
+            self = .characteristic
+        } else {
+            self = text == "HKWorkoutTypeIdentifier" ? .workout : .other
+        }
+    }
+}
+
+/// How several samples of a quantity become one number.
+public enum AggregationStyle: String, Hashable, Sendable, CaseIterable, Codable {
+    /// Add them.
+    case cumulative
+    /// Their plain mean.
+    case discreteArithmetic
+    /// Their mean weighted by how long each value held.
+    case discreteTemporallyWeighted
+    /// The energy mean of decibels (IEC 61672-1).
+    case discreteEquivalentContinuousLevel
+}
+
+/// One value of a category or characteristic type.
+public struct CategoryValue: Hashable, Sendable {
+    /// HealthKit's raw number; `nil` where it is not known (the menopausal states of iOS 27).
+    public let raw: Int?
+    /// The name on the bus: `asleepCore`.
+    public let name: String
+    /// An older name of another value with the same number (`asleep` for `asleepUnspecified`): read, never written.
+    public let isOldName: Bool
+    /// HealthKit's constants for it, as exports spell them; the first is the current one.
+    public let healthKitNames: [String]
+
+    /// A value of a declared type.
+    public init(raw: Int, name: String) {
+        self.init(raw: raw, name: name, isOldName: false, healthKitNames: [])
+    }
+
+    init(raw: Int?, name: String, isOldName: Bool, healthKitNames: [String]) {
+        self.raw = raw
+        self.name = name
+        self.isOldName = isOldName
+        self.healthKitNames = healthKitNames
+    }
+}
+
+/// An entry of the type registry.
+///
+/// Immutable and shared: passing it on costs one reference count.
+public final class HealthType: Sendable {
+    /// Whether HealthKit lets an app write the type.
+    ///
+    /// A hint only: two open mappings were read.
+    public enum WritePermission: String, Hashable, Sendable { case yes, no, disputed }
+
+    /// The id on the bus and in the store.
+    public let id: TypeID
+    /// What a sample of the type consists of.
+    public let kind: SampleKind
+    /// The one unit that the bus and the store carry, as it is spelled there; every quantity has one.
+    public let unit: String?
+    /// `unit`, parsed.
+    ///
+    /// Its canonical print may order the factors differently.
+    public let healthUnit: HealthUnit?
+    /// The name of what `unit` measures (`energy`, `fraction`); `nil` for declared types and types without a unit.
+    public let dimension: String?
+    /// How samples are added up; every quantity has one, no other kind.
+    public let aggregation: AggregationStyle?
+    /// The values of a category or characteristic type, in the order of the table; empty for other kinds.
+    public let values: [CategoryValue]
+    /// English name for people.
+    public let displayName: String
+    /// HealthKit's header group, such as `bodyMeasurements`; `nil` where there is none.
+    public let group: String?
+    /// Names in other systems.
+    ///
+    /// ``TypeRegistry/resolve(_:)`` finds the type by them.
+    public let aliases: Aliases
+    /// Units that people usually read this type in; the first is the usual one.
+    ///
+    /// `ft+in` means two units together.
+    public let typicalDisplayUnits: [String]
+    /// Whether an app may write it in HealthKit; `nil` where the tables do not say.
+    public let appMayWrite: WritePermission?
+    /// For a correlation: the types of which it always holds one each.
+    public let requiredMembers: [TypeID]
+
+    /// Names of a type in other systems.
+    public struct Aliases: Hashable, Sendable {
+        /// HealthKit's identifiers; the first is the current one.
+        public let healthKit: [String]
+        /// Further short names accepted on input: `bodyMass` for `weight`.
+        public let names: [String]
+        /// Open mHealth schemas with their version: `omh:body-weight:3.0`.
+        public let openMHealth: [String]
+        /// LOINC codes; the first is the one to write.
+        public let loinc: [String]
+        /// Health Connect records, with the field where the record has several.
+        public let healthConnect: [String]
+        /// UCUM spelling of ``HealthType/unit``.
+        ///
+        /// No name of the type: many share it.
+        public let ucum: String?
+        /// The UCUM unit that FHIR wants for the type, which may be another (`cm` for height).
+        public let fhirUCUM: String?
+    }
+
+    /// The current value with that raw number.
+    public func value(raw: Int) -> CategoryValue? { values.first { $0.raw == raw && !$0.isOldName } }
+
+    /// The current value with that name, old name or HealthKit constant.
+    public func value(named name: String) -> CategoryValue? {
+        guard let found = values.first(where: { $0.name == name || $0.healthKitNames.contains(name) }) else {
+            return nil
+        }
+        guard found.isOldName, let raw = found.raw else { return found }
+        return value(raw: raw)
+    }
+
+    /// `value`, given in `unitText`, in the type's own unit; bit for bit the same where it is in that unit already.
+    /// - Returns: `nil` when the type has no unit.
+    /// - Throws: ``UnitError``, see ``HealthUnit/convert(_:to:)``.
+    public func canonicalValue(_ value: Double, unit unitText: String) throws(UnitError) -> Double? {
+        guard let unit, let healthUnit else { return nil }
+        // The hot path: most sources send the bus's own spelling.
+        if unitText == unit { return try healthUnit.convert(value, to: healthUnit) }
+        return try HealthUnit(unitText).convert(value, to: healthUnit)
+    }
+
+    init(
+        id: TypeID, kind: SampleKind, unit: String?, healthUnit: HealthUnit?, dimension: String?,
+        aggregation: AggregationStyle?, values: [CategoryValue], displayName: String, group: String?, aliases: Aliases,
+        typicalDisplayUnits: [String], appMayWrite: WritePermission?, requiredMembers: [TypeID]
+    ) {
+        self.id = id
+        self.kind = kind
+        self.unit = unit
+        self.healthUnit = healthUnit
+        self.dimension = dimension
+        self.aggregation = aggregation
+        self.values = values
+        self.displayName = displayName
+        self.group = group
+        self.aliases = aliases
+        self.typicalDisplayUnits = typicalDisplayUnits
+        self.appMayWrite = appMayWrite
+        self.requiredMembers = requiredMembers
+    }
+}
+
+extension HealthType {
+    /// Declares a type that is not built in, as a plugin's manifest does.
+    /// - Parameters:
+    ///   - id: `hc.<name>` or `x.<vendor>.<name>`.
+    ///   - unit: needed for a quantity, not allowed otherwise.
+    ///   - aggregation: needed for a quantity, not allowed otherwise.
+    ///   - values: needed for a category, not allowed otherwise; names and raw numbers occur once each.
+    /// - Throws: ``TypeError``.
+    public convenience init(
+        declaring id: TypeID, kind: SampleKind, unit: String? = nil, aggregation: AggregationStyle? = nil,
+        values: [CategoryValue] = [], displayName: String? = nil
+    ) throws(TypeError) {
+        guard id.form == .healthConnect || id.form == .vendor else {
+            throw TypeError(
+                .notDeclarable, id: id.rawValue,
+                "only types of the forms hc.<name> and x.<vendor>.<name> can be declared")
+        }
+        guard (kind == .quantity) == (unit != nil), (kind == .quantity) == (aggregation != nil) else {
+            throw TypeError(
+                .incomplete, id: id.rawValue,
+                kind == .quantity
+                    ? "a quantity needs a unit and an aggregation" : "a \(kind) has neither unit nor aggregation")
+        }
+        guard (kind == .category) == !values.isEmpty else {
+            throw TypeError(
+                .incomplete, id: id.rawValue,
+                kind == .category ? "a category needs its values" : "only a category has values, not a \(kind)")
+        }
+        guard Set(values.map(\.raw)).count == values.count, Set(values.map(\.name)).count == values.count else {
+            throw TypeError(.badValues, id: id.rawValue, "each name and each raw number may occur once")
+        }
+        var healthUnit: HealthUnit?
+        if let unit {
+            do throws(UnitError) {
+                healthUnit = try HealthUnit(unit)
+            } catch {
+                throw TypeError(.badUnit, id: id.rawValue, "\(error)")
+            }
+        }
+        self.init(
+            id: id, kind: kind, unit: unit, healthUnit: healthUnit, dimension: nil, aggregation: aggregation,
+            values: values, displayName: displayName ?? id.rawValue, group: nil,
+            aliases: Aliases(
+                healthKit: [], names: [], openMHealth: [], loinc: [], healthConnect: [], ucum: nil, fhirUCUM: nil),
+            typicalDisplayUnits: unit.map { [$0] } ?? [], appMayWrite: nil, requiredMembers: [])
+    }
+
+    /// Whether two entries of one id say the same about its samples; names for people may differ.
+    func declaresTheSame(as other: HealthType) -> Bool {
+        kind == other.kind && healthUnit == other.healthUnit && aggregation == other.aggregation
+            && values.map(\.raw) == other.values.map(\.raw) && values.map(\.name) == other.values.map(\.name)
+    }
+
+    /// For messages: `quantity in kg, discreteArithmetic`.
+    var declaration: String {
+        let parts = [
+            unit.map { "\(kind) in \($0)" } ?? "\(kind)", aggregation.map(\.rawValue),
+            values.isEmpty
+                ? nil
+                : "values " + values.map { "\($0.raw.map(String.init) ?? "?")=\($0.name)" }.joined(separator: ";"),
+        ]
+        return parts.compactMap { $0 }.joined(separator: ", ")
+    }
+}
+
+extension HealthType: CustomStringConvertible {
+    /// The id.
+    public var description: String { id.rawValue }
+}

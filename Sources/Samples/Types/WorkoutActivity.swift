@@ -1,0 +1,27 @@
+/// What a workout was: running, swimming, and so on.
+public struct WorkoutActivity: Hashable, Sendable {
+    /// HealthKit's raw number.
+    public let raw: Int
+    /// The name on the bus: `running`.
+    public let name: String
+    /// HealthKit's constant, as exports spell it.
+    public let healthKitName: String
+
+    /// Every activity that HealthKit has, by raw number.
+    public static let all: [WorkoutActivity] = TableReader.lines(of: workoutActivityTable).map { fields in
+        guard fields.count == 3, let raw = Int(fields[0]) else {
+            preconditionFailure("a line of the generated workout table is malformed: \(fields)")
+        }
+        return WorkoutActivity(raw: raw, name: fields[1], healthKitName: fields[2])
+    }
+
+    private static let byRaw = Dictionary(uniqueKeysWithValues: all.map { ($0.raw, $0) })
+    private static let byName = Dictionary(
+        uniqueKeysWithValues: all.map { ($0.name, $0) } + all.map { ($0.healthKitName, $0) })
+
+    /// The activity with that raw number.
+    public static func activity(raw: Int) -> WorkoutActivity? { byRaw[raw] }
+
+    /// The activity with that name or HealthKit constant.
+    public static func activity(named name: String) -> WorkoutActivity? { byName[name] }
+}

@@ -1,0 +1,43 @@
+/// What a unit measures, as exponents of independent base dimensions: energy is mass · length² · time⁻².
+///
+/// Two units convert into each other when their dimensions are equal. Counts, fractions and the null unit have none.
+public struct UnitDimension: Hashable, Sendable, CustomStringConvertible {
+    /// The base dimensions.
+    ///
+    /// Volume is length³, pressure mass · length⁻¹ · time⁻², a frequency time⁻¹.
+    public enum Base: Int, CaseIterable, Sendable {
+        case mass, length, time, temperature, angle, illuminance, conductance, electricPotential, amount
+        case internationalUnit, soundPressureLevel, hearingSensitivity, diopter, prismDiopter, effortScore
+    }
+
+    // 32 factors of at most ±15 with at most a third power each stay within ±1440.
+    private var exponents: SIMD16<Int16> = .zero
+
+    /// The dimension of counts, fractions and the null unit.
+    public static let none = UnitDimension()
+
+    init(_ powers: (Base, Int16)...) {
+        for (base, exponent) in powers { exponents[base.rawValue] = exponent }
+    }
+
+    /// The exponent of `base`, zero where it does not occur.
+    public subscript(base: Base) -> Int { Int(exponents[base.rawValue]) }
+
+    func raised(to exponent: Int) -> UnitDimension {
+        var result = self
+        result.exponents = exponents &* SIMD16(repeating: Int16(exponent))
+        return result
+    }
+
+    static func * (left: UnitDimension, right: UnitDimension) -> UnitDimension {
+        var result = left
+        result.exponents = left.exponents &+ right.exponents
+        return result
+    }
+
+    /// For messages: `mass·length^2·time^-2`, or `no dimension`.
+    public var description: String {
+        let parts = Base.allCases.filter { self[$0] != 0 }.map { self[$0] == 1 ? "\($0)" : "\($0)^\(self[$0])" }
+        return parts.isEmpty ? "no dimension" : parts.joined(separator: "·")
+    }
+}

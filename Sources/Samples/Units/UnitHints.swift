@@ -1,0 +1,38 @@
+/// "Did you mean" for unit names.
+enum UnitHints {
+    /// What other systems call units of this grammar.
+    private static let foreign = [
+        "percent": "%", "pct": "%", "lbs": "lb", "pound": "lb", "pounds": "lb", "kgs": "kg", "kilogram": "kg",
+        "kilograms": "kg", "h": "hr", "hour": "hr", "hours": "hr", "sec": "s", "second": "s", "seconds": "s",
+        "minute": "min", "minutes": "min", "day": "d", "days": "d", "ug": "mcg", "inch": "in", "inches": "in",
+        "foot": "ft", "feet": "ft", "mile": "mi", "miles": "mi", "stone": "st", "bpm": "count/min", "mph": "mi/hr",
+        "kph": "km/hr", "C": "degC", "Cel": "degC", "F": "degF", "celsius": "degC", "fahrenheit": "degF",
+        "calories": "kcal", "steps": "count", "meter": "m", "metre": "m", "liter": "L", "litre": "L",
+    ]
+
+    /// `; did you mean kg?`, or a pointer to the grammar.
+    static func hint(for name: String) -> String {
+        let suggestion = foreign[name] ?? nearest(to: name)
+        return suggestion.map { "; did you mean \($0)?" } ?? "; units are spelled as HealthKit spells them, such as kg"
+    }
+
+    /// A plain name unless a prefixed one is nearer: `mim` is `min`, not a megametre.
+    private static func nearest(to name: String) -> String? {
+        let plain = EditDistance.nearest(to: name, among: unitAtoms.lazy.map(\.name))
+        let any = EditDistance.nearest(to: name, among: UnitNames.all.keys)
+        guard let plain, let any else { return any?.name }
+        return any.distance < plain.distance ? any.name : plain.name
+    }
+
+    /// Advice on a character that the grammar lacks.
+    static func hint(at character: String) -> String? {
+        switch character {
+        case "µ", "μ": "micro is spelled mc, as in mcg"
+        case "°": "degrees are spelled degC, degF or deg"
+        case " ": "a unit has no spaces"
+        case "²", "³": "exponents are spelled ^2 and ^3"
+        case "×", "⋅": "factors are separated by ·, * or ."
+        default: nil
+        }
+    }
+}
