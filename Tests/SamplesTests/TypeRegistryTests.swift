@@ -1,0 +1,201 @@
+import Foundation
+import Testing
+
+@testable import Samples
+
+@Suite struct TypeRegistryTests {
+    let registry = TypeRegistry.standard
+
+    // MARK: Completeness
+
+    @Test func `every row of the tables is a type`() throws {
+        let quantities = try Tables.rows("hk-quantity-types.csv")
+        let categories = try Tables.rows("hk-category-types.csv")
+        #expect(quantities.count == 121 && categories.count == 72)
+        for row in quantities + categories {
+            let identifier = try #require(row["hk_identifier"])
+            let type = try #require(registry.resolve(identifier), "\(identifier)")
+            #expect(type.id.rawValue == row["id"] || row["id"] == "audioExposureEvent", "\(identifier)")
+            #expect(type.kind == (row["wireUnit"] == nil ? .category : .quantity))
+            #expect(type.unit == row["wireUnit"], "\(identifier)")
+            #expect(type.aggregation?.rawValue == row["aggregation"], "\(identifier)")
+        }
+    }
+
+    @Test func `the registry has as many types of each kind as the tables`() {
+        let counts = Dictionary(grouping: registry.all, by: \.kind).mapValues(\.count)
+        // 121 and 10 of our own; 72 less the alias; 6 characteristics and one that only exports have; 12 other sample
+        // types, 9 clinical ones and the sleep goal of exports.
+        #expect(
+            counts == [
+                .quantity: 131, .category: 71, .correlation: 2, .workout: 1, .characteristic: 7, .other: 22,
+            ])
+        let styles = Dictionary(grouping: registry.all.filter { $0.id.form == .healthKit }.compactMap(\.aggregation)) {
+            $0
+        }
+        #expect(
+            styles.mapValues(\.count) == [
+                .cumulative: 63, .discreteArithmetic: 48, .discreteTemporallyWeighted: 7,
+                .discreteEquivalentContinuousLevel: 3,
+            ])
+        #expect(WorkoutActivity.all.count == 84)
+        #expect(MetadataKey.all.count == 72)
+    }
+
+    @Test func `each kind has what it needs and nothing else`() {
+        for type in registry.all {
+            #expect((type.kind == .quantity) == (type.aggregation != nil), "\(type)")
+            #expect(type.kind != .quantity || type.unit != nil, "\(type)")
+            #expect((type.unit == nil) == (type.healthUnit == nil), "\(type)")
+            #expect(type.kind != .category || !type.values.isEmpty, "\(type)")
+            #expect(throws: Never.self, "\(type)") { try TypeID(type.id.rawValue) }
+            #expect(type.requiredMembers.allSatisfy { registry.type($0)?.kind == .quantity }, "\(type)")
+        }
+    }
+
+    @Test func `every unit of the tables reads and measures what its type does`() throws {
+        for row in try Tables.rows("hk-quantity-types.csv") + Tables.rows("hub-types.csv") {
+            let wire = try HealthUnit(try #require(row["wireUnit"]))
+            for column in ["hk_canonical_unit", "typical_display_unit", "seen_export_units"] {
+                for text in (row[column] ?? "").split(whereSeparator: { $0 == "|" || $0 == "+" }) {
+                    #expect(try HealthUnit(String(text)).isCompatible(with: wire), "\(row["id"] ?? ""): \(text)")
+                }
+            }
+        }
+    }
+
+    @Test func `one dimension name means one dimension`() {
+        let named = registry.all.filter { $0.dimension != nil }
+        for (name, types) in Dictionary(grouping: named, by: \.dimension) {
+            #expect(Set(types.map(\.healthUnit?.dimension)).count == 1, "\(name ?? "")")
+        }
+        #expect(registry.type(.heartRate)?.healthUnit?.dimension.description == "time^-1")
+        #expect(registry.type(.stepCount)?.healthUnit?.dimension == UnitDimension.none)
+    }
+
+    @Test func `the generated files are current`() throws {
+        let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first(where: FileManager.default.isExecutableFile)
+        guard let python else {
+            withKnownIssue("python3 is not installed, so the generated files are not compared") {
+                Issue.record("no python3")
+            }
+            return
+        }
+        let process = Process()
+        process.executableURL = URL(filePath: python)
+        process.arguments = ["-B", Tables.types.appending(path: "generate.py").path(), "--check"]
+        let pipe = Pipe()
+        process.standardError = pipe
+        try process.run()
+        let message = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(message)")
+    }
+
+    // MARK: Names
+
+    @Test(arguments: [
+        ("weight", "weight"), ("bodyMass", "weight"), ("HKQuantityTypeIdentifierBodyMass", "weight"),
+        ("29463-7", "weight"), ("omh:body-weight", "weight"), ("omh:body-weight:3.0", "weight"),
+        ("WeightRecord", "weight"), ("Weight", "weight"), ("2708-6", "oxygenSaturation"),
+        ("59408-5", "oxygenSaturation"), ("HKQuantityTypeIdentifierVO2Max", "vo2Max"),
+        ("HKQuantityTypeIdentifierUVExposure", "uvExposure"), ("audioExposureEvent", "environmentalAudioExposureEvent"),
+        ("HKCategoryTypeIdentifierAudioExposureEvent", "environmentalAudioExposureEvent"),
+        ("HKCategoryTypeIdentifierEnvironmentalAudioExposureEvent", "environmentalAudioExposureEvent"),
+        ("85354-9", "bloodPressure"), ("HKWorkoutTypeIdentifier", "workout"), ("73985-4", "workout"),
+        ("BasalMetabolicRateRecord", "hc.basalMetabolicRate"), ("hc.boneMass", "hc.boneMass"),
+        ("x.ihealth.visceralFatLevel", "x.ihealth.visceralFatLevel"), ("SleepSessionRecord", "sleepAnalysis"),
+        ("HKClinicalTypeIdentifierLabResultRecord", "labResult"), ("NutritionRecord.energy", "dietaryEnergyConsumed"),
+    ])
+    func `a type is found by every name it has`(name: String, id: String) {
+        #expect(registry.resolve(name)?.id.rawValue == id)
+    }
+
+    @Test func `a name that several types share finds none and is listed`() {
+        #expect(
+            registry.ambiguousAliases.keys.sorted() == [
+                "omh:body-temperature", "omh:body-temperature:4.0", "omh:speed", "omh:speed:1.0",
+            ])
+        #expect(registry.ambiguousAliases["omh:body-temperature"] == [.basalBodyTemperature, .bodyTemperature])
+        #expect(registry.resolve("omh:speed") == nil)
+    }
+
+    @Test(arguments: ["", "nonsense", "NutritionRecord field", "omh:", "kg", "HKQuantityTypeIdentifierNew"])
+    func `what is no name of a type finds none`(name: String) { #expect(registry.resolve(name) == nil) }
+
+    @Test(arguments: [
+        ("wieght", "weight"), ("heartrate", "heartRate"), ("stepcounts", "stepCount"), ("bodymass", "weight"),
+        ("HKQuantityTypeIdentifierHeartRat", "heartRate"), ("x.ihealth.visceralFat", nil),
+        ("hc.boneMas", "hc.boneMass"),
+        ("qqqqqqq", nil), ("", nil), (String(repeating: "w", count: 100_000), nil),
+    ])
+    func `a misspelled id is answered with the one that was meant`(name: String, id: String?) {
+        #expect(registry.suggestion(for: name)?.rawValue == id)
+    }
+
+    @Test(arguments: [
+        "weight", "hc.boneMass", "x.acme.fizz", "x.acme.fizz.buzz", "HKQuantityTypeIdentifierNew", "a_b-c",
+    ])
+    func `a well-formed id is one whether registered or not`(text: String) throws {
+        let id = try TypeID(text)
+        #expect(id.rawValue == text)
+        #expect(try JSONDecoder().decode([TypeID].self, from: JSONEncoder().encode([id])) == [id])
+    }
+
+    @Test(arguments: [
+        "", "a b", "größe", "a/b", "x.acme", "hc", "hc.a.b", ".a", "a.", "a..b", "a\0", "x", "a\n",
+        String(repeating: "a", count: 129),
+    ])
+    func `a malformed id is refused`(text: String) {
+        let error = #expect(throws: TypeError.self) { try TypeID(text) }
+        #expect(error?.code == .malformedID)
+    }
+
+    @Test func `an unknown HealthKit identifier keeps the kind its spelling tells`() {
+        #expect(SampleKind(healthKitIdentifier: "HKQuantityTypeIdentifierNew") == .quantity)
+        #expect(SampleKind(healthKitIdentifier: "HKCategoryTypeIdentifierNew") == .category)
+        #expect(SampleKind(healthKitIdentifier: "HKDataTypeIdentifierNew") == .other)
+        #expect(SampleKind(healthKitIdentifier: "weight") == nil)
+        for type in registry.all {
+            for identifier in type.aliases.healthKit {
+                #expect(SampleKind(healthKitIdentifier: identifier) == type.kind, "\(identifier)")
+            }
+        }
+    }
+
+    // MARK: Values and units
+
+    @Test func `values are found by number, name and HealthKit constant`() throws {
+        let sleep = try #require(registry.type(.sleepAnalysis))
+        #expect(sleep.value(raw: 1)?.name == "asleepUnspecified")
+        #expect(sleep.value(named: "asleep")?.name == "asleepUnspecified")
+        #expect(sleep.value(named: "HKCategoryValueSleepAnalysisAsleep")?.name == "asleepUnspecified")
+        #expect(sleep.value(named: "asleepCore")?.raw == 3)
+        #expect(sleep.value(raw: 6) == nil && sleep.value(named: "dozing") == nil)
+        let flow = try #require(registry.type(.menstrualFlow))
+        #expect(flow.value(named: "HKCategoryValueMenstrualFlowLight")?.raw == 2)
+        #expect(flow.value(named: "HKCategoryValueVaginalBleedingLight")?.raw == 2)
+        #expect(registry.type(.menopausalState)?.value(named: "perimenopause")?.raw == .some(nil))
+        #expect(registry.type(.bloodType)?.value(named: "HKBloodTypeABNegative")?.name == "abNegative")
+    }
+
+    @Test func `a value comes in any unit of the dimension and goes out in the type's own`() throws {
+        let weight = try #require(registry.type(.weight))
+        #expect(try weight.canonicalValue(70.1, unit: "kg") == 70.1)
+        #expect(try weight.canonicalValue(160, unit: "lb") == 72.5747792)
+        #expect(throws: UnitError.self) { try weight.canonicalValue(70, unit: "in") }
+        #expect(throws: UnitError.self) { try weight.canonicalValue(.nan, unit: "kg") }
+        let fitness = try #require(registry.type(.vo2Max))
+        #expect(try fitness.canonicalValue(41.7, unit: "mL/min·kg") == 41.7)
+        #expect(try fitness.canonicalValue(41.7, unit: "ml/(kg*min)") == 41.7)
+        #expect(try registry.type(.sleepAnalysis)?.canonicalValue(1, unit: "count") == .some(nil))
+        #expect(try registry.type(.hcBasalMetabolicRate)?.canonicalValue(4184, unit: "W") == 86_400)
+    }
+
+    @Test func `workout activities are found by number and name`() {
+        #expect(WorkoutActivity.activity(raw: 37)?.name == "running")
+        #expect(WorkoutActivity.activity(named: "swimming")?.raw == 46)
+        #expect(WorkoutActivity.activity(named: "HKWorkoutActivityTypeOther")?.raw == 3000)
+        #expect(WorkoutActivity.activity(raw: 81) == nil && WorkoutActivity.activity(named: "Running") == nil)
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+
+@testable import Samples
+
+/// The tables that the registry is generated from, read again by the tests.
+enum Tables {
+    static let types = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Sources/Samples/Types").standardizedFileURL
+
+    static func data(_ name: String) throws -> Data {
+        try Data(contentsOf: types.appending(path: "Tables").appending(path: name))
+    }
+
+    /// The rows of a CSV file as dictionaries; fields may be quoted.
+    static func rows(_ name: String) throws -> [[String: String]] {
+        var lines = String(decoding: try data(name), as: UTF8.self).split(whereSeparator: \.isNewline).map(fields)
+        let header = lines.removeFirst()
+        return lines.map { Dictionary(uniqueKeysWithValues: zip(header, $0)) }
+    }
+
+    private static func fields(_ line: Substring) -> [String] {
+        var fields = [""]
+        var isQuoted = false
+        for character in line {
+            switch character {
+            case "\"": isQuoted.toggle()
+            case "," where !isQuoted: fields.append("")
+            default: fields[fields.count - 1].append(character)
+            }
+        }
+        return fields
+    }
+}
+
+/// A generator whose failures can be repeated: SplitMix64 with a printed seed.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    private static let names = UnitNames.all.keys.sorted()
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A unit string of the grammar, some of them beyond a bound.
+    mutating func unitText() -> String {
+        func product(_ generator: inout SeededGenerator, depth: Int) -> String {
+            let factors = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+                factor(&generator, depth: depth)
+            }
+            return factors.joined(separator: ["·", "*", "."].randomElement(using: &generator) ?? "·")
+        }
+        func factor(_ generator: inout SeededGenerator, depth: Int) -> String {
+            let exponent =
+                Int.random(in: 0...3, using: &generator) == 0 ? "^\(Int.random(in: -3...3, using: &generator))" : ""
+            switch Int.random(in: 0...9, using: &generator) {
+            case 0 where depth < 3: return "(" + product(&generator, depth: depth + 1) + ")" + exponent
+            case 1:
+                return "mmol<\(Int.random(in: 1...500, using: &generator)).\(Int.random(in: 0...9, using: &generator))>"
+                    + exponent
+            default: return (Self.names.randomElement(using: &generator) ?? "m") + exponent
+            }
+        }
+        let numerator = product(&self, depth: 0)
+        return Bool.random(using: &self) ? numerator : numerator + "/" + product(&self, depth: 0)
+    }
+
+    /// Finite doubles of every size that health data has, and a few it has not.
+    mutating func value() -> Double {
+        let value = Double.random(in: -1...1, using: &self) * ([1, 100, 1e-9, 1e9].randomElement(using: &self) ?? 1)
+        return Bool.random(using: &self) ? value : value.rounded()
+    }
+}
