@@ -74,7 +74,7 @@ import Testing
 
     @Test(arguments: [
         ("bpm", "count/min"), ("lbs", "lb"), ("km/h", "hr"), ("Kg", "kg"), ("kcla", "kcal"), ("mmhg", "mmHg"),
-        ("percent", "%"), ("ug", "mcg"),
+        ("percent", "%"), ("ug", "mcg"), ("kilos", "kg"),
     ])
     func `an unknown unit is answered with the one that was meant`(text: String, meant: String) {
         let error = #expect(throws: UnitError.self) { try HealthUnit(text) }

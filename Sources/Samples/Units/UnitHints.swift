@@ -2,7 +2,8 @@
 enum UnitHints {
     /// What other systems call units of this grammar.
     private static let foreign = [
-        "percent": "%", "pct": "%", "lbs": "lb", "pound": "lb", "pounds": "lb", "kgs": "kg", "kilogram": "kg",
+        "percent": "%", "pct": "%", "lbs": "lb", "pound": "lb", "pounds": "lb", "kgs": "kg", "kilo": "kg",
+        "kilos": "kg", "kilogram": "kg",
         "kilograms": "kg", "h": "hr", "hour": "hr", "hours": "hr", "sec": "s", "second": "s", "seconds": "s",
         "minute": "min", "minutes": "min", "day": "d", "days": "d", "ug": "mcg", "inch": "in", "inches": "in",
         "foot": "ft", "feet": "ft", "mile": "mi", "miles": "mi", "stone": "st", "bpm": "count/min", "mph": "mi/hr",
