@@ -1,0 +1,44 @@
+/// The one value of a person, type and series on a calendar day, made by a derived source such as the gap-filler.
+public struct DayValue: Hashable, Sendable {
+    public var source: Source
+    /// Name or uid of the person: a day is made *from* records whose person is known, so here the source names them.
+    public var person: String
+    public var type: TypeID
+    /// The policy that made it, such as `mean30`; each policy is a series of its own.
+    public var series: String
+    public var date: LocalDate
+    public var value: Double
+    public var unit: String
+    /// How this day's value came about, such as `mean` or `carried`.
+    public var method: String
+    /// The day the value was observed on; another than `date` when it was carried.
+    public var observedOn: LocalDate?
+    /// Days between `observedOn` and `date`.
+    public var age: Int?
+    public var basis: [Provenance.Basis]
+    /// IANA name of the zone the day was cut in.
+    public var zone: String?
+    public var metadata: JSONObject?
+    public var extra: JSONObject?
+
+    public init(
+        source: Source, person: String, type: TypeID, series: String, date: LocalDate, value: Double, unit: String,
+        method: String, observedOn: LocalDate? = nil, age: Int? = nil, basis: [Provenance.Basis] = [],
+        zone: String? = nil, metadata: JSONObject? = nil, extra: JSONObject? = nil
+    ) {
+        self.source = source
+        self.person = person
+        self.type = type
+        self.series = series
+        self.date = date
+        self.value = value
+        self.unit = unit
+        self.method = method
+        self.observedOn = observedOn
+        self.age = age
+        self.basis = basis
+        self.zone = zone
+        self.metadata = metadata
+        self.extra = extra
+    }
+}

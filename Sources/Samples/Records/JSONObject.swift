@@ -1,0 +1,28 @@
+/// A JSON object kept as text, byte for byte as its source wrote it but without white space between tokens.
+///
+/// Numbers keep their digits and members their order, so nothing a source said is rounded or re-arranged. Equality is of the text.
+public struct JSONObject: Hashable, Sendable {
+    /// Compact JSON, from `{` to `}`.
+    public let text: String
+
+    /// The most bytes of compact text that metadata or extra members of one record may have.
+    public static let maximumBytes = 16_384
+    /// How deep objects and arrays may nest.
+    public static let maximumDepth = 8
+
+    /// Checks and compacts `text`; `nil` when it is no JSON object or exceeds the bounds.
+    public init?(_ text: String) {
+        var copy = text
+        let compact: String? = copy.withUTF8 { bytes in
+            var compactor = JSONCompactor(UnsafeRawBufferPointer(bytes))
+            return compactor.object()
+        }
+        guard let compact, compact.utf8.count <= JSONObject.maximumBytes else { return nil }
+        self.text = compact
+    }
+
+    /// Takes text that a codec has checked and compacted already.
+    public init(trusted text: String) { self.text = text }
+
+    public var isEmpty: Bool { text == "{}" }
+}
