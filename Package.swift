@@ -22,10 +22,17 @@ let package = Package(
     name: "health-hub",
     platforms: [.macOS(.v15)],
     products: [],
-    dependencies: [],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
     targets: [
         module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
         tests("SamplesTests", ["Samples"]),
+        module("PluginState", [.product(name: "GRDB", package: "GRDB.swift")]),
+        tests("PluginStateTests", ["PluginState", "spool-torture"]),
+        .executableTarget(
+            name: "spool-torture", dependencies: ["PluginState"], path: "Tests/Support/SpoolTorture",
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

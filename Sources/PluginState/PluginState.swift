@@ -1,0 +1,146 @@
+import Dispatch
+import GRDB
+import Synchronization
+
+/// What one instance of a plugin keeps between runs: key/value state, cursors (keys by convention) and the spool of
+/// records the hub has not stored yet, in `state.db` in a directory of its own.
+///
+/// A call returns when its change is on the disk (one transaction, one fsync), and throws when nothing of it is.
+/// Every call exists twice: the blocking one is for a thread that may wait, such as one that reads a device; in an
+/// `async` function the compiler takes the other, which suspends. Calls that come together share one commit, so many
+/// concurrent callers cost few fsyncs; calls made one after the other cost one each.
+///
+/// Only one `PluginState` may have the directory open, and it may be used from any thread.
+public final class PluginState: Sendable {
+    /// The directory it was opened with.
+    public let directory: String
+    /// How much it may hold.
+    public let limits: Limits
+
+    private let commits: CommitQueue
+    private let lock: DirectoryLock
+    private let path: String
+    private static let owner = DispatchSpecificKey<ObjectIdentifier>()
+
+    /// Opens the state in `directory`, creating both when missing; blocks for a few fsyncs.
+    ///
+    /// The directory is made with mode 0700, its files with 0600. Throws `locked` (with the holder's process id),
+    /// `readOnly`, `diskFull`, `newerSchema`, `corrupt` or `io`; what was there is then unchanged.
+    public init(directory: String, limits: Limits = Limits()) throws(PluginStateError) {
+        let path = directory + "/state.db"
+        try makePrivateDirectory(directory)
+        let lock = try DirectoryLock(directory: directory)
+        try makePrivateFile(path, in: directory)
+        let thread = DispatchQueue(label: "plugin-state")
+        do {
+            var configuration = Configuration()
+            configuration.label = "plugin-state"
+            configuration.targetQueue = thread
+            configuration.busyMode = .timeout(5)  // Someone may be looking at the file with `sqlite3`.
+            let database = try DatabaseQueue(path: path, configuration: configuration)
+            try database.writeWithoutTransaction { try Schema.prepare($0, path: path, limits: limits) }
+            commits = CommitQueue(database, path: path)
+        } catch {
+            lock.release()
+            throw PluginStateError(wrapping: error, "opening the plugin's state", path)
+        }
+        thread.setSpecific(key: Self.owner, value: ObjectIdentifier(commits))
+        (self.directory, self.limits, self.lock, self.path) = (directory, limits, lock, path)
+    }
+
+    /// Finishes what was accepted, closes the file and gives the directory free; later calls throw `closed`.
+    ///
+    /// Blocks until then. Letting go of the last reference does the same, but at a time nobody knows.
+    public func close() throws(PluginStateError) {
+        refuseNesting()
+        defer { lock.release() }
+        do {
+            try commits.close()
+        } catch {
+            throw PluginStateError(wrapping: error, "closing the plugin's state", path)
+        }
+    }
+
+    /// Does all of `body` in one commit, or nothing of it; blocks until the commit is on the disk.
+    ///
+    /// `body` runs once, on another thread, while no other transaction of this state runs: it must not wait for one,
+    /// nor call this object (a trap). An error it throws undoes its changes and is thrown on.
+    /// - Throws: what `body` throws, or a `PluginStateError`.
+    public func transaction<Result: Sendable>(
+        _ body: @escaping @Sendable (borrowing Transaction) throws -> Result
+    ) throws -> Result {
+        refuseNesting()
+        let done = DispatchSemaphore(value: 0)
+        let job = Job(body, path, limits)
+        job.whenDone { done.signal() }
+        commits.submit(job)
+        done.wait()
+        return try job.outcome()
+    }
+
+    /// Does all of `body` in one commit, or nothing of it; suspends until the commit is on the disk.
+    ///
+    /// As the blocking one. Cancelling the task does not interrupt it: a change that was begun has an outcome.
+    public func transaction<Result: Sendable>(
+        _ body: @escaping @Sendable (borrowing Transaction) throws -> Result
+    ) async throws -> Result {
+        let job = Job(body, path, limits)
+        await withCheckedContinuation { continuation in
+            job.whenDone { continuation.resume() }
+            commits.submit(job)
+        }
+        return try job.outcome()
+    }
+
+    /// A blocking call from inside a transaction would wait for itself for ever.
+    private func refuseNesting() {
+        precondition(
+            DispatchQueue.getSpecific(key: Self.owner) != ObjectIdentifier(commits),
+            "PluginState was called from inside one of its own transactions: use the transaction's calls there")
+    }
+}
+
+/// One caller's transaction on its way through the commit queue.
+private final class Job<Result: Sendable>: CommitQueue.Job {
+    private struct State {
+        var outcome: Swift.Result<Result, any Error>?
+        var wake: @Sendable () -> Void = {}
+    }
+
+    private let body: @Sendable (borrowing PluginState.Transaction) throws -> Result
+    private let path: String
+    private let limits: PluginState.Limits
+    private let state = Mutex(State())
+
+    init(
+        _ body: @escaping @Sendable (borrowing PluginState.Transaction) throws -> Result,
+        _ path: String, _ limits: PluginState.Limits
+    ) {
+        (self.body, self.path, self.limits) = (body, path, limits)
+    }
+
+    /// What wakes the caller; set before the job is submitted.
+    func whenDone(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
+
+    func run(_ database: Database) throws {
+        let transaction = PluginState.Transaction(database: database, place: .init(path: path), limits: limits)
+        let result = try body(transaction)
+        // A failure of SQLite that `body` caught may have left half a change.
+        if let failure = transaction.place.failure { throw failure }
+        state.withLock { $0.outcome = .success(result) }
+    }
+
+    func fail(_ error: any Error) {
+        let error = error is DatabaseError ? PluginStateError(wrapping: error, "committing", path) : error
+        state.withLock { $0.outcome = .failure(error) }
+    }
+
+    func finish() { state.withLock { $0.wake }() }
+
+    func outcome() throws -> Result {
+        guard let outcome = state.withLock({ $0.outcome }) else {
+            preconditionFailure("a transaction was finished without an outcome")
+        }
+        return try outcome.get()
+    }
+}

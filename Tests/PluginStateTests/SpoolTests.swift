@@ -1,0 +1,124 @@
+import PluginState
+import Testing
+
+@Suite struct `The spool` {
+    let directory: TemporaryDirectory
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func limits(_ change: (inout PluginState.Limits) -> Void) -> PluginState.Limits {
+        var limits = PluginState.Limits()
+        change(&limits)
+        return limits
+    }
+
+    @Test func `it takes exactly as many records as its bound and nothing of the call that passes it`() throws {
+        let limits = limits { $0.records = 5 }
+        var state = try PluginState(directory: directory.state, limits: limits)
+        try state.spool([[record(1), record(1)], [record(1)]])
+        #expect(failure { try state.spool([[record(1)], [record(1), record(1)]]) }?.code == .full)
+        #expect(try state.counters().spooled == 3)
+        try state.spool([[record(1), record(1)]])
+        try state.close()
+
+        state = try PluginState(directory: directory.state, limits: limits)
+        #expect(failure { try state.spool([[record(1)]]) }?.code == .full)
+        #expect(try state.counters().pending == 5)
+        try state.remove(upTo: 1, as: .stored)
+        try state.spool([[record(1)]])
+        #expect(try state.nextBatch(maximumRecords: 10, maximumBytes: 100).map(\.id) == [2, 3, 4, 5, 6])
+    }
+
+    @Test func `it takes exactly as many bytes as its bound`() throws {
+        let state = try PluginState(directory: directory.state, limits: limits { $0.bytes = 100 })
+        try state.spool([[record(60)]])
+        #expect(failure { try state.spool([[record(41)]]) }?.code == .full)
+        try state.spool([[record(40)]])
+        #expect(failure { try state.spool([[record(1)]]) }?.code == .full)
+        #expect(try state.counters().pendingBytes == 100)
+        try state.remove([2], as: .duplicate)
+        try state.spool([[record(40)]])
+    }
+
+    @Test func `the bound of every plugin is 100,000 records or 64 MiB`() throws {
+        let limits = PluginState.Limits()
+        #expect((limits.records, limits.bytes, limits.refusedRecords) == (100_000, 67_108_864, 10_000))
+        let state = try PluginState(directory: directory.state)
+        try state.spool(Array(repeating: [record(1)], count: 100_000))
+        #expect(failure { try state.spool([[record(1)]]) }?.code == .full)
+    }
+
+    @Test func `what can never fit or holds nothing is the caller's mistake`() throws {
+        let state = try PluginState(directory: directory.state, limits: limits { $0.records = 2 })
+        for groups in [[[record(1), record(1), record(1)]], [[]], [[record(1)], [[]]]] {
+            #expect(failure { try state.spool(groups) }?.code == .invalid)
+        }
+        #expect(try state.spool([]).isEmpty)
+        #expect(try state.counters() == SpoolCounters())
+    }
+
+    @Test func `a batch holds whole groups in order and goes on after the last one`() throws {
+        let state = try PluginState(directory: directory.state)
+        try state.spool([[record(1)], [record(2), record(3)], [record(4), record(5), record(6)], [record(7)]])
+        func ids(_ records: Int, _ bytes: Int, _ after: Int64 = 0) throws -> [Int64] {
+            try state.nextBatch(maximumRecords: records, maximumBytes: bytes, after: after).map(\.id)
+        }
+        #expect(try ids(2, 1000) == [1])
+        #expect(try ids(3, 1000) == [1, 2, 3])
+        #expect(try ids(5, 1000) == [1, 2, 3])
+        #expect(try ids(5, 1000, 3) == [4, 5, 6, 7])
+        #expect(try ids(100, 6) == [1, 2, 3])
+        #expect(try ids(100, 5) == [1])
+        #expect(try ids(100, 1000, 7) == [])
+        #expect(try ids(2, 1000, 3) == [4, 5, 6], "a group larger than a batch must not block the queue unseen")
+    }
+
+    @Test func `some records of a batch may leave and others stay`() throws {
+        let state = try PluginState(directory: directory.state)
+        try state.spool([[record(1)], [record(2)], [record(3)], [record(4)]])
+        #expect(try state.remove([2, 99], as: .stored) == 1)
+        #expect(try state.remove([2], as: .stored) == 0)
+        #expect(try state.refuse([Refusal(id: 3, code: "unit", reason: "a\0b")], at: 7) == 1)
+        #expect(try state.nextBatch(maximumRecords: 9, maximumBytes: 99).map(\.id) == [1, 4])
+        let refused = try state.refused()
+        #expect(refused.map(\.id) == [3])
+        #expect(refused.first?.bytes == record(3))
+        #expect((refused.first?.code, refused.first?.reason, refused.first?.time) == ("unit", "a␀b", 7))
+    }
+
+    @Test func `ids are never given out twice even when the spool was emptied before a restart`() throws {
+        var state = try PluginState(directory: directory.state)
+        #expect(try state.spool([[record(1), record(1)]]) == 1..<3)
+        try state.remove(upTo: 2, as: .stored)
+        try state.close()
+        state = try PluginState(directory: directory.state)
+        #expect(try state.spool([[record(1)]]) == 3..<4)
+    }
+
+    @Test func `refused records beyond the limit go oldest first by whole groups and are counted`() throws {
+        let state = try PluginState(directory: directory.state, limits: limits { $0.refusedRecords = 3 })
+        try state.spool([[record(1), record(1)], [record(1)], [record(1)]])
+        try state.refuse((1...4).map { Refusal(id: $0, code: "value", reason: "") }, at: 0)
+        #expect(try state.refused().map(\.id) == [3, 4])
+        let counters = try state.counters()
+        #expect((counters.dropped, counters.refused, counters.pending) == (2, 2, 0))
+        #expect(counters.isBalanced)
+    }
+
+    @Test func `requeued records keep their groups and come last`() throws {
+        let state = try PluginState(directory: directory.state, limits: limits { $0.records = 5 })
+        try state.spool([[record(1)], [record(2), record(3)], [record(4)]])
+        try state.refuse((1...3).map { Refusal(id: $0, code: "type", reason: "") }, at: 0)
+        try state.spool([[record(5)], [record(6)]])
+        #expect(failure { try state.requeueRefused() }?.code == .full)
+        #expect(try state.requeueRefused(upTo: 1) == 7..<8)
+        try state.remove([5], as: .stored)
+        #expect(try state.requeueRefused() == 8..<10)
+        let waiting = try state.nextBatch(maximumRecords: 9, maximumBytes: 99)
+        #expect(waiting.map(\.id) == [4, 6, 7, 8, 9])
+        #expect(waiting.map(\.group) == [4, 6, 7, 8, 8])
+        #expect(waiting.map(\.bytes.count) == [4, 6, 1, 2, 3])
+        let counters = try state.counters()
+        #expect((counters.requeued, counters.refused) == (3, 0))
+        #expect(counters.isBalanced)
+    }
+}

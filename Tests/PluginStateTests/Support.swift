@@ -1,0 +1,67 @@
+import Foundation
+import PluginState
+
+/// A directory of its own for one test, gone with it.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "plugin-state-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Where the state goes: not there yet, so that `PluginState` makes it.
+    var state: String { path + "/state" }
+}
+
+/// The helper program, built beside the tests.
+func tortureProcess(_ mode: String, _ directory: String) throws -> (Process, output: FileHandle, input: FileHandle) {
+    #if os(Linux)
+        let tests = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+        let folder = tests.deletingLastPathComponent()
+    #else
+        let folder =
+            Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+            .deletingLastPathComponent() ?? URL(filePath: ".")
+    #endif
+    let process = Process()
+    let (output, input) = (Pipe(), Pipe())
+    process.executableURL = folder.appending(path: "spool-torture")
+    process.arguments = [mode, directory]
+    process.standardOutput = output
+    process.standardInput = input
+    try process.run()
+    return (process, output.fileHandleForReading, input.fileHandleForWriting)
+}
+
+/// Numbers that are the same for the same seed (SplitMix64).
+struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+    init(_ seed: UInt64) { state = seed }
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+extension SpoolCounters {
+    /// The law, counted here once more rather than trusted to the schema.
+    var isBalanced: Bool { spooled == stored + duplicate + pending + refused + dropped + cleared }
+}
+
+/// A record of `count` bytes.
+func record(_ count: Int, _ byte: UInt8 = 0x61) -> [UInt8] { Array(repeating: byte, count: count) }
+
+/// The failure `body` ends in, for a look at its code and text.
+func failure(_ body: () throws -> Void) -> PluginStateError? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return error as? PluginStateError
+    }
+}
