@@ -26,6 +26,9 @@ let package = Package(
     targets: [
         module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
         tests("SamplesTests", ["Samples"]),
+        .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
+        module("ZeroMQ", ["CZeroMQ"]),
+        tests("ZeroMQTests", ["ZeroMQ"]),
     ],
     swiftLanguageModes: [.v6]
 )
