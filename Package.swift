@@ -33,6 +33,9 @@ let package = Package(
         .executableTarget(
             name: "spool-torture", dependencies: ["PluginState"], path: "Tests/Support/SpoolTorture",
             swiftSettings: strict),
+        .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
+        module("ZeroMQ", ["CZeroMQ"]),
+        tests("ZeroMQTests", ["ZeroMQ"]),
     ],
     swiftLanguageModes: [.v6]
 )

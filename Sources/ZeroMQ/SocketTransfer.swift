@@ -1,0 +1,171 @@
+import CZeroMQ
+import Glibc
+
+/// What became of a send.
+///
+/// None of these is an error.
+public enum SendOutcome: Sendable, Hashable {
+    /// libzmq has taken the message; it says nothing about the peer.
+    case sent
+    /// The peer's queue is full, or there is no peer.
+    ///
+    /// Nothing was taken.
+    case wouldBlock
+    /// A ROUTER with ``SocketOption/routerMandatory`` knows no such routing id.
+    ///
+    /// Nothing was taken.
+    case unroutable
+    /// The peer went away between two frames.
+    ///
+    /// No peer will see any of the message, and it is gone.
+    case abandoned
+}
+
+/// What a multipart receive found.
+public enum ReceiveOutcome: Sendable, Hashable {
+    /// No message waits.
+    case nothing
+    /// A whole message within the limits.
+    case complete
+    /// A message over a limit: its first frame was kept (from a ROUTER: whom to answer), the rest was read and freed
+    /// frame by frame.
+    ///
+    /// The counts are of the whole message.
+    case overLimit(frames: Int, bytes: Int)
+}
+
+extension Socket {
+    // MARK: - One frame
+
+    /// Sends `message`, leaving it empty when sent and untouched otherwise, so that the caller can send it later.
+    /// - Parameter more: whether further frames of the same message follow. Prefer ``sendMultipart(_:)``, which keeps
+    ///   them together.
+    /// - Throws: ``ZeroMQError/Code/contextTerminated``; ``ZeroMQError/Code/wrongState`` (REQ, REP);
+    ///   ``ZeroMQError/Code/notSupported`` (SUB, PULL).
+    public func send(_ message: inout Message, more: Bool = false) throws(ZeroMQError) -> SendOutcome {
+        try send(&message.raw, more: more)
+    }
+
+    /// Sends `message` and lets go of it whatever the outcome: for frames that can be built again or dropped.
+    public func send(_ message: consuming Message, more: Bool = false) throws(ZeroMQError) -> SendOutcome {
+        try send(&message.raw, more: more)
+    }
+
+    private func send(_ raw: inout zmq_msg_t, more: Bool) throws(ZeroMQError) -> SendOutcome {
+        handle.assertOwned()
+        let flags = more ? ZMQ_DONTWAIT | ZMQ_SNDMORE : ZMQ_DONTWAIT
+        while zmq_msg_send(&raw, handle.raw, flags) == -1 {
+            switch zmq_errno() {
+            case EINTR: continue
+            case EAGAIN: return .wouldBlock
+            case EHOSTUNREACH: return .unroutable
+            case let number: throw ZeroMQError("zmq_msg_send", "\(kind)", number: number)
+            }
+        }
+        return .sent
+    }
+
+    /// The next frame, or nil when none waits.
+    ///
+    /// ``Message/hasMore`` tells whether the same message goes on.
+    ///
+    /// A frame is always received whole, into memory libzmq allocated: limit what peers can make it allocate by
+    /// ``SocketOption/maxMessageSize``.
+    public func receive() throws(ZeroMQError) -> Message? {
+        var message = Message()
+        if try receive(into: &message) { return message }
+        return nil
+    }
+
+    /// Replaces `message` by the next frame and returns true; false, with `message` unchanged, when none waits.
+    ///
+    /// Saves the optional of ``receive()`` in loops that forward frames.
+    public func receive(into message: inout Message) throws(ZeroMQError) -> Bool {
+        handle.assertOwned()
+        while zmq_msg_recv(&message.raw, handle.raw, ZMQ_DONTWAIT) == -1 {
+            switch zmq_errno() {
+            case EINTR: continue
+            case EAGAIN: return false
+            case let number: throw ZeroMQError("zmq_msg_recv", "\(kind)", number: number)
+            }
+        }
+        return true
+    }
+
+    // MARK: - Whole messages
+
+    /// Sends all frames of `message` or none.
+    ///
+    /// Empties `message` when ``SendOutcome/sent`` or ``SendOutcome/abandoned``, and leaves it as it was otherwise. A
+    /// ROUTER decides on the first frame, the routing id: unknown is ``SendOutcome/unroutable``, a full queue
+    /// ``SendOutcome/wouldBlock`` (both only with ``SocketOption/routerMandatory``; without it such messages vanish and
+    /// count as sent). PUB and XPUB drop for slow subscribers unless ``SocketOption/xpubNoDrop``. `message` must have a
+    /// frame.
+    public func sendMultipart(_ message: inout Multipart) throws(ZeroMQError) -> SendOutcome {
+        precondition(!message.isEmpty, "a message without frames cannot be sent")
+        let last = message.frames.count - 1
+        var lostPeer = false
+        for index in 0...last {
+            switch try send(&message.frames[index], more: index < last) {
+            case .sent: continue
+            case let outcome where index == 0: return outcome
+            // libzmq has taken back the frames before this one, and drops the rest of the message, which it wants to
+            // see end.
+            default: lostPeer = true
+            }
+        }
+        message.removeAll()
+        return lostPeer ? .abandoned : .sent
+    }
+
+    /// Sends all frames of `message` or none, and lets go of it whatever the outcome.
+    public func sendMultipart(_ message: consuming Multipart) throws(ZeroMQError) -> SendOutcome {
+        try sendMultipart(&message)
+    }
+
+    /// Refills `message` with the next whole message.
+    ///
+    /// libzmq delivers a message only once all its frames are here.
+    ///
+    /// A message over a limit is read to its end with at most one frame in memory beside the first, so one peer's
+    /// excess stays one peer's excess: the next receive starts at the next message.
+    /// - Parameters:
+    ///   - maxFrames: the most frames accepted, a ROUTER's routing id included; at least one.
+    ///   - maxBytes: the most bytes accepted in all frames together.
+    public func receiveMultipart(
+        into message: inout Multipart, maxFrames: Int = 16, maxBytes: Int = .max
+    ) throws(ZeroMQError) -> ReceiveOutcome {
+        precondition(maxFrames > 0, "a message has at least one frame")
+        message.removeAll()
+        var frame = Message()
+        guard try receive(into: &frame) else { return .nothing }
+        var (frames, bytes, more) = (1, frame.count, frame.hasMore)
+        message.append(frame)
+        while more {
+            var frame = Message()
+            guard try receive(into: &frame) else {
+                throw ZeroMQError(
+                    "zmq_msg_recv", "\(kind)", number: EAGAIN, reason: "a message broke off after \(frames) frames")
+            }
+            frames += 1
+            bytes += frame.count
+            more = frame.hasMore
+            if frames <= maxFrames, bytes <= maxBytes {
+                message.append(frame)
+            } else {
+                message.keepFirst()
+            }
+        }
+        return frames <= maxFrames && bytes <= maxBytes ? .complete : .overLimit(frames: frames, bytes: bytes)
+    }
+}
+
+extension Multipart {
+    /// Frees all frames but the first as soon as a message is over its limit.
+    fileprivate mutating func keepFirst() {
+        while frames.count > 1 {
+            var frame = frames.removeLast()
+            zmq_msg_close(&frame)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Glibc
+import Synchronization
+import Testing
+import ZeroMQ
+
+/// A directory for one test's `ipc://` endpoints, removed with what is in it.
+struct TemporaryDirectory: ~Copyable {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/zeromq-tests-XXXXXX".utf8CString)
+        try #require(mkdtemp(&template) != nil)
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        guard let directory = opendir(path) else { return }
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            unlink("\(path)/\(name)")
+        }
+        closedir(directory)
+        rmdir(path)
+    }
+
+    func endpoint(_ name: String) -> String { "ipc://\(path)/\(name)" }
+}
+
+/// A plain thread, for what a task cannot do: block, own sockets across waits, receive signals.
+final class TestThread: Sendable {
+    private final class Start: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let id: pthread_t
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        var id = pthread_t()
+        let start = Unmanaged.passRetained(Start(body))
+        let result = pthread_create(
+            &id, nil,
+            { argument in
+                if let argument { Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body() }
+                return nil
+            }, start.toOpaque())
+        precondition(result == 0)
+        self.id = id
+    }
+
+    func join() { pthread_join(id, nil) }
+}
+
+/// Long enough for anything that works on a busy machine; only ever waited out by a failure.
+let patience = Duration.seconds(20)
+
+extension Socket {
+    /// The next frame, waited for.
+    func next() throws -> Message {
+        _ = try wait(for: .readable, upTo: patience)
+        let message = try receive()
+        guard let message else { throw Missing() }
+        return message
+    }
+
+    /// The next message as text, waited for.
+    func nextTexts() throws -> [String] {
+        var message = Multipart()
+        _ = try wait(for: .readable, upTo: patience)
+        guard case .complete = try receiveMultipart(into: &message) else { throw Missing() }
+        return (0..<message.count).map { message.text(of: $0) ?? "\(message.bytes(of: $0))" }
+    }
+
+    /// Sends frames of text as one message.
+    func sendTexts(_ texts: String...) throws -> SendOutcome {
+        var message = Multipart()
+        for text in texts { message.append(text) }
+        return try sendMultipart(&message)
+    }
+
+    struct Missing: Error {}
+}
+
+extension SocketMonitor {
+    /// Waits for the first event that `matches`.
+    func next(_ matches: (ConnectionEvent.Kind) -> Bool) throws -> ConnectionEvent.Kind {
+        while events.isReadable(within: patience) {
+            if let event = try receive(), matches(event.kind) { return event.kind }
+        }
+        throw Socket.Missing()
+    }
+}
+
+extension Socket {
+    func isReadable(within timeout: Duration) -> Bool {
+        (try? wait(for: .readable, upTo: timeout).contains(.readable)) ?? false
+    }
+}
