@@ -22,10 +22,14 @@ let package = Package(
     name: "health-hub",
     platforms: [.macOS(.v15)],
     products: [],
-    dependencies: [],
+    dependencies: [
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0")
+    ],
     targets: [
         module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
         tests("SamplesTests", ["Samples"]),
+        module("HubSettings", ["TOMLKit"]),
+        tests("HubSettingsTests", ["HubSettings", "TOMLKit"]),
     ],
     swiftLanguageModes: [.v6]
 )
