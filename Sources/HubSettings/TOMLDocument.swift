@@ -50,8 +50,8 @@ struct SyntaxFault {
 
 /// A settings file as values with positions.
 ///
-/// The parser stops at the first fault. So that one mistake does not hide the others, the faulty statement (after a
-/// faulty header its whole table) is taken out and the rest parsed again, a limited number of times.
+/// So that one mistake does not hide the others, a faulty statement (after a faulty header its whole table) is taken out
+/// and the rest read again, a limited number of times.
 struct TOMLDocument {
     /// In the order of the file.
     var fields: [Field] = []
@@ -67,12 +67,17 @@ struct TOMLDocument {
             faults = [SyntaxFault(position: .init(line: 1, column: 1), message: "a settings file has at most 1 MiB")]
             return
         }
-        var lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+        let mark = "\u{FEFF}".utf8
+        let body = text.utf8.starts(with: mark) ? text.utf8.dropFirst(mark.count) : text.utf8[...]
+        var lines = body.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
         removeNULs(from: &lines)
+        removeBrokenStatements(from: &lines)
         while faults.count < Self.mostFaults {
-            let bytes = Array(lines.joined(separator: CollectionOfOne(UInt8(ascii: "\n"))))
+            let bytes = joined(lines)
+            let index = SourceIndex(bytes)
+            // TOMLKit must not see a text whose structure is broken, whatever taking statements out has left.
+            guard index.faults.isEmpty else { return }
             do {
-                let index = SourceIndex(bytes)
                 let table = try TOMLTable(string: String(decoding: bytes, as: UTF8.self))
                 fields = SourceReader(index: index, bytes: bytes).fields(of: table, at: [])
                 return
@@ -82,12 +87,24 @@ struct TOMLDocument {
                 faults.append(
                     SyntaxFault(
                         position: .init(line: line, column: column), message: "not TOML: " + scrub(error.description)))
-                guard remove(line, from: &lines, SourceIndex(bytes)) else { return }
+                guard remove(line, from: &lines, index) else { return }
             } catch {
                 faults.append(SyntaxFault(position: .init(line: 1, column: 1), message: "not TOML: \(error)"))
                 return
             }
         }
+    }
+
+    private mutating func removeBrokenStatements(from lines: inout [[UInt8]]) {
+        let index = SourceIndex(joined(lines))
+        for fault in index.faults {
+            if faults.count < Self.mostFaults { faults.append(fault) }
+            _ = remove(fault.position.line, from: &lines, index)
+        }
+    }
+
+    private func joined(_ lines: some Sequence<[UInt8]>) -> [UInt8] {
+        Array(lines.joined(separator: CollectionOfOne(UInt8(ascii: "\n"))))
     }
 
     /// TOMLKit takes and gives C strings: a NUL would cut the document, or a text, in silence.
@@ -98,7 +115,7 @@ struct TOMLDocument {
                 SyntaxFault(position: .init(line: line + 1, column: offset + 1), message: "not TOML: a NUL byte"))
             lines[line] = []
         }
-        let index = SourceIndex(Array(lines.joined(separator: CollectionOfOne(UInt8(ascii: "\n")))))
+        let index = SourceIndex(joined(lines))
         for position in index.escapedNULs {
             faults.append(SyntaxFault(position: position, message: "a text cannot contain the character U+0000"))
             _ = remove(position.line, from: &lines, index)
@@ -116,9 +133,6 @@ struct TOMLDocument {
                 if statement.isHeader {
                     let rest = index.statements[(number + 1)...]
                     span = line...((rest.first(where: \.isHeader)?.lines.lowerBound ?? lines.count + 1) - 1)
-                } else if span.lowerBound < line, startsStatement(lines[line - 1]) {
-                    // An unclosed array or table reaches into the lines after it, and those are sound.
-                    span = span.lowerBound...(line - 1)
                 }
             }
         }
@@ -128,10 +142,6 @@ struct TOMLDocument {
             removed = true
         }
         return removed
-    }
-
-    private func startsStatement(_ line: [UInt8]) -> Bool {
-        String(decoding: line, as: UTF8.self).prefixMatch(of: /\s*(\[[A-Za-z\["']|[A-Za-z0-9_\-."']+\s*=)/) != nil
     }
 
     /// Leaves out longer quotations, which may be part of a secret; names of keys and tables stay.

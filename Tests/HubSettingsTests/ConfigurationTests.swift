@@ -139,7 +139,7 @@ import Testing
             loaded.lines
                 == Array(
                     repeating:
-                        "hub.conf:3: [hub] run = \"\(directory)\": the socket path \(directory)/plugin-feed has 108 bytes and the system allows 107; set run to a directory of at most 95 bytes",
+                        "hub.conf:3: [hub] run = \"\(directory)\": the socket path \(directory)/plugin-door has 108 bytes and the system allows 107; set run to a directory of at most 95 bytes",
                     count: problems))
     }
 

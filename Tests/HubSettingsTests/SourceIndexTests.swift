@@ -129,6 +129,7 @@ private struct DocumentWriter {
             let parsed = try TOMLTable(string: document.text)
             let bytes = Array(document.text.utf8)
             let index = SourceIndex(bytes)
+            #expect(index.faults.isEmpty, note)
             for (path, value) in paths(parsed) {
                 let place = try #require(index.places[path], note)
                 #expect(place.key.line == document.lines[path], "\(path) \(note)")

@@ -21,7 +21,7 @@ import Testing
             """
         let loaded = load(text)
         #expect(loaded.configuration == nil)
-        #expect(loaded.problems.map(\.line) == [2, 3, 4, 5, 6, 9, 9, 10, 13])
+        #expect(loaded.problems.map(\.line) == [2, 3, 4, 5, 6, 7, 9, 10, 13])
         #expect(
             loaded.problems.filter { !$0.message.hasPrefix("not TOML: ") }.map(\.description) == [
                 "hub.conf:3: [hub] log_level = \"inof\": expected one of \"trace\", \"debug\", \"info\", \"notice\", \"warning\", \"error\" or \"critical\"; did you mean \"info\"?",
@@ -43,6 +43,21 @@ import Testing
         #expect(
             load("[hub]\ndata = \"/a\\u0000b\"").lines == ["hub.conf:2: a text cannot contain the character U+0000"])
         #expect(load("[hub]\n\0\nkeep_raw = true").lines == ["hub.conf:2: not TOML: a NUL byte"])
+    }
+
+    @Test(arguments: ["[=x]", "[é]", "[[ .a]]", "[#]"])
+    func `a header without a name is a problem, not the end of the process`(header: String) {
+        #expect(
+            load("[hub]\nzone = 5\n\(header)\na = 1\n[plugin.exist]\nfactor = 2").lines == [
+                "hub.conf:2: [hub] zone = 5: expected an IANA time zone, such as \"Europe/Berlin\"",
+                "hub.conf:3: not TOML: expected a name: letters, digits, _ and -, or a text in quotes",
+                "hub.conf:6: [plugin.exist] factor = 2: expected a number from 0.0 to 1.0",
+            ])
+    }
+
+    @Test func `a byte order mark is no part of the file`() {
+        #expect(load("\u{FEFF}[hub]\nkeep_raw = 1").lines == ["hub.conf:2: [hub] keep_raw = 1: expected true or false"])
+        #expect(load("\u{FEFF}[=]").problems.map(\.line) == [1])
     }
 
     @Test func `the number of syntax problems is bounded`() {
