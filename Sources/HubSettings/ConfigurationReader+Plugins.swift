@@ -73,7 +73,7 @@ extension ConfigurationReader {
                 )
                 continue
             }
-            guard personPlaces[name] != nil || isDamaged("person", name) else {
+            guard personPlaces[name] != nil || mayExist("person", name) else {
                 checker.report(
                     at: element.position, table: table, key: "persons", found: checker.shown(element),
                     "there is no [person.\(bareOrQuoted(name))]",

@@ -160,7 +160,7 @@ struct ConfigurationReader {
         var result: [String: Int] = [:]
         for slot in slots {
             let key = "slots.\(bareOrQuoted(slot.name))"
-            guard instances.contains(slot.name) || isDamaged("plugin", slot.name) else {
+            guard instances.contains(slot.name) || mayExist("plugin", slot.name) else {
                 checker.report(
                     at: slot.entry.position, table: table, key: key, "there is no [plugin.\(bareOrQuoted(slot.name))]",
                     suggestion: nearest(to: slot.name, among: instances))
@@ -198,6 +198,11 @@ struct ConfigurationReader {
                     $0 == "hub" ? "[hub]" : $0 == "person" ? "[person.<name>]" : "[plugin.<instance>]"
                 })
         }
+    }
+
+    /// Whether a syntax fault may have taken the table `[<group>.<name>]`, so that its absence means nothing.
+    func mayExist(_ group: String, _ name: String) -> Bool {
+        isDamaged(group, name) || document.damaged.contains([])
     }
 
     /// Whether a syntax fault took something of the table `[<group>.<name>]`.

@@ -18,6 +18,9 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
+/// Mutations per seed; `HUB_MUTATION_ROUNDS` sets more for a long run.
+let mutationRounds = ProcessInfo.processInfo.environment["HUB_MUTATION_ROUNDS"].flatMap { Int($0) } ?? 60
+
 extension SettingsEnvironment {
     /// A home, two variables and one file.
     static let sample = SettingsEnvironment(
