@@ -1,5 +1,6 @@
 /// A day of the Gregorian calendar, without a zone.
 public struct CivilDate: Sendable, Hashable {
+    /// 1–9999.
     public let year: Int
     /// 1–12.
     public let month: Int

@@ -1,5 +1,6 @@
 /// What has to happen so that a running hub follows a new configuration.
 public struct ConfigurationPlan: Sendable, Hashable {
+    /// What happens to one instance.
     public enum Action: String, Sendable, Hashable, Codable {
         case start, stop, restart, leave
     }
@@ -11,7 +12,9 @@ public struct ConfigurationPlan: Sendable, Hashable {
     /// What happens to each instance that runs now or shall run.
     public var instances: [String: Action]
 
-    /// The steps from `old` to `new`. Pure.
+    /// The steps from `old` to `new`.
+    ///
+    /// Pure.
     ///
     /// An instance restarts when its own table changed, or the set of persons its `"all"` stands for.
     public init(from old: HubConfiguration, to new: HubConfiguration) {

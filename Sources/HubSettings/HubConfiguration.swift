@@ -1,11 +1,13 @@
 /// What `hub.conf` says, checked and with every default filled in.
 public struct HubConfiguration: Sendable, Hashable {
+    /// The table `[hub]`.
     public var hub: HubSection
     /// In the order of the file.
     public var persons: [PersonSection]
     /// The instances without errors, enabled or not, in the order of the file.
     public var plugins: [PluginInstance]
 
+    /// A configuration of these parts; nothing is checked.
     public init(hub: HubSection, persons: [PersonSection], plugins: [PluginInstance]) {
         (self.hub, self.persons, self.plugins) = (hub, persons, plugins)
     }
@@ -17,9 +19,11 @@ public struct HubSection: Sendable, Hashable {
     public var data: String
     /// Absolute directory of the ipc sockets named by ``socketNames``.
     public var run: String
+    /// Where the hub and its plugins take the time from.
     public var clock: ClockSetting
     /// Resident memory at which the hub leaves cleanly; nil: no limit.
     public var memoryLimit: ByteSize?
+    /// The least severe level that is logged.
     public var logLevel: LogLevel
     /// Whether raw payloads are kept, where an instance does not say.
     public var keepRaw: Bool
@@ -36,6 +40,7 @@ public struct HubSection: Sendable, Hashable {
         case trace, debug, info, notice, warning, error, critical
     }
 
+    /// A section of these values; nothing is checked.
     public init(
         data: String, run: String, clock: ClockSetting = .system, memoryLimit: ByteSize? = nil,
         logLevel: LogLevel = .info, keepRaw: Bool = false, zone: String? = nil
@@ -45,23 +50,31 @@ public struct HubSection: Sendable, Hashable {
     }
 }
 
-/// A table `[person.<name>]`. What is not written is nil: nothing about a body is guessed.
+/// A table `[person.<name>]`.
+///
+/// What is not written is nil: nothing about a body is guessed.
 public struct PersonSection: Sendable, Hashable {
+    /// As scales ask for it.
     public enum Sex: String, Sendable, Hashable, CaseIterable {
         case female, male, other
     }
 
+    /// A unit of weight; the raw value is what `hub.conf` says.
     public enum Unit: String, Sendable, Hashable, CaseIterable {
         case kilograms = "kg"
         case pounds = "lb"
         case stones = "st"
     }
 
+    /// The name of the table.
     public var name: String
     /// Centimetres.
     public var height: Double?
+    /// For formulas of body composition.
     public var sex: Sex?
+    /// For formulas of body composition.
     public var birthDate: CivilDate?
+    /// Whether scales use their formulas for athletes.
     public var athlete: Bool?
     /// How weights are shown to this person.
     public var unit: Unit?
@@ -74,6 +87,7 @@ public struct PersonSection: Sendable, Hashable {
     /// Minutes after midnight at which the person's day begins.
     public var dayStart: Int?
 
+    /// A person of whom only the name is known.
     public init(name: String) {
         self.name = name
         slots = [:]
@@ -82,6 +96,7 @@ public struct PersonSection: Sendable, Hashable {
 
 /// A table `[plugin.<instance>]`.
 public struct PluginInstance: Sendable, Hashable {
+    /// Whose records an instance deals with.
     public enum Persons: Sendable, Hashable {
         case all
         case only([String])
@@ -89,26 +104,37 @@ public struct PluginInstance: Sendable, Hashable {
 
     /// What the instance may read and write; nil leaves what its manifest asks for.
     public struct Grants: Sendable, Hashable {
+        /// Types it may read.
         public var read: [String]?
+        /// Types it may write.
         public var write: [String]?
 
+        /// Grants of these types.
         public init(read: [String]? = nil, write: [String]? = nil) {
             (self.read, self.write) = (read, write)
         }
     }
 
+    /// The name of the table; also of its topics and its state directory.
     public var name: String
+    /// Whether the hub starts it.
     public var enabled: Bool
     /// The plugin's kind; the instance's name unless written.
     public var kind: String
     /// A name to look up beside the hub and in `PATH`, or an absolute path; `hub-<kind>` unless written.
     public var executable: String
+    /// Whose records it deals with; all unless written.
     public var persons: Persons
+    /// A narrowing of what its manifest asks for.
     public var grants: Grants
+    /// Whether its raw payloads are kept; as `[hub]` unless written.
     public var keepRaw: Bool
-    /// The plugin's own settings, checked against its manifest, defaults included. Empty if the instance is disabled and its plugin is not installed.
+    /// The plugin's own settings, checked against its manifest, defaults included.
+    ///
+    /// Empty if the instance is disabled and its plugin is not installed.
     public var settings: [String: SettingValue]
 
+    /// An instance of these values, with the names `hub.conf` would give by default; nothing is checked.
     public init(
         name: String, enabled: Bool = true, kind: String? = nil, executable: String? = nil, persons: Persons = .all,
         grants: Grants = Grants(), keepRaw: Bool = false, settings: [String: SettingValue] = [:]

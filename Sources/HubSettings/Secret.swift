@@ -9,7 +9,9 @@ public struct Secret: Sendable, Hashable {
         self.text = text
     }
 
-    /// The text itself, for the one call that needs it. Never put the result into a log line or a message.
+    /// The text itself, for the one call that needs it.
+    ///
+    /// Never put the result into a log line or a message.
     public func reveal() -> String {
         text
     }

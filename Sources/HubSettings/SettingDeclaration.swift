@@ -15,6 +15,7 @@
 public struct SettingDeclaration: Sendable, Hashable {
     /// Small letters, digits and `_`, beginning with a letter: `poll_every`.
     public var name: String
+    /// What values it takes.
     public var type: SettingType
     /// One sentence that says what it does.
     public var help: String
@@ -25,6 +26,7 @@ public struct SettingDeclaration: Sendable, Hashable {
     /// Whether its value must not be seen; only for `string`, `url` and `path`.
     public var isSecret: Bool
 
+    /// A declaration; ``faults(in:)`` says whether it makes sense.
     public init(
         _ name: String, _ type: SettingType, help: String, default defaultValue: SettingValue? = nil,
         required isRequired: Bool = false, secret isSecret: Bool = false
@@ -39,6 +41,7 @@ extension SettingDeclaration: Codable {
         case name, help, `default`, required, secret
     }
 
+    /// Reads the object form.
     public init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: Key.self)
         self.init(
@@ -49,6 +52,7 @@ extension SettingDeclaration: Codable {
             secret: try object.decodeIfPresent(Bool.self, forKey: .secret) ?? false)
     }
 
+    /// Writes the object form; members that say nothing are left out.
     public func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: Key.self)
         try object.encode(name, forKey: .name)

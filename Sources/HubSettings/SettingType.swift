@@ -1,8 +1,11 @@
 /// Limits of a setting, both inclusive, either absent.
 public struct Bounds<Value: Comparable & Hashable & Sendable>: Sendable, Hashable {
+    /// The least value allowed.
     public var minimum: Value?
+    /// The greatest value allowed.
     public var maximum: Value?
 
+    /// Limits; without an argument none.
     public init(_ minimum: Value? = nil, _ maximum: Value? = nil) {
         (self.minimum, self.maximum) = (minimum, maximum)
     }
@@ -22,12 +25,15 @@ public struct TextRule: Sendable, Hashable {
     /// A text that obeys the rule.
     public var example: String?
 
+    /// A rule; without an argument any text obeys it.
     public init(pattern: String? = nil, expected: String? = nil, example: String? = nil) {
         (self.pattern, self.expected, self.example) = (pattern, expected, example)
     }
 }
 
-/// What a setting may hold. The set is closed: `hub.conf`, `--describe` and the page all know every case.
+/// What a setting may hold.
+///
+/// The set is closed: `hub.conf`, `--describe` and the page all know every case.
 public indirect enum SettingType: Sendable, Hashable {
     /// Text of at most 4,096 bytes, not empty.
     case string(TextRule = TextRule())

@@ -75,7 +75,9 @@ extension SettingValue {
 }
 
 extension SettingValue: Codable {
-    /// Reads a JSON boolean, number, string or array. A whole number is an `integer`, whatever it was before: JSON does not tell `5` from `5.0`.
+    /// Reads a JSON boolean, number, string or array.
+    ///
+    /// A whole number is an `integer`, whatever it was before: JSON does not tell `5` from `5.0`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Bool.self) {

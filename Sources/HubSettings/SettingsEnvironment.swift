@@ -9,13 +9,16 @@ public struct SettingsEnvironment: Sendable {
     /// The bytes of a file, for `${file:PATH}`; throws what a person should read as the reason.
     public var readFile: @Sendable (String) throws -> Data
 
+    /// An environment of these parts.
     public init(
         variables: [String: String], currentDirectory: String, readFile: @escaping @Sendable (String) throws -> Data
     ) {
         (self.variables, self.currentDirectory, self.readFile) = (variables, currentDirectory, readFile)
     }
 
-    /// The environment of this process. Reads files of at most 64 KiB.
+    /// The environment of this process.
+    ///
+    /// Reads files of at most 64 KiB.
     public static func process() -> SettingsEnvironment {
         SettingsEnvironment(
             variables: ProcessInfo.processInfo.environment,
@@ -53,7 +56,9 @@ public struct SettingsEnvironment: Sendable {
         variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// The path as an absolute one: `~` is the home directory, a relative path starts at `directory`. Nil if `~` is used and `HOME` is not set.
+    /// The path as an absolute one.
+    ///
+    /// `~` is the home directory, a relative path starts at `directory`. Nil if `~` is used and `HOME` is not set.
     func absolute(_ path: String, from directory: String) -> String? {
         if path == "~" || path.hasPrefix("~/") {
             return variable("HOME").map { $0 + path.dropFirst() }
@@ -72,8 +77,10 @@ public struct SettingsEnvironment: Sendable {
 
 /// Why a file that a setting names could not be read.
 public struct UnreadableFile: Error, CustomStringConvertible {
+    /// Why, as it follows a colon.
     public var reason: String
 
+    /// A failure for `reason`.
     public init(reason: String) {
         self.reason = reason
     }

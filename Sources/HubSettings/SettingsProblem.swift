@@ -1,8 +1,11 @@
 /// A place in a settings file; lines and columns count from 1, columns in Unicode scalars.
 public struct SourcePosition: Sendable, Hashable, Codable {
+    /// From 1.
     public var line: Int
+    /// From 1.
     public var column: Int
 
+    /// The place at `line` and `column`.
     public init(line: Int, column: Int) {
         (self.line, self.column) = (line, column)
     }
@@ -20,6 +23,7 @@ public struct SettingsProblem: Sendable, Hashable, Codable, Error {
         case warning
     }
 
+    /// Whether it stops anything.
     public var severity: Severity
     /// The file as the caller named it.
     public var file: String
@@ -29,6 +33,7 @@ public struct SettingsProblem: Sendable, Hashable, Codable, Error {
     public var column: Int
     /// The table's dotted name, such as `plugin.exist`; nil at the top level.
     public var table: String?
+    /// The key, dotted within the table; nil if the table itself is meant.
     public var key: String?
     /// What stands in the file, as written there; `<secret>` for a secret.
     public var found: String?
