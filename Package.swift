@@ -24,6 +24,7 @@ let package = Package(
     products: [],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0")
     ],
     targets: [
         module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
@@ -36,6 +37,8 @@ let package = Package(
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["ZeroMQ"]),
+        module("HubSettings", ["TOMLKit"]),
+        tests("HubSettingsTests", ["HubSettings", "TOMLKit"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,49 @@
+/// What has to happen so that a running hub follows a new configuration.
+public struct ConfigurationPlan: Sendable, Hashable {
+    /// What happens to one instance.
+    public enum Action: String, Sendable, Hashable, Codable {
+        case start, stop, restart, leave
+    }
+
+    /// Keys of `[hub]` that changed; not empty means the hub itself must be restarted.
+    public var hubChanges: [String]
+    /// Persons that are new, gone or described differently, sorted.
+    public var personChanges: [String]
+    /// What happens to each instance that runs now or shall run.
+    public var instances: [String: Action]
+
+    /// The steps from `old` to `new`.
+    ///
+    /// Pure.
+    ///
+    /// An instance restarts when its own table changed, or the set of persons its `"all"` stands for.
+    public init(from old: HubConfiguration, to new: HubConfiguration) {
+        hubChanges = [
+            ("data", old.hub.data == new.hub.data), ("run", old.hub.run == new.hub.run),
+            ("clock", old.hub.clock == new.hub.clock), ("memory_limit", old.hub.memoryLimit == new.hub.memoryLimit),
+            ("log_level", old.hub.logLevel == new.hub.logLevel), ("keep_raw", old.hub.keepRaw == new.hub.keepRaw),
+            ("zone", old.hub.zone == new.hub.zone),
+        ].filter { !$0.1 }.map(\.0)
+
+        let (before, after) = (Self.byName(old.persons, \.name), Self.byName(new.persons, \.name))
+        personChanges = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }.sorted()
+
+        let samePersons = Set(before.keys) == Set(after.keys)
+        let running = Self.byName(old.plugins.filter(\.enabled), \.name)
+        let wanted = Self.byName(new.plugins.filter(\.enabled), \.name)
+        instances = [:]
+        for name in Set(running.keys).union(wanted.keys) {
+            instances[name] =
+                switch (running[name], wanted[name]) {
+                case (nil, _): .start
+                case (_, nil): .stop
+                case (let run?, let want?):
+                    run == want && (want.persons != .all || samePersons) ? .leave : .restart
+                }
+        }
+    }
+
+    private static func byName<Element>(_ elements: [Element], _ name: (Element) -> String) -> [String: Element] {
+        Dictionary(elements.map { (name($0), $0) }) { first, _ in first }
+    }
+}

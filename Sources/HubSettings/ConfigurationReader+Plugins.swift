@@ -1,0 +1,141 @@
+extension ConfigurationReader {
+    /// One `[plugin.<instance>]`; nil or with problems reported if it cannot start.
+    mutating func plugin(
+        _ field: Field, keepRaw: Bool, manifests: (String, String) -> [SettingDeclaration]?
+    ) -> PluginInstance? {
+        guard case .table(let fields) = field.entry.node else { return nil }
+        let (name, table) = (field.name, "plugin.\(field.name)")
+        let reserved = SettingDeclaration.reservedNames
+        let common = fields.filter { reserved.contains($0.name) }
+        let own = fields.filter { !reserved.contains($0.name) }
+        let values = checker.values(
+            of: common, table: table, declarations: HubConfiguration.pluginDeclarations,
+            alsoKnown: ["persons", "grants"],
+            header: nil)
+        var instance = PluginInstance(
+            name: name, enabled: values["enabled"]?.boolean ?? true, kind: values["kind"]?.string,
+            executable: values["executable"]?.string, keepRaw: values["keep_raw"]?.boolean ?? keepRaw)
+        if instance.executable.contains("/"),
+            let path = checker.judge.environment.absolute(
+                instance.executable, from: checker.judge.directory)
+        {
+            instance.executable = path
+        }
+        if let persons = common.first(where: { $0.name == "persons" }) {
+            instance.persons = readPersons(persons.entry, table: table)
+        }
+        if let grants = common.first(where: { $0.name == "grants" }) {
+            instance.grants = readGrants(grants.entry, table: table)
+        }
+        let isDamaged = isDamaged("plugin", name)
+        if isDamaged {
+            checker.report(
+                at: field.entry.position, table: table, "does not start while a part of it cannot be read")
+        }
+        guard let declarations = manifests(name, instance.executable) else {
+            if instance.enabled {
+                let place = common.first { $0.name == "executable" }
+                checker.report(
+                    at: place?.entry.position ?? field.entry.position, table: table, key: "executable",
+                    found: quoted(instance.executable),
+                    "no such plugin, or it does not answer --describe; install it, correct executable, or set enabled = false"
+                )
+            }
+            return instance
+        }
+        let faults = SettingDeclaration.faults(in: declarations)
+        for fault in faults {
+            checker.report(
+                at: field.entry.position, table: table, key: "executable", found: quoted(instance.executable),
+                "its manifest is wrong: \(fault)")
+        }
+        guard faults.isEmpty else { return instance }
+        // Reserved keys take part in the suggestions, though none of them is among `own`.
+        instance.settings = checker.values(
+            of: own, table: table, declarations: declarations, alsoKnown: reserved,
+            header: isDamaged || !instance.enabled ? nil : field.entry.position)
+        return instance
+    }
+
+    private mutating func readPersons(_ entry: Entry, table: String) -> PluginInstance.Persons {
+        if case .string("all") = entry.node { return .all }
+        guard case .array(let entries) = entry.node else {
+            checker.report(
+                at: entry.position, table: table, key: "persons", found: checker.shown(entry),
+                "expected \"all\" or a list of names, such as [\"anna\"]")
+            return .only([])
+        }
+        var names: [String] = []
+        for element in entries {
+            guard case .string(let name) = element.node else {
+                checker.report(
+                    at: element.position, table: table, key: "persons", found: checker.shown(element), "expected a name"
+                )
+                continue
+            }
+            guard personPlaces[name] != nil || mayExist("person", name) else {
+                checker.report(
+                    at: element.position, table: table, key: "persons", found: checker.shown(element),
+                    "there is no [person.\(bareOrQuoted(name))]",
+                    suggestion: nearest(to: name, among: personPlaces.keys).map(quoted))
+                continue
+            }
+            if !names.contains(name) { names.append(name) }
+        }
+        return .only(names)
+    }
+
+    private mutating func readGrants(_ entry: Entry, table: String) -> PluginInstance.Grants {
+        let expected = "{ read = [types], write = [types] }"
+        let types = SettingType.list(
+            of: .string(TextRule(pattern: "[A-Za-z0-9_.\\-]+", expected: "a type", example: "weight")))
+        guard let fields = checker.fields(of: entry, table: table, key: "grants", expected: expected) else {
+            return PluginInstance.Grants()
+        }
+        let values = checker.values(
+            of: fields, table: "\(table).grants",
+            declarations: [
+                .init("read", types, help: "Types the instance may read."),
+                .init("write", types, help: "Types the instance may write."),
+            ], header: nil)
+        return PluginInstance.Grants(read: values["read"]?.strings, write: values["write"]?.strings)
+    }
+
+    /// Names that only differ in case are one directory on some file systems, and one word to a reader.
+    mutating func reportClashingNames(_ names: [(name: String, position: SourcePosition)], table: String) {
+        var seen: [String: String] = [:]
+        for (name, position) in names.sorted(by: {
+            ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column)
+        }) {
+            guard let other = seen.updateValue(name, forKey: name.lowercased()) else { continue }
+            checker.report(
+                at: position, table: "\(table).\(name)", "differs from [\(table).\(other)] only in case; rename one")
+        }
+    }
+
+    mutating func reportClashingSlots() {
+        for (number, slot) in slotPlaces.enumerated() {
+            let first = slotPlaces[..<number].first { $0.instance == slot.instance && $0.slot == slot.slot }
+            guard let first else { continue }
+            checker.report(
+                at: slot.position, table: "person.\(slot.person)", key: "slots.\(slot.instance)",
+                found: String(slot.slot),
+                "[person.\(first.person)] has this position already; give each person their own")
+        }
+    }
+
+    /// Two enabled instances that would do the same work twice.
+    mutating func reportTwins(_ plugins: [(instance: PluginInstance, position: SourcePosition)]) {
+        for (number, plugin) in plugins.enumerated() where plugin.instance.enabled {
+            let twin = plugins[..<number].first {
+                $0.instance.enabled && $0.instance.executable == plugin.instance.executable
+                    && $0.instance.settings == plugin.instance.settings
+            }
+            guard let twin else { continue }
+            checker.report(
+                .warning, at: plugin.position, table: "plugin.\(plugin.instance.name)",
+                "does the same as [plugin.\(twin.instance.name)]: the same executable with the same settings; disable one"
+            )
+        }
+    }
+}

@@ -1,0 +1,212 @@
+/// Reads `hub.conf` from top to bottom; one use each.
+struct ConfigurationReader {
+    let document: TOMLDocument
+    let environment: SettingsEnvironment
+    var checker: TableChecker
+    /// Where the persons stand, for problems that only show when all are known.
+    var personPlaces: [String: SourcePosition] = [:]
+    var slotPlaces: [(person: String, instance: String, slot: Int, position: SourcePosition)] = []
+
+    init(text: String, file: String, fileMode: UInt16?, environment: SettingsEnvironment) {
+        document = TOMLDocument(text)
+        self.environment = environment
+        checker = TableChecker(
+            file: file, isPrivate: fileMode.map { $0 & 0o077 == 0 } ?? false, environment: environment)
+    }
+
+    mutating func read(manifests: (String, String) -> [SettingDeclaration]?) -> LoadedConfiguration {
+        for fault in document.faults { checker.report(at: fault.position, table: nil, fault.message) }
+        let pluginFields = tables(of: "plugin", as: "instance")
+        let hub = hubSection()
+        let persons = tables(of: "person", as: "name").compactMap { person($0, instances: pluginFields.map(\.name)) }
+        reportUnknownTables()
+        reportClashingNames(personPlaces.map { ($0.key, $0.value) }, table: "person")
+        reportClashingSlots()
+        let isUsable = !checker.problems.hasErrors
+
+        var plugins: [(instance: PluginInstance, position: SourcePosition)] = []
+        var refused: [String] = []
+        reportClashingNames(pluginFields.map { ($0.name, $0.entry.position) }, table: "plugin")
+        for field in pluginFields {
+            let before = checker.problems.count
+            let instance = plugin(field, keepRaw: hub?.keepRaw ?? false, manifests: manifests)
+            if let instance, !Array(checker.problems[before...]).hasErrors {
+                plugins.append((instance, field.entry.position))
+            } else {
+                refused.append(field.name)
+            }
+        }
+        reportTwins(plugins)
+        let configuration = hub.map {
+            HubConfiguration(hub: $0, persons: persons, plugins: plugins.map(\.instance))
+        }
+        return LoadedConfiguration(
+            configuration: isUsable ? configuration : nil, problems: checker.problems.sortedByPlace(),
+            refusedInstances: refused)
+    }
+
+    /// The tables below `[<group>]`, with bad names left out after reporting them.
+    private mutating func tables(of group: String, as placeholder: String) -> [Field] {
+        guard let field = document.fields.first(where: { $0.name == group }) else { return [] }
+        let expected = "tables [\(group).<\(placeholder)>]"
+        guard let fields = checker.fields(of: field.entry, table: nil, key: group, expected: expected) else {
+            return []
+        }
+        return fields.filter { field in
+            guard case .table = field.entry.node else {
+                checker.report(
+                    at: field.entry.position, table: group, key: bareOrQuoted(field.name),
+                    found: checker.shown(field.entry),
+                    "expected a table of its own, [\(group).\(bareOrQuoted(field.name))]; settings stand below [\(group).<\(placeholder)>]"
+                )
+                return false
+            }
+            guard HubConfiguration.isName(field.name) else {
+                checker.report(
+                    at: field.entry.position, table: "\(group).\(bareOrQuoted(field.name))",
+                    "a name is \(HubConfiguration.nameRule)")
+                return false
+            }
+            return true
+        }
+    }
+
+    private mutating func hubSection() -> HubSection? {
+        let field = document.fields.first { $0.name == "hub" }
+        let header = field?.entry.position ?? SourcePosition(line: 1, column: 1)
+        var fields: [Field] = []
+        if let field {
+            guard let found = checker.fields(of: field.entry, table: nil, key: "hub", expected: "a table [hub]") else {
+                return nil
+            }
+            fields = found
+        }
+        let values = checker.values(
+            of: fields, table: "hub", declarations: HubConfiguration.hubDeclarations, header: header)
+        func position(_ key: String) -> SourcePosition {
+            fields.first { $0.name == key }?.entry.position ?? header
+        }
+        var clock = ClockSetting.system
+        if let text = values["clock"]?.string {
+            if let read = ClockSetting(text) {
+                clock = read
+            } else {
+                checker.report(
+                    at: position("clock"), table: "hub", key: "clock", found: quoted(text),
+                    "expected \"system\" or START@RATE: a time with offset and a number above 0, such as \"2026-01-01T00:00:00Z@1440\""
+                )
+            }
+        }
+        let data =
+            values["data"]?.string
+            ?? environment.directoryVariable("XDG_DATA_HOME").map { $0 + "/health-hub" }
+            ?? environment.directoryVariable("HOME").map { $0 + "/.local/share/health-hub" }
+        guard let data else {
+            if !fields.contains(where: { $0.name == "data" }) {
+                checker.report(at: header, table: "hub", key: "data", "missing, and HOME is not set; write a directory")
+            }
+            return nil
+        }
+        let run =
+            values["run"]?.string ?? environment.directoryVariable("XDG_RUNTIME_DIR").map { $0 + "/health-hub" }
+            ?? data + "/run"
+        let runPlace = values["run"] != nil ? "run" : "data"
+        reportLongSocketPath(run, at: position(runPlace))
+        return HubSection(
+            data: data, run: run, clock: clock, memoryLimit: values["memory_limit"]?.size,
+            logLevel: values["log_level"]?.string.flatMap(HubSection.LogLevel.init) ?? .info,
+            keepRaw: values["keep_raw"]?.boolean ?? false, zone: values["zone"]?.string)
+    }
+
+    private mutating func reportLongSocketPath(_ run: String, at position: SourcePosition) {
+        let longestName = HubSection.socketNames.max { $0.utf8.count < $1.utf8.count } ?? ""
+        let path = "\(run)/\(longestName)"
+        guard path.utf8.count > HubSection.longestSocketPath else { return }
+        let room = HubSection.longestSocketPath - longestName.utf8.count - 1
+        checker.report(
+            at: position, table: "hub", key: "run", found: quoted(run),
+            "the socket path \(path) has \(path.utf8.count) bytes and the system allows \(HubSection.longestSocketPath); set run to a directory of at most \(room) bytes"
+        )
+    }
+
+    private mutating func person(_ field: Field, instances: [String]) -> PersonSection? {
+        guard case .table(let fields) = field.entry.node else { return nil }
+        let table = "person.\(field.name)"
+        personPlaces[field.name] = field.entry.position
+        let values = checker.values(
+            of: fields, table: table, declarations: HubConfiguration.personDeclarations, alsoKnown: ["slots"],
+            header: field.entry.position)
+        var person = PersonSection(name: field.name)
+        person.height = values["height"]?.number
+        person.sex = values["sex"]?.string.flatMap(PersonSection.Sex.init)
+        person.birthDate = values["birth_date"]?.string.flatMap { CivilDate($0) }
+        person.athlete = values["athlete"]?.boolean
+        person.unit = values["unit"]?.string.flatMap(PersonSection.Unit.init)
+        person.zone = values["zone"]?.string
+        person.expectedWeight = values["expected_weight"]?.number
+        person.dayStart = values["day_start"]?.string.flatMap { minutesOfDay($0) }
+        if let slots = fields.first(where: { $0.name == "slots" }) {
+            person.slots = readSlots(slots, person: field.name, instances: instances)
+        }
+        return person
+    }
+
+    private mutating func readSlots(_ field: Field, person: String, instances: [String]) -> [String: Int] {
+        let table = "person.\(person)"
+        let expected = "positions by instance, such as { ihealth-hs5 = 0 }"
+        guard let slots = checker.fields(of: field.entry, table: table, key: "slots", expected: expected) else {
+            return [:]
+        }
+        var result: [String: Int] = [:]
+        for slot in slots {
+            let key = "slots.\(bareOrQuoted(slot.name))"
+            guard instances.contains(slot.name) || mayExist("plugin", slot.name) else {
+                checker.report(
+                    at: slot.entry.position, table: table, key: key, "there is no [plugin.\(bareOrQuoted(slot.name))]",
+                    suggestion: nearest(to: slot.name, among: instances))
+                continue
+            }
+            // An HS5 has positions 0 to 19; no supported scale has more.
+            guard case .integer(let position) = slot.entry.node, (0...19).contains(position) else {
+                checker.report(
+                    at: slot.entry.position, table: table, key: key, found: checker.shown(slot.entry),
+                    "expected a whole number from 0 to 19")
+                continue
+            }
+            result[slot.name] = Int(position)
+            slotPlaces.append((person, slot.name, Int(position), slot.entry.position))
+        }
+        return result
+    }
+
+    private mutating func reportUnknownTables() {
+        let known = ["hub", "person", "plugin"]
+        for field in document.fields where !known.contains(field.name) {
+            let suggestion = nearest(to: field.name, among: known)
+            guard case .table = field.entry.node else {
+                let isOfHub = HubConfiguration.hubDeclarations.contains { $0.name == field.name }
+                let message = isOfHub ? "belongs below [hub]" : "unknown key; every setting stands in a table"
+                checker.report(at: field.entry.position, table: nil, key: bareOrQuoted(field.name), message)
+                continue
+            }
+            let message = "unknown table"
+            checker.report(
+                at: field.entry.position, table: bareOrQuoted(field.name),
+                suggestion == nil
+                    ? message + "; the tables are [hub], [person.<name>] and [plugin.<instance>]" : message,
+                suggestion: suggestion.map {
+                    $0 == "hub" ? "[hub]" : $0 == "person" ? "[person.<name>]" : "[plugin.<instance>]"
+                })
+        }
+    }
+
+    /// Whether a syntax fault may have taken the table `[<group>.<name>]`, so that its absence means nothing.
+    func mayExist(_ group: String, _ name: String) -> Bool {
+        isDamaged(group, name) || document.damaged.contains([])
+    }
+
+    /// Whether a syntax fault took something of the table `[<group>.<name>]`.
+    func isDamaged(_ group: String, _ name: String) -> Bool {
+        document.damaged.contains([.key(group), .key(name)])
+    }
+}

@@ -1,0 +1,229 @@
+/// What `hub.conf` says, checked and with every default filled in.
+public struct HubConfiguration: Sendable, Hashable {
+    /// The table `[hub]`.
+    public var hub: HubSection
+    /// In the order of the file.
+    public var persons: [PersonSection]
+    /// The instances without errors, enabled or not, in the order of the file.
+    public var plugins: [PluginInstance]
+
+    /// A configuration of these parts; nothing is checked.
+    public init(hub: HubSection, persons: [PersonSection], plugins: [PluginInstance]) {
+        (self.hub, self.persons, self.plugins) = (hub, persons, plugins)
+    }
+}
+
+/// The table `[hub]`.
+public struct HubSection: Sendable, Hashable {
+    /// Absolute directory of the store.
+    public var data: String
+    /// Absolute directory of the ipc sockets named by ``socketNames``.
+    public var run: String
+    /// Where the hub and its plugins take the time from.
+    public var clock: ClockSetting
+    /// Resident memory at which the hub leaves cleanly; nil: no limit.
+    public var memoryLimit: ByteSize?
+    /// The least severe level that is logged.
+    public var logLevel: LogLevel
+    /// Whether raw payloads are kept, where an instance does not say.
+    public var keepRaw: Bool
+    /// IANA zone of persons without their own; nil: the machine's.
+    public var zone: String?
+
+    /// The sockets below ``run``.
+    public static let socketNames = ["door", "feed", "plugin-door", "plugin-feed"]
+    /// Bytes a Unix socket path can have (`sockaddr_un.sun_path` less its NUL, Linux).
+    public static let longestSocketPath = 107
+
+    /// How much is logged; the names of swift-log.
+    public enum LogLevel: String, Sendable, Hashable, CaseIterable {
+        case trace, debug, info, notice, warning, error, critical
+    }
+
+    /// A section of these values; nothing is checked.
+    public init(
+        data: String, run: String, clock: ClockSetting = .system, memoryLimit: ByteSize? = nil,
+        logLevel: LogLevel = .info, keepRaw: Bool = false, zone: String? = nil
+    ) {
+        (self.data, self.run, self.clock, self.memoryLimit) = (data, run, clock, memoryLimit)
+        (self.logLevel, self.keepRaw, self.zone) = (logLevel, keepRaw, zone)
+    }
+}
+
+/// A table `[person.<name>]`.
+///
+/// What is not written is nil: nothing about a body is guessed.
+public struct PersonSection: Sendable, Hashable {
+    /// As scales ask for it.
+    public enum Sex: String, Sendable, Hashable, CaseIterable {
+        case female, male, other
+    }
+
+    /// A unit of weight; the raw value is what `hub.conf` says.
+    public enum Unit: String, Sendable, Hashable, CaseIterable {
+        case kilograms = "kg"
+        case pounds = "lb"
+        case stones = "st"
+    }
+
+    /// The name of the table.
+    public var name: String
+    /// Centimetres.
+    public var height: Double?
+    /// For formulas of body composition.
+    public var sex: Sex?
+    /// For formulas of body composition.
+    public var birthDate: CivilDate?
+    /// Whether scales use their formulas for athletes.
+    public var athlete: Bool?
+    /// How weights are shown to this person.
+    public var unit: Unit?
+    /// IANA zone.
+    public var zone: String?
+    /// Position of this person on a scale, by instance.
+    public var slots: [String: Int]
+    /// Kilograms.
+    public var expectedWeight: Double?
+    /// Minutes after midnight at which the person's day begins.
+    public var dayStart: Int?
+
+    /// A person of whom only the name is known.
+    public init(name: String) {
+        self.name = name
+        slots = [:]
+    }
+}
+
+/// A table `[plugin.<instance>]`.
+public struct PluginInstance: Sendable, Hashable {
+    /// Whose records an instance deals with.
+    public enum Persons: Sendable, Hashable {
+        case all
+        case only([String])
+    }
+
+    /// What the instance may read and write; nil leaves what its manifest asks for.
+    public struct Grants: Sendable, Hashable {
+        /// Types it may read.
+        public var read: [String]?
+        /// Types it may write.
+        public var write: [String]?
+
+        /// Grants of these types.
+        public init(read: [String]? = nil, write: [String]? = nil) {
+            (self.read, self.write) = (read, write)
+        }
+    }
+
+    /// The name of the table; also of its topics and its state directory.
+    public var name: String
+    /// Whether the hub starts it.
+    public var enabled: Bool
+    /// The plugin's kind; the instance's name unless written.
+    public var kind: String
+    /// A name to look up beside the hub and in `PATH`, or an absolute path; `hub-<kind>` unless written.
+    public var executable: String
+    /// Whose records it deals with; all unless written.
+    public var persons: Persons
+    /// A narrowing of what its manifest asks for.
+    public var grants: Grants
+    /// Whether its raw payloads are kept; as `[hub]` unless written.
+    public var keepRaw: Bool
+    /// The plugin's own settings, checked against its manifest, defaults included.
+    ///
+    /// Empty if the instance is disabled and its plugin is not installed.
+    public var settings: [String: SettingValue]
+
+    /// An instance of these values, with the names `hub.conf` would give by default; nothing is checked.
+    public init(
+        name: String, enabled: Bool = true, kind: String? = nil, executable: String? = nil, persons: Persons = .all,
+        grants: Grants = Grants(), keepRaw: Bool = false, settings: [String: SettingValue] = [:]
+    ) {
+        (self.name, self.enabled, self.kind) = (name, enabled, kind ?? name)
+        self.executable = executable ?? "hub-\(kind ?? name)"
+        (self.persons, self.grants, self.keepRaw, self.settings) = (persons, grants, keepRaw, settings)
+    }
+}
+
+/// The result of reading `hub.conf`: what can be used, and everything that is wrong.
+public struct LoadedConfiguration: Sendable {
+    /// Nil if anything outside the plugin tables is wrong, or the file could not be read to its end.
+    public var configuration: HubConfiguration?
+    /// By line.
+    public var problems: [SettingsProblem]
+    /// Instances with errors; they do not start, and stop nothing else from starting.
+    public var refusedInstances: [String]
+}
+
+extension HubConfiguration {
+    /// Reads and checks the text of `hub.conf`.
+    ///
+    /// - Parameters:
+    ///   - file: the name that messages show; relative paths in the file start at its directory.
+    ///   - fileMode: the file's permission bits; unless it is known that only the owner can read it, a secret in clear is a warning.
+    ///   - manifests: the settings declared by an executable, asked once per instance; nil if there is none or it does not answer.
+    /// - Returns: all problems at once. Reads the files that `${file:…}` names, and nothing else. Any input gives a result.
+    public static func load(
+        text: String, file: String, fileMode: UInt16? = nil, environment: SettingsEnvironment,
+        manifests: (_ instance: String, _ executable: String) -> [SettingDeclaration]?
+    ) -> LoadedConfiguration {
+        var reader = ConfigurationReader(text: text, file: file, fileMode: fileMode, environment: environment)
+        return reader.read(manifests: manifests)
+    }
+
+    /// The settings of `[hub]`.
+    public static let hubDeclarations: [SettingDeclaration] = [
+        .init(
+            "data", .path,
+            help: "Directory of the store; $XDG_DATA_HOME/health-hub or ~/.local/share/health-hub if not set."),
+        .init(
+            "run", .path,
+            help: "Directory of the ipc sockets; $XDG_RUNTIME_DIR/health-hub or run below data if not set."),
+        .init(
+            "clock",
+            .string(
+                TextRule(
+                    pattern: "system|.+@.+", expected: "\"system\" or START@RATE",
+                    example: "2026-01-01T00:00:00Z@1440")),
+            help: "Where the time comes from: the machine, or a start and how many times faster it runs.",
+            default: .string("system")),
+        .init(
+            "memory_limit", .size(Bounds(ByteSize(bytes: 64 << 20))),
+            help: "Memory at which the hub leaves cleanly, to be restarted."),
+        .init(
+            "log_level", .choice(HubSection.LogLevel.allCases.map(\.rawValue)), help: "How much is logged.",
+            default: .string("info")),
+        .init("keep_raw", .boolean, help: "Keep the raw payload of every record.", default: .boolean(false)),
+        .init("zone", .timeZone, help: "Time zone of persons without their own; the machine's if not set."),
+    ]
+
+    /// The settings of `[person.<name>]` but `slots`, a table of positions by instance.
+    public static let personDeclarations: [SettingDeclaration] = [
+        .init("height", .number(Bounds(30, 280)), help: "Height in centimetres."),
+        .init("sex", .choice(PersonSection.Sex.allCases.map(\.rawValue)), help: "Sex, for body composition."),
+        .init("birth_date", .date, help: "Date of birth, for body composition."),
+        .init("athlete", .boolean, help: "Whether scales use their athlete formulas."),
+        .init("unit", .choice(PersonSection.Unit.allCases.map(\.rawValue)), help: "Unit in which weights are shown."),
+        .init("zone", .timeZone, help: "Time zone of the person's days."),
+        .init("expected_weight", .number(Bounds(1, 500)), help: "Usual weight in kilograms, to tell people apart."),
+        .init("day_start", .timeOfDay, help: "Local time at which the person's day begins."),
+    ]
+
+    /// The settings of `[plugin.<instance>]` that the hub reads itself, but `persons` and `grants`.
+    public static let pluginDeclarations: [SettingDeclaration] = [
+        .init("enabled", .boolean, help: "Whether the hub starts this instance.", default: .boolean(true)),
+        .init("executable", .string(), help: "Name or path of the plugin; hub-KIND if not set."),
+        .init(
+            "kind", .string(TextRule(pattern: namePattern, expected: nameRule, example: "ihealth-hs3")),
+            help: "Kind of the plugin; the instance's name if not set."),
+        .init("keep_raw", .boolean, help: "Keep the raw payload of this instance's records; as [hub] if not set."),
+    ]
+
+    static let namePattern = "[A-Za-z0-9_.\\-]{1,64}"
+    static let nameRule = "1 to 64 letters A–Z a–z, digits and _ . -"
+
+    /// Whether the name can stand in a topic, a table's header and a directory.
+    static func isName(_ name: String) -> Bool {
+        name.wholeMatch(of: /[A-Za-z0-9_.\-]{1,64}/) != nil && name != "." && name != ".."
+    }
+}

@@ -1,0 +1,65 @@
+/// Writes the commented block of `hub.conf` that a plugin's declarations describe, so that no documentation can differ from them.
+public enum SampleConfiguration {
+    /// A block `[plugin.<instance>]`: `##` explains, `#` shows a default or an example that takes effect when the `#` is removed.
+    public static func render(instance: String, declarations: [SettingDeclaration]) -> String {
+        var lines = ["[plugin.\(bareOrQuoted(instance))]"]
+        for declaration in declarations {
+            let state =
+                declaration.isRequired ? " Needed." : declaration.defaultValue == nil ? " Not set by default." : ""
+            lines.append("## \(declaration.help)")
+            lines.append("## Takes \(declaration.type.expected).\(state)")
+            let value: String
+            if declaration.isSecret {
+                value = quoted("${\(variable(instance, declaration.name))}")
+            } else if let defaultValue = declaration.defaultValue {
+                value = toml(defaultValue)
+            } else {
+                value = declaration.type.example
+            }
+            lines.append("# \(declaration.name) = \(value)")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The environment variable a rendered block names for a secret: `EXIST_CLIENT_SECRET`.
+    public static func variable(_ instance: String, _ setting: String) -> String {
+        let name = "\(instance)_\(setting)".uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+        return (name.first?.isNumber == true ? "_" : "") + String(name)
+    }
+
+    private static func toml(_ value: SettingValue) -> String {
+        switch value {
+        case .string(let text): quoted(text)
+        case .integer(let number): String(number)
+        case .number(let number): String(number)
+        case .boolean(let truth): String(truth)
+        case .list(let values): "[" + values.map(toml).joined(separator: ", ") + "]"
+        case .secret: quoted(Secret.placeholder)
+        }
+    }
+}
+
+extension SettingType {
+    /// A TOML value that obeys the type.
+    fileprivate var example: String {
+        func within<Value>(_ bounds: Bounds<Value>, _ usual: Value) -> Value {
+            bounds.contains(usual) ? usual : bounds.minimum ?? bounds.maximum ?? usual
+        }
+        return switch self {
+        case .string(let rule): quoted(rule.example ?? "text")
+        case .integer(let bounds): String(within(bounds, 1))
+        case .number(let bounds): String(within(bounds, 1))
+        case .boolean: "true"
+        case .duration(let bounds):
+            quoted(SettingDuration("30s").map { within(bounds, $0).description } ?? "")
+        case .size(let bounds): quoted(ByteSize("1MiB").map { within(bounds, $0).description } ?? "")
+        case .choice(let choices): quoted(choices.first ?? "")
+        case .path: quoted("/path/to/it")
+        case .url(let schemes): quoted("\(schemes.first ?? "https")://example.org")
+        case .timeZone: quoted("Europe/Berlin")
+        case .date: "1980-04-12"
+        case .timeOfDay: quoted("04:00")
+        case .list(let element): "[\(element.example)]"
+        }
+    }
+}

@@ -1,0 +1,130 @@
+/// One setting a plugin (or a table of `hub.conf`) takes, as its manifest declares it.
+///
+/// The JSON form is part of what `--describe` prints and does not change within a major version of the protocol. Members:
+/// `name`, `help`, `default` (absent: none), `required` and `secret` (absent: false), `type` and by type:
+///
+/// | `type` | further members (all optional but those marked) |
+/// |---|---|
+/// | `string` | `pattern` (whole match), `expected` (the rule in words), `example` |
+/// | `integer`, `number` | `minimum`, `maximum` |
+/// | `duration`, `size` | `minimum`, `maximum`, as texts: `"30s"`, `"256MiB"` |
+/// | `choice` | `choices` (needed) |
+/// | `url` | `schemes` |
+/// | `list` | `items` (needed): an object with `type` and its members |
+/// | `boolean`, `path`, `timeZone`, `date`, `timeOfDay` | none |
+public struct SettingDeclaration: Sendable, Hashable {
+    /// Small letters, digits and `_`, beginning with a letter: `poll_every`.
+    public var name: String
+    /// What values it takes.
+    public var type: SettingType
+    /// One sentence that says what it does.
+    public var help: String
+    /// What holds when the setting is not written; nil if then there is no value.
+    public var defaultValue: SettingValue?
+    /// Whether the instance cannot start without it.
+    public var isRequired: Bool
+    /// Whether its value must not be seen; only for `string`, `url` and `path`.
+    public var isSecret: Bool
+
+    /// A declaration; ``faults(in:)`` says whether it makes sense.
+    public init(
+        _ name: String, _ type: SettingType, help: String, default defaultValue: SettingValue? = nil,
+        required isRequired: Bool = false, secret isSecret: Bool = false
+    ) {
+        (self.name, self.type, self.help, self.defaultValue) = (name, type, help, defaultValue)
+        (self.isRequired, self.isSecret) = (isRequired, isSecret)
+    }
+}
+
+extension SettingDeclaration: Codable {
+    private enum Key: String, CodingKey {
+        case name, help, `default`, required, secret
+    }
+
+    /// Reads the object form.
+    public init(from decoder: any Decoder) throws {
+        let object = try decoder.container(keyedBy: Key.self)
+        self.init(
+            try object.decode(String.self, forKey: .name), try SettingType(from: decoder),
+            help: try object.decode(String.self, forKey: .help),
+            default: try object.decodeIfPresent(SettingValue.self, forKey: .default),
+            required: try object.decodeIfPresent(Bool.self, forKey: .required) ?? false,
+            secret: try object.decodeIfPresent(Bool.self, forKey: .secret) ?? false)
+    }
+
+    /// Writes the object form; members that say nothing are left out.
+    public func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: Key.self)
+        try object.encode(name, forKey: .name)
+        try object.encode(help, forKey: .help)
+        try object.encodeIfPresent(defaultValue, forKey: .default)
+        if isRequired { try object.encode(true, forKey: .required) }
+        if isSecret { try object.encode(true, forKey: .secret) }
+        try type.encode(to: encoder)
+    }
+}
+
+extension SettingDeclaration {
+    /// Keys of `[plugin.<instance>]` that the hub reads itself and no plugin may declare.
+    public static let reservedNames = ["enabled", "executable", "kind", "persons", "grants", "keep_raw"]
+
+    /// What is wrong with the declarations themselves, in sentences for the plugin's author; empty if nothing is.
+    public static func faults(in declarations: [SettingDeclaration]) -> [String] {
+        var seen: Set<String> = []
+        return declarations.flatMap { declaration in
+            let repeated = seen.insert(declaration.name).inserted ? [] : ["it is declared twice"]
+            return (repeated + declaration.faults()).map { "setting \"\(declaration.name)\": \($0)" }
+        }
+    }
+
+    private func faults() -> [String] {
+        var faults: [String] = []
+        if name.wholeMatch(of: /[a-z][a-z0-9_]{0,63}/) == nil {
+            faults.append("a name is at most 64 small letters, digits and _, beginning with a letter")
+        }
+        if Self.reservedNames.contains(name) { faults.append("the hub reads this key itself") }
+        if help.isEmpty || help.contains(where: \.isNewline) { faults.append("help is one line of text") }
+        if isSecret {
+            if defaultValue != nil { faults.append("a secret has no default") }
+            switch type {
+            case .string, .url, .path: break
+            default: faults.append("only a string, a url or a path can be secret")
+            }
+        }
+        if isRequired, defaultValue != nil { faults.append("what has a default is not required") }
+        faults += type.faults()
+        if let defaultValue, faults.isEmpty {
+            let judge = ValueJudge(environment: .empty, directory: "/")
+            if case .bad(let complaint) = judge.judge(Node(defaultValue), as: type) {
+                faults.append("the default does not obey its own rule: \(complaint.message)")
+            }
+        }
+        return faults
+    }
+}
+
+extension SettingType {
+    fileprivate func faults() -> [String] {
+        func order<Value>(_ bounds: Bounds<Value>) -> [String] {
+            guard let low = bounds.minimum, let high = bounds.maximum, !(low <= high) else { return [] }
+            return ["minimum \(low) is above maximum \(high)"]
+        }
+        switch self {
+        case .string(let rule):
+            guard let pattern = rule.pattern else { return [] }
+            guard let regex = try? Regex(pattern) else { return ["\(quoted(pattern)) is no regular expression"] }
+            guard let example = rule.example else { return ["a pattern needs an example"] }
+            return (try? regex.wholeMatch(in: example)) == nil ? ["the example does not match the pattern"] : []
+        case .integer(let bounds): return order(bounds)
+        case .number(let bounds): return order(bounds)
+        case .duration(let bounds): return order(bounds)
+        case .size(let bounds): return order(bounds)
+        case .choice(let choices):
+            return choices.isEmpty || Set(choices).count != choices.count ? ["choices are some different texts"] : []
+        case .url(let schemes): return schemes.isEmpty ? ["a url needs a scheme"] : []
+        case .list(of: .list): return ["a list cannot hold lists"]
+        case .list(let element): return element.faults()
+        case .boolean, .path, .timeZone, .date, .timeOfDay: return []
+        }
+    }
+}

@@ -1,0 +1,89 @@
+public import Foundation
+
+/// What the checks need to know of the world around a settings file; a value, so that tests make their own.
+public struct SettingsEnvironment: Sendable {
+    /// Environment variables, for `${NAME}` and the default directories.
+    public var variables: [String: String]
+    /// Where a relative name of the settings file starts.
+    public var currentDirectory: String
+    /// The bytes of a file, for `${file:PATH}`; throws what a person should read as the reason.
+    public var readFile: @Sendable (String) throws -> Data
+
+    /// An environment of these parts.
+    public init(
+        variables: [String: String], currentDirectory: String, readFile: @escaping @Sendable (String) throws -> Data
+    ) {
+        (self.variables, self.currentDirectory, self.readFile) = (variables, currentDirectory, readFile)
+    }
+
+    /// The environment of this process.
+    ///
+    /// Reads files of at most 64 KiB.
+    public static func process() -> SettingsEnvironment {
+        SettingsEnvironment(
+            variables: ProcessInfo.processInfo.environment,
+            currentDirectory: FileManager.default.currentDirectoryPath
+        ) { path in
+            guard let handle = FileHandle(forReadingAtPath: path) else {
+                throw UnreadableFile(reason: "it cannot be opened")
+            }
+            defer { try? handle.close() }
+            let limit = 65_536
+            let data: Data?
+            do {
+                data = try handle.read(upToCount: limit + 1)
+            } catch {
+                throw UnreadableFile(reason: "reading it failed")
+            }
+            guard let data, !data.isEmpty else { throw UnreadableFile(reason: "it is empty") }
+            guard data.count <= limit else { throw UnreadableFile(reason: "it is larger than 64 KiB") }
+            return data
+        }
+    }
+
+    /// No variables and no files.
+    static let empty = SettingsEnvironment(variables: [:], currentDirectory: "/") { _ in
+        throw UnreadableFile(reason: "there are no files here")
+    }
+
+    /// A variable that is set and not empty.
+    func variable(_ name: String) -> String? {
+        variables[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// A variable that holds an absolute directory; the XDG rules have others ignored.
+    func directoryVariable(_ name: String) -> String? {
+        variable(name).flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// The path as an absolute one.
+    ///
+    /// `~` is the home directory, a relative path starts at `directory`. Nil if `~` is used and `HOME` is not set.
+    func absolute(_ path: String, from directory: String) -> String? {
+        if path == "~" || path.hasPrefix("~/") {
+            return variable("HOME").map { $0 + path.dropFirst() }
+        }
+        if path.hasPrefix("/") { return path }
+        return (directory.hasSuffix("/") ? directory : directory + "/") + path
+    }
+
+    /// The absolute directory of the settings file.
+    func directory(ofFile file: String) -> String {
+        let full = file.hasPrefix("/") ? file : currentDirectory + "/" + file
+        let parent = full[..<(full.lastIndex(of: "/") ?? full.startIndex)]
+        return parent.isEmpty ? "/" : String(parent)
+    }
+}
+
+/// Why a file that a setting names could not be read.
+public struct UnreadableFile: Error, CustomStringConvertible {
+    /// Why, as it follows a colon.
+    public var reason: String
+
+    /// A failure for `reason`.
+    public init(reason: String) {
+        self.reason = reason
+    }
+
+    public var description: String { reason }
+}

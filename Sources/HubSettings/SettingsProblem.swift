@@ -1,0 +1,113 @@
+/// A place in a settings file; lines and columns count from 1, columns in Unicode scalars.
+public struct SourcePosition: Sendable, Hashable, Codable {
+    /// From 1.
+    public var line: Int
+    /// From 1.
+    public var column: Int
+
+    /// The place at `line` and `column`.
+    public init(line: Int, column: Int) {
+        (self.line, self.column) = (line, column)
+    }
+}
+
+/// Something wrong in a settings file, in words a person can act on.
+///
+/// `description` is one line: `hub.conf:17: [plugin.exist] client_secrt: unknown key; did you mean client_secret?`
+public struct SettingsProblem: Sendable, Hashable, Codable, Error {
+    /// How much a problem matters.
+    public enum Severity: String, Sendable, Hashable, Codable {
+        /// The setting cannot be used; what it belongs to does not start.
+        case error
+        /// The setting is used, and there is something to know about it.
+        case warning
+    }
+
+    /// Whether it stops anything.
+    public var severity: Severity
+    /// The file as the caller named it.
+    public var file: String
+    /// From 1; always a line of the file.
+    public var line: Int
+    /// From 1, in Unicode scalars.
+    public var column: Int
+    /// The table's dotted name, such as `plugin.exist`; nil at the top level.
+    public var table: String?
+    /// The key, dotted within the table; nil if the table itself is meant.
+    public var key: String?
+    /// What stands in the file, as written there; `<secret>` for a secret.
+    public var found: String?
+    /// What is wrong and what is allowed.
+    public var message: String
+    /// The name the writer probably meant.
+    public var suggestion: String?
+
+    /// A problem at `position`.
+    public init(
+        _ severity: Severity = .error, file: String, position: SourcePosition, table: String? = nil, key: String? = nil,
+        found: String? = nil, message: String, suggestion: String? = nil
+    ) {
+        (self.severity, self.file, self.line, self.column) = (severity, file, position.line, position.column)
+        (self.table, self.key, self.found) = (table, key, found)
+        (self.message, self.suggestion) = (message, suggestion)
+    }
+}
+
+extension SettingsProblem: CustomStringConvertible {
+    public var description: String {
+        var place: [String] = []
+        if severity == .warning { place.append("warning:") }
+        if let table { place.append("[\(table)]") }
+        if let key { place.append(key) }
+        if let found { place.append("= \(found)") }
+        var text = "\(file):\(line): "
+        if !place.isEmpty { text += place.joined(separator: " ") + (place.last == "warning:" ? " " : ": ") }
+        text += message
+        if let suggestion { text += "; did you mean \(suggestion)?" }
+        return text
+    }
+}
+
+extension [SettingsProblem] {
+    /// By line, then column, then text.
+    func sortedByPlace() -> [SettingsProblem] {
+        sorted { ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message) }
+    }
+
+    /// Whether one of them is an error.
+    public var hasErrors: Bool { contains { $0.severity == .error } }
+}
+
+/// The candidate that `text` most probably was meant to be, if one is close enough.
+func nearest(to text: String, among candidates: some Sequence<String>) -> String? {
+    let limit = min(3, max(1, text.count / 3))
+    var best: (distance: Int, name: String)?
+    for candidate in candidates where candidate != text {
+        let distance = editDistance(text.lowercased(), candidate.lowercased())
+        guard distance <= limit else { continue }
+        if let best, (best.distance, best.name) <= (distance, candidate) { continue }
+        best = (distance, candidate)
+    }
+    return best?.name
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn one text into the other; texts over 128 characters are infinitely far.
+func editDistance(_ left: String, _ right: String) -> Int {
+    let (left, right) = (Array(left), Array(right))
+    guard left.count <= 128, right.count <= 128 else { return .max }
+    var before: [Int] = []
+    var previous = Array(0...right.count)
+    for row in left.indices {
+        var current = [row + 1]
+        for column in right.indices {
+            var cost = previous[column] + (left[row] == right[column] ? 0 : 1)
+            cost = Swift.min(cost, previous[column + 1] + 1, current[column] + 1)
+            if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                cost = Swift.min(cost, before[column - 1] + 1)
+            }
+            current.append(cost)
+        }
+        (before, previous) = (previous, current)
+    }
+    return previous[right.count]
+}

@@ -1,0 +1,114 @@
+import Foundation
+import HubSettings
+
+/// A seeded generator (SplitMix64), so that a failure can be repeated from the seed in its message.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Mutations per seed; `HUB_MUTATION_ROUNDS` sets more for a long run.
+let mutationRounds = ProcessInfo.processInfo.environment["HUB_MUTATION_ROUNDS"].flatMap { Int($0) } ?? 60
+
+extension SettingsEnvironment {
+    /// A home, two variables and one file.
+    static let sample = SettingsEnvironment(
+        variables: [
+            "HOME": "/home/anna", "XDG_RUNTIME_DIR": "/run/user/1000", "EXIST_SECRET": "s3cret-of-exist", "EMPTY": "",
+        ],
+        currentDirectory: "/etc/hub"
+    ) { path in
+        guard path == "/etc/hub/exist.key" else { throw UnreadableFile(reason: "it cannot be opened") }
+        return Data("key-from-file\n".utf8)
+    }
+}
+
+/// The settings the test plugins declare.
+let scaleSettings: [SettingDeclaration] = [
+    SettingDeclaration(
+        "address",
+        .string(
+            TextRule(
+                pattern: "([0-9A-F]{2}:){5}[0-9A-F]{2}", expected: "six pairs of hex digits",
+                example: "00:4D:32:1A:2B:3C")),
+        help: "Bluetooth address of the scale.", required: true),
+    SettingDeclaration(
+        "retry_after", .duration(Bounds(SettingDuration("1s"), SettingDuration("1h"))),
+        help: "Pause before the next attempt.", default: .string("30s")),
+    SettingDeclaration("channel", .integer(Bounds(1, 30)), help: "RFCOMM channel.", default: .integer(1)),
+    SettingDeclaration(
+        "link", .choice(["rfcomm", "tcp", "serial"]), help: "How to reach it.", default: .string("rfcomm")),
+]
+
+let existSettings: [SettingDeclaration] = [
+    SettingDeclaration("client_id", .string(), help: "The application's id."),
+    SettingDeclaration("client_secret", .string(), help: "The application's secret.", secret: true),
+    SettingDeclaration("base_url", .url(), help: "Where Exist is.", default: .string("https://exist.io/api/2/")),
+    SettingDeclaration("log", .path, help: "Where to write the log."),
+    SettingDeclaration("attributes", .list(of: .string()), help: "Attributes to write."),
+    SettingDeclaration("factor", .number(Bounds(0, 1)), help: "Share."),
+]
+
+func sampleManifest(_ instance: String, _ executable: String) -> [SettingDeclaration]? {
+    switch executable {
+    case "hub-exist": existSettings
+    case _ where executable.hasPrefix("hub-ihealth"): scaleSettings
+    default: nil
+    }
+}
+
+func load(_ text: String, mode: UInt16? = nil, environment: SettingsEnvironment = .sample) -> LoadedConfiguration {
+    HubConfiguration.load(
+        text: text, file: "hub.conf", fileMode: mode, environment: environment, manifests: sampleManifest)
+}
+
+extension LoadedConfiguration {
+    var lines: [String] { problems.map(\.description) }
+}
+
+let goodFile = """
+    # A household
+    [hub]
+    data = "~/hub"
+    clock = "2026-01-01T00:00:00Z@1440"
+    memory_limit = "256MiB"
+    zone = "Europe/Berlin"
+
+    [person.anna]
+    height = 171.5
+    birth_date = 1980-04-12
+    sex = "female"
+    unit = "kg"
+    slots = { ihealth-hs3 = 3 }
+    day_start = 04:00:00
+
+    [person.ben]
+    expected_weight = 82
+
+    [plugin.ihealth-hs3]
+    address = "00:4D:32:1A:2B:3C"
+    retry_after = '2min'
+    persons = ["anna"]
+    grants = { write = ["weight"] }
+
+    [plugin.exist]
+    client_secret = "${EXIST_SECRET}"
+    attributes = [
+      "weight", # kept
+      "steps",
+    ]
+
+    [plugin.later]
+    enabled = false
+    """
