@@ -21,9 +21,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 let package = Package(
     name: "health-hub",
     platforms: [.macOS(.v15)],
-    products: [],
+    products: [
+        .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"])
+    ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
         module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
@@ -36,6 +39,21 @@ let package = Package(
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["ZeroMQ"]),
+        module("ScaleFrames"),
+        tests("ScaleFramesTests", ["ScaleFrames"], resources: [.copy("vectors.jsonl"), .copy("Sessions")]),
+        .target(
+            name: "ScaleSimulation", dependencies: ["ScaleFrames"], path: "Simulators/Scales/Sources/ScaleSimulation",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "hub-scale-sim",
+            dependencies: [
+                "ScaleSimulation", "ScaleFrames", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Simulators/Scales/Sources/hub-scale-sim", swiftSettings: strict),
+        .testTarget(
+            name: "ScaleSimulationTests", dependencies: ["ScaleSimulation", "ScaleFrames"],
+            path: "Simulators/Scales/Tests",
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
