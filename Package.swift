@@ -9,36 +9,61 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+
 func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
     .target(name: name, dependencies: dependencies, path: "Sources/\(name)", exclude: exclude, swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, resources: [Resource] = []
+) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies, path: "Tests/\(name)", resources: resources, swiftSettings: strict)
+        name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", resources: resources,
+        swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency], path: String) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
 let package = Package(
     name: "health-hub",
     platforms: [.macOS(.v15)],
-    products: [],
+    products: [
+        .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"])
+    ],
     dependencies: [
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0")
     ],
     targets: [
+        // Vocabulary and leaves.
         module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
         tests("SamplesTests", ["Samples"]),
-        module("PluginState", [.product(name: "GRDB", package: "GRDB.swift")]),
-        tests("PluginStateTests", ["PluginState", "spool-torture"]),
-        .executableTarget(
-            name: "spool-torture", dependencies: ["PluginState"], path: "Tests/Support/SpoolTorture",
-            swiftSettings: strict),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["ZeroMQ"]),
         module("HubSettings", ["TOMLKit"]),
         tests("HubSettingsTests", ["HubSettings", "TOMLKit"]),
+
+        // The plugin's side.
+        module("PluginState", [grdb]),
+        tests("PluginStateTests", ["PluginState", "spool-torture"]),
+        program("spool-torture", ["PluginState"], path: "Tests/Support/SpoolTorture"),
+
+        // Scales.
+        module("ScaleFrames"),
+        tests("ScaleFramesTests", ["ScaleFrames"], resources: [.copy("vectors.jsonl"), .copy("Sessions")]),
+        .target(
+            name: "ScaleSimulation", dependencies: ["ScaleFrames"], path: "Simulators/Scales/Sources/ScaleSimulation",
+            swiftSettings: strict),
+        program(
+            "hub-scale-sim", ["ScaleSimulation", "ScaleFrames", argumentParser],
+            path: "Simulators/Scales/Sources/hub-scale-sim"),
+        tests("ScaleSimulationTests", ["ScaleSimulation", "ScaleFrames"], path: "Simulators/Scales/Tests"),
     ],
     swiftLanguageModes: [.v6]
 )

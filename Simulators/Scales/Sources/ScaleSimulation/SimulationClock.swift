@@ -1,0 +1,72 @@
+import Glibc
+public import ScaleFrames
+
+/// The clock a simulator lives by: the system's, or one that starts at a given instant and runs at a given rate, so
+/// that a month passes in a minute.
+///
+/// Only dates come from it. Timeouts on the link are in real time, because the other end is real.
+public struct SimulationClock: Sendable {
+    private let startedAt: ContinuousClock.Instant
+    private let start: Double?
+    private let rate: Double
+
+    /// The system's clock.
+    public static var system: SimulationClock { SimulationClock(start: nil, rate: 1) }
+
+    private init(start: Double?, rate: Double) {
+        (startedAt, self.start, self.rate) = (ContinuousClock.now, start, rate)
+    }
+
+    /// Reads `system` or `START@RATE`, where START is RFC 3339 with offset and RATE is clock seconds per real second:
+    /// `2026-01-01T00:00:00Z@3600`.
+    public init(_ text: String) throws(SimulatorError) {
+        if text == "system" {
+            self = .system
+            return
+        }
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, let start = SimulationClock.instant(parts[0]), let rate = Double(parts[1]), rate > 0,
+            rate <= 1e6
+        else {
+            throw SimulatorError(
+                .usage,
+                "clock '\(text)': expected 'system', or an instant with offset and a rate of up to 1000000, such as "
+                    + "2026-01-01T00:00:00Z@3600")
+        }
+        self.init(start: Double(start), rate: rate)
+    }
+
+    /// Seconds since 1970 for `2026-01-01T00:00:00Z` or `…+02:00`.
+    private static func instant(_ text: Substring) -> Int? {
+        var (local, offset) = (text, 0)
+        if text.hasSuffix("Z") {
+            local = text.dropLast()
+        } else {
+            let zone = text.suffix(6)
+            guard zone.utf8.count == 6, let sign = ["+": 1, "-": -1][zone.prefix(1)],
+                let time = WallTime("2000-01-01T" + zone.dropFirst())
+            else { return nil }
+            (local, offset) = (text.dropLast(6), sign * time.secondsSince2000)
+        }
+        return WallTime(local).map { $0.secondsSince2000 + 946_684_800 - offset }
+    }
+
+    /// What the wall clock shows now, in the zone of the environment (`TZ`).
+    public var wall: WallTime {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        var seconds = now.tv_sec
+        if let start {
+            let real = (ContinuousClock.now - startedAt).components
+            seconds = Int(start + (Double(real.seconds) + Double(real.attoseconds) * 1e-18) * rate)
+        }
+        var local = tm()
+        localtime_r(&seconds, &local)
+        // A leap second shows as 60, which no scale can say.
+        let second = Int(min(local.tm_sec, 59))
+        let date = WallTime(
+            Int(local.tm_year) + 1900, Int(local.tm_mon) + 1, Int(local.tm_mday), Int(local.tm_hour), Int(local.tm_min),
+            second)
+        return date ?? .startOf2000
+    }
+}

@@ -1,0 +1,86 @@
+public import ScaleFrames
+
+/// What a running simulator tells: a line of text for people, an object for programs.
+public enum SimulatorEvent: Sendable, Hashable {
+    /// The scale of this id can be reached at this address. The first event; comes again when a pty is renewed.
+    case listening(String, deviceId: String)
+    /// A host is on the link.
+    case connected
+    /// It is gone.
+    case disconnected
+    /// A dial-out failed and is tried again.
+    case unreachable(String)
+    /// Bytes on the wire.
+    case wire(FrameOrigin, [UInt8])
+    /// Something happened in the scale.
+    case scale(HS3Device.Event)
+    /// Everything planned has happened, all of it is acknowledged, and the link has been silent for half a second
+    /// since.
+    case done
+
+    /// Members of the JSON object, in order; all values are text.
+    public var members: [(name: String, value: String)] {
+        switch self {
+        case .listening(let address, let deviceId):
+            [("event", "listening"), ("address", address), ("deviceId", deviceId)]
+        case .connected: [("event", "connected")]
+        case .disconnected: [("event", "disconnected")]
+        case .unreachable(let reason): [("event", "unreachable"), ("reason", reason)]
+        case .wire(let origin, let bytes):
+            [("event", origin == .host ? "received" : "sent"), ("hex", SimulatorEvent.hex(bytes))]
+        case .scale(let event): SimulatorEvent.members(event)
+        case .done: [("event", "done")]
+        }
+    }
+
+    private static func members(_ event: HS3Device.Event) -> [(name: String, value: String)] {
+        switch event {
+        case .sessionOpened: [("event", "sessionOpened")]
+        case .clockSet(let time): [("event", "clockSet"), ("local", "\(time)")]
+        case .weighed(let key): [("event", "weighed"), ("key", "\(key)")] + weight(key)
+        case .weightAcknowledged(let key): [("event", "weightAcknowledged"), ("key", "\(key)")]
+        case .transferStarted(let count): [("event", "transferStarted"), ("count", "\(count)")]
+        case .transferFinished: [("event", "transferFinished")]
+        case .fault(let text): [("event", "fault"), ("text", text)]
+        case .refused(let text): [("event", "refused"), ("text", text)]
+        }
+    }
+
+    private static func weight(_ key: HS3RecordKey) -> [(name: String, value: String)] {
+        guard let tenths = key.tenthsOfKilogram else { return [] }
+        return [("kg", "\(tenths / 10).\(tenths % 10)")]
+    }
+
+    /// One JSON object without line break.
+    public var json: String {
+        "{"
+            + members.map { "\(SimulatorEvent.quoted($0.name)):\(SimulatorEvent.quoted($0.value))" }.joined(
+                separator: ",") + "}"
+    }
+
+    /// A line for people.
+    ///
+    /// The address stands alone on its line, so that a script can read it.
+    public var text: String {
+        if case .listening(let address, _) = self { return address }
+        return members.map(\.value).joined(separator: " ")
+    }
+
+    static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\" + String(scalar)
+            case _ where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,161 @@
+public import FoundationEssentials
+public import ScaleFrames
+
+/// A scale and its day, from a JSON file.
+///
+/// ```json
+/// {
+///   "deviceId": "020000003001",
+///   "clockSkewSeconds": 46,
+///   "memory": [{"kg": 72.3, "at": "2026-11-19T07:30:05"}],
+///   "events": [{"after": "2s", "kg": 72.1}, {"after": "5s", "error": "Er7"}],
+///   "faults": ["bad-checksum=3"]
+/// }
+/// ```
+/// Every member may be missing; one that is not listed here is an error. `after` counts from the first session. A
+/// weighing may have an `at`.
+public struct SimulatorScript: Sendable, Hashable {
+    /// Twelve hex digits; nil where the script names none.
+    public var deviceId: String?
+    /// How far the scale's clock is ahead.
+    public var clockSkewSeconds = 0
+    /// What the memory holds at the start, in the order of the file.
+    public var memory: [HS3RecordKey] = []
+    /// What happens, and when, counted from the first session.
+    public var events: [PlannedCommand] = []
+    /// What goes wrong.
+    public var faults: [FaultOption] = []
+
+    /// Reads a script; errors name `file`, the place and what is expected there.
+    public init(json: Data, file: String, hourMode: HS3HourMode = .sdk12) throws(SimulatorError) {
+        let raw: Raw
+        do { raw = try JSONDecoder().decode(Raw.self, from: json) } catch {
+            throw SimulatorError(.script, "\(file): \(SimulatorScript.explain(error))")
+        }
+        do {
+            (deviceId, clockSkewSeconds) = (raw.deviceId, raw.clockSkewSeconds ?? 0)
+            for entry in raw.memory ?? [] {
+                let (tenths, time) = (try SimulatorScript.tenths(entry.kg), try SimulatorCommand.time(entry.at))
+                guard let record = HS3Record(time, tenthsOfKilogram: tenths, mode: hourMode) else { continue }
+                memory.append(record.key)
+            }
+            for entry in raw.events ?? [] {
+                let after = try Values.duration(entry.after)
+                switch (entry.kg, entry.error) {
+                case (let kg?, nil):
+                    let time: WallTime? = if let text = entry.at { try SimulatorCommand.time(text) } else { nil }
+                    let tenths = try SimulatorScript.tenths(kg)
+                    events.append(PlannedCommand(after: after, command: .stepOn(tenthsOfKilogram: tenths, at: time)))
+                case (nil, let error?):
+                    events.append(PlannedCommand(after: after, command: .fail(try Values.errorByte(error))))
+                default:
+                    throw SimulatorError(.script, "an event needs either kg or error")
+                }
+            }
+            for name in raw.faults ?? [] { faults.append(try FaultOption(name)) }
+        } catch {
+            throw SimulatorError(.script, "\(file): \(error)")
+        }
+        events.sort { $0.after < $1.after }
+    }
+
+    private static func tenths(_ kilograms: Double) throws(SimulatorError) -> Int {
+        let tenths = (kilograms * 10).rounded()
+        guard (0...9999).contains(tenths), abs(kilograms * 10 - tenths) < 1e-6 else {
+            throw SimulatorError(.script, "kg \(kilograms): expected 0 to 999.9 with at most one decimal")
+        }
+        return Int(tenths)
+    }
+
+    private static func explain(_ error: any Error) -> String {
+        func place(_ path: [any CodingKey]) -> String {
+            path.isEmpty
+                ? "the file" : path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
+        }
+        return switch error as? DecodingError {
+        case .keyNotFound(let key, let context): "\(place(context.codingPath)) has no \(key.stringValue)"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            "\(place(context.codingPath)): \(context.debugDescription)"
+        default: "\(error)"
+        }
+    }
+
+    private struct Raw: Decodable {
+        var deviceId: String?
+        var clockSkewSeconds: Int?
+        var memory: [Stored]?
+        var events: [Event]?
+        var faults: [String]?
+
+        private enum CodingKeys: String, CodingKey, CaseIterable {
+            case deviceId, clockSkewSeconds, memory, events, faults
+        }
+        init(from decoder: any Decoder) throws {
+            try AnyKey.check(decoder, allowed: CodingKeys.allCases.map(\.rawValue))
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            deviceId = try values.decodeIfPresent(String.self, forKey: .deviceId)
+            clockSkewSeconds = try values.decodeIfPresent(Int.self, forKey: .clockSkewSeconds)
+            memory = try values.decodeIfPresent([Stored].self, forKey: .memory)
+            events = try values.decodeIfPresent([Event].self, forKey: .events)
+            faults = try values.decodeIfPresent([String].self, forKey: .faults)
+        }
+    }
+
+    private struct Stored: Decodable {
+        var kg: Double
+        var at: String
+
+        private enum CodingKeys: String, CodingKey, CaseIterable { case kg, at }
+        init(from decoder: any Decoder) throws {
+            try AnyKey.check(decoder, allowed: CodingKeys.allCases.map(\.rawValue))
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            (kg, at) = (try values.decode(Double.self, forKey: .kg), try values.decode(String.self, forKey: .at))
+        }
+    }
+
+    private struct Event: Decodable {
+        var after: String
+        var kg: Double?
+        var at: String?
+        var error: String?
+
+        private enum CodingKeys: String, CodingKey, CaseIterable { case after, kg, at, error }
+        init(from decoder: any Decoder) throws {
+            try AnyKey.check(decoder, allowed: CodingKeys.allCases.map(\.rawValue))
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            after = try values.decode(String.self, forKey: .after)
+            kg = try values.decodeIfPresent(Double.self, forKey: .kg)
+            at = try values.decodeIfPresent(String.self, forKey: .at)
+            error = try values.decodeIfPresent(String.self, forKey: .error)
+        }
+    }
+
+    /// `Decodable` ignores members it does not know; a script with a misspelt one would silently do something else.
+    private struct AnyKey: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init?(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+
+        static func check(_ decoder: any Decoder, allowed: [String]) throws {
+            for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !allowed.contains(key.stringValue) {
+                throw DecodingError.dataCorrupted(
+                    DecodingError.Context(
+                        codingPath: decoder.codingPath,
+                        debugDescription:
+                            "unknown member '\(key.stringValue)'; there are \(allowed.joined(separator: ", "))"))
+            }
+        }
+    }
+}
+
+/// A command and when it is given, counted from the first session.
+public struct PlannedCommand: Sendable, Hashable {
+    /// From the first session on.
+    public var after: Duration
+    /// What happens then.
+    public var command: SimulatorCommand
+
+    /// `command`, `after` the first session has opened.
+    public init(after: Duration, command: SimulatorCommand) { (self.after, self.command) = (after, command) }
+}

@@ -1,0 +1,43 @@
+public import ScaleFrames
+
+/// Invented weighings that look like a person's: one each morning, drifting and jittering by a few hundred grams.
+///
+/// The same seed gives the same series.
+public struct WeighingSeries: Sendable {
+    private var state: UInt64
+    private var level: Double
+
+    /// A series that starts somewhere between 64 and 82 kg.
+    public init(seed: UInt64) {
+        state = seed
+        level = 0
+        level = 64 + 18 * fraction()
+    }
+
+    /// `count` weighings on consecutive mornings, oldest first, the last of them on the morning before `now` or,
+    /// after 9 o'clock, of the same day.
+    public mutating func mornings(_ count: Int, before now: WallTime) -> [(time: WallTime, tenthsOfKilogram: Int)] {
+        let midnight = now.secondsSince2000 - (now.hour * 3600 + now.minute * 60 + now.second)
+        let lastDay = now.hour >= 9 ? midnight : midnight - 86400
+        return (0..<max(0, count)).compactMap { place in
+            let sinceMidnight = 6 * 3600 + 1800 + Int(fraction() * 7200)
+            let time = WallTime(secondsSince2000: lastDay - (count - 1 - place) * 86400 + sinceMidnight)
+            return time.map { ($0, next()) }
+        }
+    }
+
+    /// The next weight in tenths of a kilogram.
+    public mutating func next() -> Int {
+        // The level drifts slowly and is drawn back to 73 kg, so that a long series stays believable.
+        level += (fraction() - 0.5) * 0.3 + (73 - level) * 0.002
+        return Int(((level + (fraction() - 0.5) * 0.8) * 10).rounded())
+    }
+
+    private mutating func fraction() -> Double {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Double((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53
+    }
+}

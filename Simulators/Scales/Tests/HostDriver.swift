@@ -1,0 +1,140 @@
+import Glibc
+import ScaleFrames
+import Synchronization
+import Testing
+
+@testable import ScaleSimulation
+
+/// A simulator on a thread of its own, and what it told.
+final class RunningScale: Sendable {
+    let simulator: ScaleSimulator
+    private let told = Mutex<[SimulatorEvent]>([])
+
+    init(_ options: ScaleSimulator.Options) throws {
+        let box = Box()
+        simulator = try ScaleSimulator(options) { event in box.owner.withLock { $0 }?.tell(event) }
+        box.owner.withLock { $0 = self }
+        let thread = Thread { [simulator] in try? simulator.run() }
+        thread.start()
+        self.thread.withLock { $0 = thread }
+    }
+
+    private final class Box: Sendable { let owner = Mutex<RunningScale?>(nil) }
+    private let thread = Mutex<Thread?>(nil)
+
+    private func tell(_ event: SimulatorEvent) { told.withLock { $0.append(event) } }
+
+    var events: [SimulatorEvent] { told.withLock { $0 } }
+
+    /// Stops the simulator and waits for its thread.
+    func stop() {
+        simulator.stop()
+        waitForEnd()
+    }
+
+    func waitForEnd() { thread.withLock { $0.take()?.join() } }
+}
+
+/// A POSIX thread that can be joined.
+final class Thread: Sendable {
+    private let body: @Sendable () -> Void
+    private let handle = Mutex<pthread_t>(0)
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    func start() {
+        let context = Unmanaged.passRetained(self).toOpaque()
+        handle.withLock { handle in
+            _ = pthread_create(
+                &handle, nil,
+                { context in
+                    context.map { Unmanaged<Thread>.fromOpaque($0).takeRetainedValue().body() }
+                    return nil
+                }, context)
+        }
+    }
+
+    func join() { handle.withLock { _ = pthread_join($0, nil) } }
+}
+
+/// A host on a real link: the machine of `ScaleFrames` driven by `poll` and the real clock, with an in-memory spool.
+struct HostDriver {
+    var host: HS3Host
+    private(set) var kept: [HS3Reading] = []
+    private(set) var events: [HS3Host.Event] = []
+    private var link: Descriptor?
+    private let startedAt = ContinuousClock.now
+    private var needsClose = false
+
+    /// Short waits, since the simulated scale repeats after short ones too.
+    init() {
+        var settings = HS3Host.Settings()
+        settings.openAfter = .zero
+        (settings.firstResend, settings.nextResend) = (.milliseconds(150), .milliseconds(150))
+        (settings.openTimeout, settings.answerTimeout) = (.milliseconds(800), .milliseconds(1500))
+        settings.partialFrameTimeout = .milliseconds(50)
+        host = HS3Host(settings: settings)
+    }
+
+    private var now: ScaleMoment {
+        ScaleMoment(uptime: ContinuousClock.now - startedAt, wall: SimulationClock.system.wall)
+    }
+
+    var isConnected: Bool { link != nil }
+
+    mutating func connect(to address: String) throws {
+        let descriptor: Descriptor
+        if address.hasPrefix("/dev") {
+            descriptor = Descriptor(owning: Glibc.open(address, O_RDWR | O_NOCTTY))
+            try #require(descriptor.number >= 0)
+        } else {
+            descriptor = try LinkAddress(address).connect()
+        }
+        use(descriptor)
+    }
+
+    mutating func use(_ descriptor: Descriptor) {
+        descriptor.setNonBlocking()
+        link = descriptor
+        give(.linkOpened)
+    }
+
+    mutating func close() {
+        link = nil
+        give(.linkClosed)
+    }
+
+    private mutating func give(_ input: HS3Host.Input) {
+        for action in host.handle(input, at: now) {
+            switch action {
+            case .send(let bytes): _ = link?.write(bytes[...])
+            case .deliver(let delivery):
+                kept += delivery.readings
+                give(.kept(delivery.token))
+            case .event(let event): events.append(event)
+            case .close: needsClose = true
+            }
+        }
+    }
+
+    /// Serves the link until `isEnough`, the end of the link, or ten seconds, which no sound session needs.
+    mutating func serve(until isEnough: (HostDriver) -> Bool) {
+        let limit = now.uptime + .seconds(10)
+        while let link, !isEnough(self), now.uptime < limit {
+            var file = pollfd(fd: link.number, events: Int16(POLLIN), revents: 0)
+            let due = (min(limit, host.deadline ?? limit) - now.uptime).components
+            _ = poll(&file, 1, Int32(max(0, due.seconds * 1000 + due.attoseconds / 1_000_000_000_000_000 + 1)))
+            if file.revents != 0 {
+                guard let bytes = link.read() else { return close() }
+                give(.received(bytes))
+            }
+            if let deadline = host.deadline, now.uptime >= deadline { give(.tick) }
+            if needsClose {
+                needsClose = false
+                return close()
+            }
+        }
+    }
+
+    var keptKeys: Set<HS3RecordKey> { Set(kept.map(\.key)) }
+}

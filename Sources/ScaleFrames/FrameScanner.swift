@@ -1,0 +1,122 @@
+/// Who sent a frame; the first byte on the wire says so (`B0` the host, `A0` the scale).
+public enum FrameOrigin: UInt8, Sendable, Hashable {
+    case host = 0xB0
+    case scale = 0xA0
+}
+
+/// A frame of the iHealth family whose length and checksum are right.
+///
+/// Wire form: head, `LEN`, body, checksum, where `LEN` counts the body and the checksum is the 8-bit sum of the body.
+/// What the body means differs by model; `HS3Frame` reads it for the HS3.
+public struct Frame: Sendable, Hashable {
+    /// Who sent it.
+    public var origin: FrameOrigin
+    /// The bytes between `LEN` and the checksum; at most 255.
+    public var body: [UInt8]
+
+    /// A frame around `body`; nil where the body is longer than the 255 bytes that `LEN` can say.
+    public init?(origin: FrameOrigin, body: [UInt8]) {
+        guard body.count <= 255 else { return nil }
+        (self.origin, self.body) = (origin, body)
+    }
+
+    /// The bytes that go over the wire.
+    public var bytes: [UInt8] {
+        [origin.rawValue, UInt8(truncatingIfNeeded: body.count)] + body + [Frame.checksum(body[...])]
+    }
+
+    static func checksum(_ body: ArraySlice<UInt8>) -> UInt8 { body.reduce(0, &+) }
+}
+
+/// Finds frames in a byte stream that may be cut, joined or damaged anywhere.
+///
+/// The same bytes give the same frames and the same counts however they are cut into chunks. At most one unfinished
+/// frame (258 bytes) is held between calls.
+public struct FrameScanner: Sendable {
+    /// Bytes that belonged to no frame so far.
+    public private(set) var skippedBytes = 0
+    /// Frames so far whose checksum was wrong.
+    ///
+    /// Their bytes are searched again for a frame that starts inside them.
+    public private(set) var badChecksums = 0
+
+    private let head: UInt8
+    private let lengths: ClosedRange<UInt8>
+    private let product: UInt8?
+    private var held: [UInt8] = []
+
+    /// A scanner for the frames of one direction.
+    /// - Parameters:
+    ///   - lengths: what `LEN` may be; another value cannot start a frame. No layout of the family is shorter than 3.
+    ///   - product: the first byte of every body, where the layout has a fixed one (`A6` on HS3). It lets noise that
+    ///     looks like a head be recognised at its third byte instead of only after `LEN` more.
+    public init(from origin: FrameOrigin, lengths: ClosedRange<UInt8> = 3...255, product: UInt8? = nil) {
+        (head, self.lengths, self.product) = (origin.rawValue, lengths, product)
+    }
+
+    /// Whether the start of a frame is waiting for the rest of it.
+    public var isInsideFrame: Bool { !held.isEmpty }
+
+    /// Takes the next bytes of the stream and returns the frames they complete, in order.
+    public mutating func append(_ bytes: some Sequence<UInt8>) -> [Frame] {
+        held.append(contentsOf: bytes)
+        return scan(streamPaused: false)
+    }
+
+    /// Gives up waiting for the rest of an unfinished frame and returns the whole frames hidden behind its head.
+    ///
+    /// Call it when the stream has been silent for long: noise that looks like a head with a large `LEN` would
+    /// otherwise swallow the real frames after it. Nothing is held afterwards.
+    public mutating func flush() -> [Frame] { scan(streamPaused: true) }
+
+    /// Forgets what is held, as at the start of a new connection; the counts stay.
+    public mutating func reset() { held.removeAll() }
+
+    private mutating func scan(streamPaused: Bool) -> [Frame] {
+        var frames: [Frame] = []
+        var start = 0
+        search: while start < held.count {
+            let rest = held.count - start
+            switch candidate(at: start) {
+            case .noFrame: skip(&start)
+            case .unfinished where !streamPaused: break search
+            case .unfinished: skip(&start)
+            case .length(let length) where rest < length + 3:
+                if !streamPaused { break search }
+                skip(&start)
+            case .length(let length):
+                let body = held[(start + 2)..<(start + 2 + length)]
+                if Frame.checksum(body) == held[start + 2 + length] {
+                    let origin: FrameOrigin = head == FrameOrigin.host.rawValue ? .host : .scale
+                    if let frame = Frame(origin: origin, body: Array(body)) { frames.append(frame) }
+                    start += length + 3
+                } else {
+                    badChecksums += 1
+                    skip(&start)
+                }
+            }
+        }
+        held.removeFirst(start)
+        return frames
+    }
+
+    private mutating func skip(_ start: inout Int) {
+        skippedBytes += 1
+        start += 1
+    }
+
+    private enum Candidate {
+        case noFrame, unfinished
+        case length(Int)
+    }
+
+    /// What the bytes from `start` on can be, judged by as few of them as are there.
+    private func candidate(at start: Int) -> Candidate {
+        guard held[start] == head else { return .noFrame }
+        guard start + 1 < held.count else { return .unfinished }
+        guard lengths.contains(held[start + 1]) else { return .noFrame }
+        guard let product else { return .length(Int(held[start + 1])) }
+        guard start + 2 < held.count else { return .unfinished }
+        return held[start + 2] == product ? .length(Int(held[start + 1])) : .noFrame
+    }
+}

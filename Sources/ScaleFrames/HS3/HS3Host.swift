@@ -1,0 +1,258 @@
+/// The host's side of the dialogue with one HS3, as a value: inputs go in, actions come out.
+///
+/// No sockets and no clock of its own.
+///
+/// Make one per scale and keep it across connections: it remembers the weighings it was told are kept, so that a
+/// repeat over a new connection is acknowledged without a second delivery. Not shared between threads; costs about
+/// 100 KiB when full.
+///
+/// The driver's duties: call ``handle(_:at:)`` for everything that happens, carry out the returned actions in order,
+/// and call it with ``Input/tick`` when ``deadline`` comes. A `28` or `21` frame is acknowledged only after
+/// ``Input/kept(_:)``.
+public struct HS3Host: Sendable {
+    /// What it was made with.
+    public let settings: Settings
+
+    var phase = Phase.offline
+    /// The number the next frame is sent with, by the vendor's rule: 1 at the first command of a connection, +2 per
+    /// frame sent, and one more than the scale's after each frame received.
+    var counter: UInt8 = 1
+    var scanner = HS3Frame.scanner(from: .scale)
+    var command: PendingCommand?
+    /// When the dialogue must have gone on.
+    var answerBy: Duration?
+    var openAt: Duration?
+    var openedAt: Duration?
+    var hasSeenWeight = false
+    var lastReceived: Duration?
+    var skewSeconds: Int?
+    var transfer: Transfer?
+    var provenHourMode: HS3HourMode?
+
+    var nextToken = 0
+    var deliveries: [Token: Waiting] = [:]
+    /// The last frames of this connection, to know a repeat by its number and payload.
+    var recentFrames: [SeenFrame] = []
+    var keptKeys = RecentKeys()
+
+    /// At most this many deliveries may wait for an answer, those of ended connections included.
+    static let waitingLimit = 32
+    static let recentFrameLimit = 40
+
+    enum Phase: Sendable, Hashable {
+        /// No link.
+        case offline
+        /// A link, and no command sent yet.
+        case waiting
+        /// `23` is sent.
+        case opening
+        /// `23` is acknowledged; `33` must come.
+        case awaitingClock
+        /// `33` has come; `32` must come.
+        case awaitingIDBlock
+        /// `20` is sent.
+        case settingClock
+        /// `25` is sent.
+        case sendingLastKnown
+        /// `25` is acknowledged; `26` must come.
+        case awaitingCount
+        /// `27` is sent.
+        case startingMemory
+        /// `21` frames come.
+        case transferring
+        /// Nothing is asked; weights come.
+        case measuring
+        /// The link is to be closed.
+        case closing
+    }
+
+    struct PendingCommand: Sendable {
+        var command: HS3Command
+        var sequence: UInt8
+        var bytes: [UInt8]
+        var nextResend: Duration
+        var resendsLeft: Int
+    }
+
+    struct Transfer: Sendable {
+        var count: Int
+        var slots = 0
+        var readings = 0
+        var progress = -1.0
+    }
+
+    /// A delivery whose readings are not known to be kept yet.
+    struct Waiting: Sendable {
+        var sequence: UInt8
+        var slots: [Slot]
+        var source: DeliverySource
+        /// Whether its frame came over the connection that stands now, so that it can be acknowledged.
+        var isCurrent = true
+    }
+
+    /// One record of a frame: its place in the transfer, and its reading where it has one.
+    struct Slot: Sendable {
+        var index: UInt8?
+        var reading: HS3Reading?
+        var isRepeat: Bool
+    }
+
+    struct SeenFrame: Sendable {
+        var frame: HS3Frame
+        /// The delivery it waits for; nil once acknowledged.
+        var waitsFor: Token?
+    }
+
+    /// A host that has no link yet and knows no weighing.
+    public init(settings: Settings = Settings()) { self.settings = settings }
+
+    /// Whether the session stands: weights that come are those of this moment.
+    public var isMeasuring: Bool { phase == .measuring }
+
+    /// The uptime at which to call with ``Input/tick``; nil where nothing is waited for.
+    public var deadline: Duration? {
+        var times = [answerBy, openAt].compactMap(\.self)
+        if let command, command.resendsLeft >= 0, !isResendHeld { times.append(command.nextResend) }
+        if phase == .opening, hasSeenWeight, let openedAt { times.append(openedAt + settings.openTimeout) }
+        if scanner.isInsideFrame, let lastReceived { times.append(lastReceived + settings.partialFrameTimeout) }
+        return times.min()
+    }
+
+    /// Takes what has happened and returns what to do about it, in order.
+    ///
+    /// Any bytes may come from the scale; what is wrong with them becomes a ``Event/protocolWarning(_:)``.
+    public mutating func handle(_ input: Input, at now: ScaleMoment) -> [Action] {
+        var actions: [Action] = []
+        switch input {
+        case .linkOpened:
+            if phase != .offline { closeLink(&actions) }
+            phase = .waiting
+            openAt = now.uptime + settings.openAfter
+            tick(at: now, &actions)
+        case .received(let bytes): receive(bytes, at: now, &actions)
+        case .kept(let token): resolve(token, isKept: true, at: now, &actions)
+        case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
+        case .tick: tick(at: now, &actions)
+        case .stop: if phase != .offline, phase != .closing { close(&actions) }
+        case .linkClosed: closeLink(&actions)
+        }
+        return actions
+    }
+
+    private mutating func closeLink(_ actions: inout [Action]) {
+        guard phase != .offline else { return }
+        if phase != .closing { actions.append(.event(.deviceError(.disconnected))) }
+        actions.append(.event(.disconnected))
+        stopWaiting()
+        phase = .offline
+        scanner.reset()
+        recentFrames.removeAll()
+        for token in deliveries.keys { deliveries[token]?.isCurrent = false }
+        (openedAt, hasSeenWeight, lastReceived, skewSeconds, counter) = (nil, false, nil, nil, 1)
+    }
+
+    mutating func close(_ actions: inout [Action]) {
+        stopWaiting()
+        phase = .closing
+        actions.append(.close)
+    }
+
+    private mutating func stopWaiting() { (command, answerBy, openAt, transfer) = (nil, nil, nil, nil) }
+
+    // MARK: Time
+
+    /// While a weight waits to be acknowledged the scale answers no `23`, so repeating it says nothing.
+    private var isResendHeld: Bool {
+        phase == .opening && deliveries.values.contains { $0.isCurrent && $0.source == .weighing }
+    }
+
+    private mutating func tick(at now: ScaleMoment, _ actions: inout [Action]) {
+        if scanner.isInsideFrame, let last = lastReceived, now.uptime >= last + settings.partialFrameTimeout {
+            take(at: now, &actions) { $0.flush() }
+        }
+        if let due = openAt, now.uptime >= due {
+            openAt = nil
+            counter = 1
+            phase = .opening
+            openedAt = now.uptime
+            answerBy = now.uptime + settings.answerTimeout
+            send(.open, [], at: now, &actions)
+        }
+        if phase == .opening, hasSeenWeight, let openedAt, now.uptime >= openedAt + settings.openTimeout {
+            stopWaiting()
+            phase = .measuring
+            actions.append(.event(.connected(clockSet: false)))
+        }
+        if let due = answerBy, now.uptime >= due { return giveUp(&actions) }
+        resend(at: now, &actions)
+    }
+
+    private mutating func resend(at now: ScaleMoment, _ actions: inout [Action]) {
+        guard var pending = command, pending.resendsLeft >= 0, now.uptime >= pending.nextResend, !isResendHeld else {
+            return
+        }
+        if pending.resendsLeft > 0 {
+            actions.append(.send(pending.bytes))
+        } else if pending.command != .open {
+            return giveUp(&actions)
+        }
+        // An unanswered 23 is left alone after its repeats: a weight may still come until `answerBy`.
+        pending.resendsLeft -= 1
+        pending.nextResend = now.uptime + settings.nextResend
+        command = pending
+    }
+
+    private mutating func giveUp(_ actions: inout [Action]) {
+        if phase == .startingMemory { actions.append(.event(.memoryStart(false))) }
+        actions.append(.event(.deviceError(.noAnswer)))
+        close(&actions)
+    }
+
+    // MARK: Sending
+
+    mutating func send(_ command: HS3Command, _ data: [UInt8], at now: ScaleMoment, _ actions: inout [Action]) {
+        let frame = HS3Frame(checked: .host, command.rawValue, counter, data)
+        actions.append(.send(frame.bytes))
+        self.command = PendingCommand(
+            command: command, sequence: counter, bytes: frame.bytes, nextResend: now.uptime + settings.firstResend,
+            resendsLeft: settings.resends)
+        counter &+= 2
+    }
+
+    mutating func acknowledge(_ sequence: UInt8, _ actions: inout [Action]) {
+        counter = sequence &+ 1
+        actions.append(.send(HS3Frame(checked: .host, HS3Command.acknowledge.rawValue, counter, []).bytes))
+        counter &+= 2
+    }
+
+    // MARK: Receiving
+
+    private mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [Action]) {
+        guard phase != .offline, phase != .closing else { return }
+        // In pieces, so that what is held is bounded whatever the driver hands over.
+        for start in stride(from: 0, to: bytes.count, by: 4096) {
+            take(at: now, &actions) { $0.append(bytes[start..<min(start + 4096, bytes.count)]) }
+        }
+        lastReceived = now.uptime
+    }
+
+    private mutating func take(
+        at now: ScaleMoment, _ actions: inout [Action], _ scan: (inout FrameScanner) -> [Frame]
+    ) {
+        let (skipped, damaged) = (scanner.skippedBytes, scanner.badChecksums)
+        let frames = scan(&scanner)
+        if scanner.skippedBytes > skipped {
+            actions.append(.event(.protocolWarning(.skippedBytes(scanner.skippedBytes - skipped))))
+        }
+        if scanner.badChecksums > damaged {
+            actions.append(.event(.protocolWarning(.badChecksums(scanner.badChecksums - damaged))))
+        }
+        for frame in frames where phase != .closing {
+            guard let frame = HS3Frame(frame) else {
+                actions.append(.event(.protocolWarning(.foreignFrame)))
+                continue
+            }
+            receive(frame, at: now, &actions)
+        }
+    }
+}
