@@ -70,7 +70,9 @@ public enum RecordIdentity: Hashable, Sendable {
     case day(person: String, type: TypeID, series: String, date: LocalDate)
 }
 
-/// Whom the *source* believes to have measured. A source never names a person; the hub assigns one by its own rules.
+/// Whom the *source* believes to have measured.
+///
+/// A source never names a person; the hub assigns one by its own rules.
 public enum Subject: Hashable, Sendable {
     /// An account of the source's system.
     case account(String)

@@ -26,7 +26,9 @@ public enum Record: Hashable, Sendable {
     }
 }
 
-/// A person whose body was measured. The uid is random and permanent; the name is a label and may change.
+/// A person whose body was measured.
+///
+/// The uid is random and permanent; the name is a label and may change.
 public struct Person: Hashable, Sendable {
     /// Random and permanent.
     public var uid: String
@@ -96,7 +98,9 @@ public struct StoredRecord: Hashable, Sendable {
     }
 }
 
-/// A reader's place in the hub's sequence. A cursor of another epoch is worthless: the store was restored since.
+/// A reader's place in the hub's sequence.
+///
+/// A cursor of another epoch is worthless: the store was restored since.
 public struct Cursor: Hashable, Sendable, CustomStringConvertible {
     /// Eight characters `a–z2–7`, new after every restore.
     public var epoch: String

@@ -1,4 +1,6 @@
-/// Says that a record is no longer so. The identity stays known: a repeat cannot bring the record back by accident.
+/// Says that a record is no longer so.
+///
+/// The identity stays known: a repeat cannot bring the record back by accident.
 public struct Retraction: Hashable, Sendable {
     /// Who took it back.
     public enum Author: String, Hashable, Sendable {

@@ -20,7 +20,9 @@ public struct Sample: Hashable, Sendable {
     public var group: String?
     /// Whether the value was measured, or what it was made from.
     public var provenance: Provenance
-    /// Everything else the source knows, keys as in HealthKit in lowerCamel. Bounded by `JSONObject.maximumBytes`.
+    /// Everything else the source knows, keys as in HealthKit in lowerCamel.
+    ///
+    /// Bounded by `JSONObject.maximumBytes`.
     public var metadata: JSONObject?
     /// The source's own version number; compared only with others of the same identity.
     public var sourceVersion: Int64?
@@ -29,7 +31,9 @@ public struct Sample: Hashable, Sendable {
     /// Members this version of the protocol does not know, kept and returned as they came.
     public var extra: JSONObject?
 
-    /// A sample; nothing is checked. Without `end` it is an instant.
+    /// A sample; nothing is checked.
+    ///
+    /// Without `end` it is an instant.
     public init(
         source: Source, key: RecordKey, type: TypeID, value: SampleValue, start: Timestamp, end: Timestamp? = nil,
         zone: String? = nil, subject: Subject? = nil, group: String? = nil, provenance: Provenance = .measured,

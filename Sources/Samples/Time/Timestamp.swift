@@ -110,7 +110,9 @@ extension Timestamp {
         return LocalDate(daysSinceEpoch: Int(local.flooredDivision(by: 86_400)))
     }
 
-    /// Seconds since 1970-01-01T00:00:00Z, rounded down. Adding an offset to them cannot overflow.
+    /// Seconds since 1970-01-01T00:00:00Z, rounded down.
+    ///
+    /// Adding an offset to them cannot overflow.
     var wholeSeconds: Int64 { microseconds.flooredDivision(by: 1_000_000) }
 }
 
