@@ -1,13 +1,18 @@
 /// The one value of a person, type and series on a calendar day, made by a derived source such as the gap-filler.
 public struct DayValue: Hashable, Sendable {
+    /// The derived source that made it.
     public var source: Source
     /// Name or uid of the person: a day is made *from* records whose person is known, so here the source names them.
     public var person: String
+    /// What it measures; a quantity.
     public var type: TypeID
     /// The policy that made it, such as `mean30`; each policy is a series of its own.
     public var series: String
+    /// The day.
     public var date: LocalDate
+    /// A finite number in `unit`.
     public var value: Double
+    /// The unit as the source wrote it.
     public var unit: String
     /// How this day's value came about, such as `mean` or `carried`.
     public var method: String
@@ -15,12 +20,16 @@ public struct DayValue: Hashable, Sendable {
     public var observedOn: LocalDate?
     /// Days between `observedOn` and `date`.
     public var age: Int?
+    /// The records it was made from.
     public var basis: [Provenance.Basis]
     /// IANA name of the zone the day was cut in.
     public var zone: String?
+    /// Everything else the source knows, as in ``Sample/metadata``.
     public var metadata: JSONObject?
+    /// Members this version of the protocol does not know, as in ``Sample/extra``.
     public var extra: JSONObject?
 
+    /// A day value; nothing is checked.
     public init(
         source: Source, person: String, type: TypeID, series: String, date: LocalDate, value: Double, unit: String,
         method: String, observedOn: LocalDate? = nil, age: Int? = nil, basis: [Provenance.Basis] = [],

@@ -7,17 +7,26 @@ public struct Source: Hashable, Sendable {
     /// The account the plugin reads from; `nil` when there is none.
     public var account: String?
 
+    /// A source; nothing is checked.
     public init(plugin: String, device: String? = nil, account: String? = nil) {
         self.plugin = plugin
         self.device = device
         self.account = account
     }
+
+    /// Equal byte for byte, as the store compares.
+    public static func == (left: Source, right: Source) -> Bool {
+        left.plugin.hasSameBytes(as: right.plugin) && left.device.hasSameBytes(as: right.device)
+            && left.account.hasSameBytes(as: right.account)
+    }
 }
 
 /// The source's own undecoded facts that tell one record from all others of that source.
 ///
-/// 1…64 bytes of UTF-8 without control characters, time first, so that keys sort as time does and inserts stay in order.
+/// 1…64 bytes of UTF-8 without control characters (U+0000–U+001F, U+007F), time first, so that keys sort as time does and
+/// inserts stay in order.
 public struct RecordKey: Hashable, Sendable {
+    /// The key as the source wrote it.
     public let text: String
 
     /// The most bytes a key may have.
@@ -25,20 +34,45 @@ public struct RecordKey: Hashable, Sendable {
 
     /// `nil` when `text` is empty, longer than 64 bytes, or holds a control character.
     public init?(_ text: String) {
-        guard !text.isEmpty, text.utf8.count <= RecordKey.maximumBytes, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+        guard !text.isEmpty, text.utf8.count <= RecordKey.maximumBytes,
+            !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else { return nil }
         self.text = text
+    }
+
+    /// Equal byte for byte, as the store compares.
+    public static func == (left: RecordKey, right: RecordKey) -> Bool { left.text.hasSameBytes(as: right.text) }
+}
+
+extension String {
+    /// Whether both are the same bytes of UTF-8.
+    ///
+    /// `==` also calls `é` and `e` with a combining accent the same, which are different facts of a source.
+    func hasSameBytes(as other: String) -> Bool { utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) }
+}
+
+extension String? {
+    /// Whether both are absent, or the same bytes.
+    func hasSameBytes(as other: String?) -> Bool {
+        switch (self, other) {
+        case (let left?, let right?): left.hasSameBytes(as: right)
+        case (nil, nil): true
+        default: false
+        }
     }
 }
 
 /// What makes a repeat harmless: the same identity again is a duplicate or a new version, never a second record.
 public enum RecordIdentity: Hashable, Sendable {
+    /// One reading of a source.
     case sample(Source, RecordKey)
     /// A daily value: one per person, type, series and date.
     case day(person: String, type: TypeID, series: String, date: LocalDate)
 }
 
-/// Whom the *source* believes to have measured. A source never names a person; the hub assigns one by its own rules.
+/// Whom the *source* believes to have measured.
+///
+/// A source never names a person; the hub assigns one by its own rules.
 public enum Subject: Hashable, Sendable {
     /// An account of the source's system.
     case account(String)

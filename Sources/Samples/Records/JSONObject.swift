@@ -1,6 +1,6 @@
 /// A JSON object kept as text, byte for byte as its source wrote it but without white space between tokens.
 ///
-/// Numbers keep their digits and members their order, so nothing a source said is rounded or re-arranged. Equality is of the text.
+/// Numbers keep their digits and members their order, so nothing a source said is rounded or re-arranged. Equality is of the bytes.
 public struct JSONObject: Hashable, Sendable {
     /// Compact JSON, from `{` to `}`.
     public let text: String
@@ -24,5 +24,9 @@ public struct JSONObject: Hashable, Sendable {
     /// Takes text that a codec has checked and compacted already.
     public init(trusted text: String) { self.text = text }
 
+    /// Equal byte for byte.
+    public static func == (left: JSONObject, right: JSONObject) -> Bool { left.text.hasSameBytes(as: right.text) }
+
+    /// Whether it has no members.
     public var isEmpty: Bool { text == "{}" }
 }

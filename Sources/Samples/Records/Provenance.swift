@@ -18,6 +18,8 @@ public enum Provenance: Hashable, Sendable {
 
 /// A system or hub that a record passed on its way; the first one is where it was born.
 public enum OriginStep: Hashable, Sendable {
+    /// A system that is no hub, such as `withings`, and the account there.
     case system(name: String, account: String?)
+    /// A hub, by its random id.
     case hub(id: String)
 }

@@ -1,9 +1,13 @@
 /// What the store holds and the bus carries: a sample, a day value, or the retraction of either.
 public enum Record: Hashable, Sendable {
+    /// A typed value over an instant or interval.
     case sample(Sample)
+    /// The one value of a day.
     case day(DayValue)
+    /// The end of either.
     case retraction(Retraction)
 
+    /// What the record is one version of; a retraction has the identity of what it retracts.
     public var identity: RecordIdentity {
         switch self {
         case .sample(let sample): .sample(sample.source, sample.key)
@@ -12,6 +16,7 @@ public enum Record: Hashable, Sendable {
         }
     }
 
+    /// Who sent it.
     public var source: Source {
         switch self {
         case .sample(let sample): sample.source
@@ -21,11 +26,16 @@ public enum Record: Hashable, Sendable {
     }
 }
 
-/// A person whose body was measured. The uid is random and permanent; the name is a label and may change.
+/// A person whose body was measured.
+///
+/// The uid is random and permanent; the name is a label and may change.
 public struct Person: Hashable, Sendable {
+    /// Random and permanent.
     public var uid: String
+    /// The label in `hub.conf`.
     public var name: String
 
+    /// A person.
     public init(uid: String, name: String) {
         self.uid = uid
         self.name = name
@@ -34,10 +44,12 @@ public struct Person: Hashable, Sendable {
 
 /// Whose body a record is of, as the hub decided.
 public enum Assignment: Hashable, Sendable {
+    /// A known person's.
     case person(Person)
     /// Nobody yet: stored with its sequence, shown in the inbox only, and why.
     case nobody(reason: String)
 
+    /// The person, if there is one.
     public var person: Person? {
         if case .person(let person) = self { person } else { nil }
     }
@@ -45,11 +57,13 @@ public enum Assignment: Hashable, Sendable {
 
 /// A record as the hub holds it: what the source gave, and what the hub decided about it.
 public struct StoredRecord: Hashable, Sendable {
+    /// What the source gave, in its own unit.
     public var record: Record
     /// Stable for people, who say `hub trace 1234`: the sequence under which the identity was first stored.
     public var number: Int64
     /// The version: the hub's sequence of this content.
     public var sequence: Int64
+    /// Whose it is, or why nobody's.
     public var assignment: Assignment
     /// The type of a retracted sample, which the retraction itself does not repeat.
     public var type: TypeID
@@ -58,17 +72,22 @@ public struct StoredRecord: Hashable, Sendable {
 
     /// A quantity in the unit that the registry gives its type.
     public struct CanonicalValue: Hashable, Sendable {
+        /// The number, converted as ``HealthType/canonicalValue(_:unit:)`` does.
         public var value: Double
+        /// The type's unit.
         public var unit: String
 
+        /// A converted value.
         public init(value: Double, unit: String) {
             self.value = value
             self.unit = unit
         }
     }
 
+    /// A stored record; nothing is checked.
     public init(
-        record: Record, number: Int64, sequence: Int64, assignment: Assignment, type: TypeID, canonical: CanonicalValue? = nil
+        record: Record, number: Int64, sequence: Int64, assignment: Assignment, type: TypeID,
+        canonical: CanonicalValue? = nil
     ) {
         self.record = record
         self.number = number
@@ -79,12 +98,16 @@ public struct StoredRecord: Hashable, Sendable {
     }
 }
 
-/// A reader's place in the hub's sequence. A cursor of another epoch is worthless: the store was restored since.
+/// A reader's place in the hub's sequence.
+///
+/// A cursor of another epoch is worthless: the store was restored since.
 public struct Cursor: Hashable, Sendable, CustomStringConvertible {
     /// Eight characters `a–z2–7`, new after every restore.
     public var epoch: String
+    /// The last sequence the reader has handled; 0 before the first.
     public var sequence: Int64
 
+    /// A cursor; the form of `epoch` is not checked.
     public init(epoch: String, sequence: Int64) {
         self.epoch = epoch
         self.sequence = sequence
@@ -104,5 +127,6 @@ public struct Cursor: Hashable, Sendable, CustomStringConvertible {
         text.utf8.count == 8 && text.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x32...0x37).contains($0) }
     }
 
+    /// `<epoch>-<sequence>`, as ``init(_:)`` reads it.
     public var description: String { "\(epoch)-\(sequence)" }
 }

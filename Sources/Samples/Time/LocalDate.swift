@@ -1,9 +1,12 @@
 /// A calendar date without a zone, in the proleptic Gregorian calendar.
+///
+/// Texts hold the years 0001 to 9999; arithmetic goes on beyond them, over every day that an `Int64` of microseconds can name.
 public struct LocalDate: Hashable, Sendable, Comparable {
+    /// The year; the year before 1 is 0.
     public let year: Int
-    /// 1…12
+    /// The month, 1…12.
     public let month: Int
-    /// 1…31
+    /// The day of the month, 1…31.
     public let day: Int
 
     /// A date whose fields are already known to be valid.
@@ -31,7 +34,9 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         self.init(year: year, month: month, day: day)
     }
 
-    /// The date `days` days after 1970-01-01, by the era arithmetic of 400-year cycles of 146,097 days.
+    /// The date `days` days after 1970-01-01, or before it when negative.
+    ///
+    /// By the era arithmetic of 400-year cycles, which have 146,097 days each.
     public init(daysSinceEpoch days: Int) {
         let shifted = days + 719_468  // Days since 0000-03-01, so that the leap day ends a year.
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -67,14 +72,17 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         }
     }
 
-    /// `yyyy-MM-dd`
+    /// `yyyy-MM-dd`, as ``init(_:)`` reads it where the year is 0001…9999.
     public var text: String {
         func padded(_ number: Int, _ width: Int) -> String {
             let digits = String(number)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
         }
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
+        return "\(year < 0 ? "-" : "")\(padded(abs(year), 4))-\(padded(month, 2))-\(padded(day, 2))"
     }
 
-    public static func < (left: LocalDate, right: LocalDate) -> Bool { left.daysSinceEpoch < right.daysSinceEpoch }
+    /// Earlier dates come first.
+    public static func < (left: LocalDate, right: LocalDate) -> Bool {
+        (left.year, left.month, left.day) < (right.year, right.month, right.day)
+    }
 }

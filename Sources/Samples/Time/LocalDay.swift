@@ -1,4 +1,6 @@
 import FoundationEssentials
+// Without it `TimeZone` knows no zone but GMT.
+import FoundationInternationalization
 
 /// The one place that decides which day a sample belongs to.
 public enum LocalDay {
@@ -12,31 +14,35 @@ public enum LocalDay {
 
     /// The local day of a sample.
     ///
+    /// A zone tells more than an offset, so where a sample has both, the zone counts. Safe on every thread; costs a look-up in
+    /// Foundation's cache of zones where a zone is needed, else a few divisions.
+    ///
     /// - Parameters:
     ///   - time: the sample's `start`.
     ///   - sampleZone: the IANA zone the sample names, if any.
     ///   - personZone: the zone of the person, used where the sample knows no local time.
-    ///   - dayStartMinutes: when a day begins, in minutes after midnight (0…1439): with 240, what happens at 03:59 belongs to the day before.
-    /// - Returns: `nil` only when a zone name is unknown to the system's time zone database.
+    ///   - dayStartMinutes: when a day begins on the wall clock, in minutes after midnight, 0…1439: with 240, what happens at
+    ///     03:59 belongs to the day before. Other numbers are a mistake of the program and trap.
+    /// - Returns: `nil` when the zone that is needed is not in Foundation's time zone database, and only then.
     public static func of(
-        _ time: Timestamp, sampleZone: String?, personZone: String, policy: ZonePolicy = .sample, dayStartMinutes: Int = 0
+        _ time: Timestamp, sampleZone: String?, personZone: String, policy: ZonePolicy = .sample,
+        dayStartMinutes: Int = 0
     ) -> LocalDate? {
-        let offsetSeconds: Int
-        switch (policy, sampleZone, time.offsetMinutes) {
-        case (.sample, let zone?, _):
-            guard let seconds = offset(of: zone, at: time.microseconds) else { return nil }
-            offsetSeconds = seconds
-        case (.sample, nil, let minutes?):
-            offsetSeconds = Int(minutes) * 60
-        default:
-            guard let seconds = offset(of: personZone, at: time.microseconds) else { return nil }
-            offsetSeconds = seconds
-        }
-        let local = time.microseconds + (Int64(offsetSeconds) - Int64(dayStartMinutes) * 60) * 1_000_000
-        return LocalDate(daysSinceEpoch: Int(local.flooredDivision(by: 86_400_000_000)))
+        precondition((0..<1_440).contains(dayStartMinutes), "a day starts 0 to 1439 minutes after midnight")
+        let seconds = time.wholeSeconds
+        let offset: Int? =
+            switch (policy, sampleZone, time.offsetMinutes) {
+            case (.sample, let zone?, _): offsetSeconds(of: zone, at: seconds)
+            case (.sample, nil, let minutes?): Int(minutes) * 60
+            default: offsetSeconds(of: personZone, at: seconds)
+            }
+        guard let offset else { return nil }
+        let local = seconds + Int64(offset) - Int64(dayStartMinutes) * 60
+        return LocalDate(daysSinceEpoch: Int(local.flooredDivision(by: 86_400)))
     }
 
-    private static func offset(of zone: String, at microseconds: Int64) -> Int? {
-        TimeZone(identifier: zone)?.secondsFromGMT(for: Date(timeIntervalSince1970: Double(microseconds) / 1_000_000))
+    /// Zones change at whole seconds, and only those a `Date`, which is a double, names exactly.
+    private static func offsetSeconds(of zone: String, at seconds: Int64) -> Int? {
+        TimeZone(identifier: zone)?.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
     }
 }

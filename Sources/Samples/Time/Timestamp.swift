@@ -10,6 +10,9 @@ public struct Timestamp: Hashable, Sendable {
     /// Minutes east of UTC, −1439…1439; `nil` when the local time is unknown.
     public var offsetMinutes: Int16?
 
+    /// The instant `microseconds` after 1970-01-01T00:00:00Z, on a clock `offsetMinutes` east of UTC.
+    ///
+    /// Nothing is checked: where the numbers come from a device, ask ``isRepresentable`` before you write them.
     public init(microseconds: Int64, offsetMinutes: Int16? = nil) {
         self.microseconds = microseconds
         self.offsetMinutes = offsetMinutes
@@ -17,22 +20,41 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 extension Timestamp {
-    /// Instants from year 0001 to 9999, all that RFC 3339 can print with every offset.
+    /// The instants that have a text with every offset: 0001-01-02T00:00:00Z to 9999-12-30T23:59:59.999999Z.
+    ///
+    /// A day less on either side than RFC 3339 has years, so that no offset leads out of them.
     public static let range: ClosedRange<Int64> = -62_135_510_400_000_000...253_402_214_399_999_999
+
+    /// Whether the timestamp has a text: the instant is in ``range`` and the offset in −1439…1439.
+    public var isRepresentable: Bool {
+        Timestamp.range.contains(microseconds) && (-1_439...1_439).contains(offsetMinutes ?? 0)
+    }
 
     /// Why a text is no timestamp.
     public enum ParseError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Another form than RFC 3339, or no offset.
         case malformed
-        case outOfRange(field: StaticField)
+        /// The form is right, but the field has no such value.
+        case outOfRange(field: Field)
+        /// All fields are right, but the instant is outside ``Timestamp/range``.
+        case instantOutOfRange
+        /// Second 60.
         case leapSecond
+        /// A seventh digit after the decimal point.
         case tooPrecise
 
-        public enum StaticField: String, Hashable, Sendable { case month, day, hour, minute, second, offset, year }
+        /// A part of the text.
+        public enum Field: String, Hashable, Sendable { case year, month, day, hour, minute, second, offset }
 
+        /// One line for people; never the text itself.
         public var description: String {
             switch self {
             case .malformed: "expected RFC 3339 with an offset, such as 2024-03-15T07:30:05+01:00"
+            case .outOfRange(.day): "there is no such day in that month"
+            case .outOfRange(.offset): "the offset is out of range; allowed is -23:59 to +23:59"
             case .outOfRange(let field): "the \(field.rawValue) is out of range"
+            case .instantOutOfRange:
+                "the instant is out of range; allowed is 0001-01-02T00:00:00Z to 9999-12-30T23:59:59.999999Z"
             case .leapSecond: "second 60 (a leap second) cannot be stored; send second 59 or the next full minute"
             case .tooPrecise: "finer than a microsecond; at most six digits may follow the decimal point"
             }
@@ -42,30 +64,41 @@ extension Timestamp {
     /// Reads RFC 3339: `2024-03-15T07:30:05.25+01:00`, or `…Z` (also `-00:00`) where the local offset is unknown.
     ///
     /// Nothing is rounded: a seventh fraction digit is an error, even a zero.
+    /// - Throws: ``ParseError``.
     public init(parsing text: some StringProtocol) throws(ParseError) {
         var copy = String(text)
         let result: Result<Timestamp, ParseError> = copy.withUTF8 { bytes in
-            do throws(ParseError) { return .success(try Timestamp(parsing: UnsafeRawBufferPointer(bytes))) } catch { return .failure(error) }
+            do throws(ParseError) { return .success(try Timestamp(parsing: UnsafeRawBufferPointer(bytes))) } catch {
+                return .failure(error)
+            }
         }
         self = try result.get()
     }
 
-    /// Reads RFC 3339 from ASCII bytes; allocates nothing.
+    /// Reads RFC 3339 from bytes, as ``init(parsing:)-(StringProtocol)`` does from text; allocates nothing.
+    /// - Throws: ``ParseError``.
     public init(parsing bytes: UnsafeRawBufferPointer) throws(ParseError) {
         var reader = TimestampReader(bytes)
         self = try reader.read()
     }
 
     /// The timestamp as RFC 3339: seconds always, a fraction only when there is one, without trailing zeros.
+    ///
+    /// What is not ``isRepresentable`` has no text, and asking for it traps.
     public var text: String {
-        String(unsafeUninitializedCapacity: Timestamp.maximumTextLength) { buffer in write(to: UnsafeMutableRawBufferPointer(buffer)) }
+        String(unsafeUninitializedCapacity: Timestamp.maximumTextLength) { buffer in
+            write(to: UnsafeMutableRawBufferPointer(buffer))
+        }
     }
 
     /// The longest text that `write(to:)` makes: `2024-03-15T07:30:05.123456+01:00`.
     public static let maximumTextLength = 32
 
     /// Writes the text into `buffer`, which has room for `maximumTextLength` bytes; returns how many it wrote.
+    ///
+    /// Traps as ``text`` does: a text that says another time would be worse.
     public func write(to buffer: UnsafeMutableRawBufferPointer) -> Int {
+        precondition(isRepresentable, "a timestamp outside Timestamp.range, or an offset of a day or more, has no text")
         var writer = TimestampWriter(buffer)
         writer.write(self)
         return writer.count
@@ -73,9 +106,14 @@ extension Timestamp {
 
     /// The calendar date on the wall clock of `offsetMinutes`, or in UTC when the offset is unknown.
     public var localDate: LocalDate {
-        let local = microseconds + Int64(offsetMinutes ?? 0) * 60_000_000
-        return LocalDate(daysSinceEpoch: Int(local.flooredDivision(by: 86_400_000_000)))
+        let local = wholeSeconds + Int64(offsetMinutes ?? 0) * 60
+        return LocalDate(daysSinceEpoch: Int(local.flooredDivision(by: 86_400)))
     }
+
+    /// Seconds since 1970-01-01T00:00:00Z, rounded down.
+    ///
+    /// Adding an offset to them cannot overflow.
+    var wholeSeconds: Int64 { microseconds.flooredDivision(by: 1_000_000) }
 }
 
 extension Int64 {
@@ -121,7 +159,7 @@ private struct TimestampReader {
         let days = Int64(LocalDate(year: year, month: month, day: day).daysSinceEpoch)
         let seconds = days * 86_400 + Int64(hour * 3_600 + minute * 60 + second) - Int64(offset ?? 0) * 60
         let microseconds = seconds * 1_000_000 + Int64(fraction)
-        guard Timestamp.range.contains(microseconds) else { throw .outOfRange(field: .year) }
+        guard Timestamp.range.contains(microseconds) else { throw .instantOutOfRange }
         return Timestamp(microseconds: microseconds, offsetMinutes: offset)
     }
 

@@ -1,0 +1,88 @@
+import Testing
+
+@testable import Samples
+
+/// Keys, cursors and what makes two records the same one.
+@Suite struct IdentityTests {
+    @Test func `R8_3 every cursor vector reads as it says`() throws {
+        let vectors = try ProtocolVectors.of(kind: "cursor")
+        #expect(vectors.count >= 9)
+        for vector in vectors {
+            let text = try #require(vector.in)
+            let cursor = Cursor(text)
+            #expect((cursor == nil) == (vector.error == true), "\(vector)")
+            #expect(cursor?.epoch == vector.epoch && cursor?.sequence == vector.sequence, "\(vector)")
+            if let cursor { #expect(cursor.description == text) }
+        }
+    }
+
+    @Test(arguments: [
+        "", "-", "k7qz2m5a-1-2", "k7qz2m5a-+1", "k7qz2m5a-９", "k7qz2m5a-1\u{0}", "k7qz2m5a-\u{301}1", "k7qz2m8a-1",
+        "k7qz2m0a-1",
+        "k7qz2mäa-1", " k7qz2m5a-1", "k7qz2m5a-9223372036854775808", "k7qz2m5a-00", "k7qz2m5a-0x1",
+    ])
+    func `R8_3 what is no cursor is none`(text: String) { #expect(Cursor(text) == nil) }
+
+    @Test func `a cursor comes back from its text up to the last sequence`() {
+        for sequence in [0, 1, 1_042, Int64.max] {
+            let cursor = Cursor(epoch: "az27k7qz", sequence: sequence)
+            #expect(Cursor(cursor.description) == cursor)
+        }
+    }
+
+    @Test func `R6_20 a key has 1 to 64 bytes of UTF-8, not characters`() {
+        #expect(RecordKey("") == nil)
+        #expect(RecordKey("a")?.text == "a")
+        #expect(RecordKey(String(repeating: "x", count: 64)) != nil)
+        #expect(RecordKey(String(repeating: "x", count: 65)) == nil)
+        #expect(RecordKey(String(repeating: "é", count: 32)) != nil)
+        #expect(RecordKey(String(repeating: "é", count: 32) + "x") == nil)
+        #expect(RecordKey(String(repeating: "😀", count: 16)) != nil)
+        #expect(RecordKey(String(repeating: "😀", count: 17)) == nil)
+    }
+
+    @Test func `R6_20 a key has no control character anywhere`() {
+        for code in Array(0..<0x20) + [0x7F] {
+            let control = String(UnicodeScalar(UInt8(code)))
+            for text in [control, "a" + control, control + "a", "a" + control + "b"] {
+                #expect(RecordKey(text) == nil, "U+\(code)")
+            }
+        }
+        #expect(RecordKey(" ~") != nil)
+    }
+
+    @Test func `identities are bytes, not letters that look the same`() throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        #expect(composed == decomposed, "Swift calls them equal, which is what must not reach an identity")
+        let keys = [try #require(RecordKey(composed)), try #require(RecordKey(decomposed))]
+        #expect(keys[0] != keys[1] && Set(keys).count == 2)
+        let sources = [
+            Source(plugin: "p", device: composed), Source(plugin: "p", device: decomposed), Source(plugin: "p"),
+        ]
+        #expect(Set(sources).count == 3)
+        #expect(Set(sources.map { RecordIdentity.sample($0, keys[0]) }).count == 3)
+        #expect(Source(plugin: "p", account: composed) != Source(plugin: "p", account: decomposed))
+        #expect(Source(plugin: composed) != Source(plugin: decomposed))
+        #expect(Source(plugin: "p", device: "d") != Source(plugin: "p", account: "d"))
+        let objects = [#"{"a":"\#(composed)"}"#, #"{"a":"\#(decomposed)"}"#].map { JSONObject(trusted: $0) }
+        #expect(objects[0] != objects[1])
+    }
+
+    @Test func `a record has the identity of what it is or takes back`() throws {
+        let source = Source(plugin: "ihealth-hs3", device: "020000003001")
+        let key = try #require(RecordKey("60de77850723"))
+        let weight = try TypeID("weight")
+        let date = try #require(LocalDate("2024-03-15"))
+        let start = try Timestamp(parsing: "2024-03-15T07:30:05+01:00")
+        let sample = Sample(source: source, key: key, type: weight, value: .quantity(72.3, unit: "kg"), start: start)
+        #expect(Record.sample(sample).identity == .sample(source, key))
+        #expect(sample.end == start && sample.provenance == .measured && sample.value.kind == .quantity)
+        let day = DayValue(
+            source: Source(plugin: "gap-filler"), person: "me", type: weight, series: "mean30", date: date, value: 72.3,
+            unit: "kg", method: "mean")
+        let identity = RecordIdentity.day(person: "me", type: weight, series: "mean30", date: date)
+        #expect(Record.day(day).identity == identity)
+        let retraction = Record.retraction(Retraction(identity: identity, source: day.source))
+        #expect(retraction.identity == identity && retraction.source == day.source)
+    }
+}
