@@ -32,7 +32,9 @@ let package = Package(
     name: "health-hub",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"])
+        .library(name: "Samples", targets: ["Samples"]),
+        .library(name: "HubWire", targets: ["HubWire"]),
+        .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
     ],
     dependencies: [
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
@@ -48,6 +50,8 @@ let package = Package(
         tests("ZeroMQTests", ["ZeroMQ"]),
         module("HubSettings", ["TOMLKit"]),
         tests("HubSettingsTests", ["HubSettings", "TOMLKit"]),
+        module("HubWire", ["Samples", "HubSettings"]),
+        tests("HubWireTests", ["HubWire", "Samples"]),
 
         // The plugin's side.
         module("PluginState", [grdb]),

@@ -13,9 +13,14 @@ public struct JSONObject: Hashable, Sendable {
     /// Checks and compacts `text`; `nil` when it is no JSON object or exceeds the bounds.
     public init?(_ text: String) {
         var copy = text
-        let compact: String? = copy.withUTF8 { bytes in
-            var compactor = JSONCompactor(UnsafeRawBufferPointer(bytes))
-            return compactor.object()
+        let compact: String? = copy.withUTF8 { utf8 in
+            let bytes = UnsafeRawBufferPointer(utf8)
+            guard var scanner = try? JSONScanner(bytes) else { return nil }
+            scanner.skipSpace()
+            guard let value = try? scanner.value(), (try? scanner.finish()) != nil, value.kind == .object,
+                value.depth <= JSONObject.maximumDepth, !value.hasLoneSurrogate
+            else { return nil }
+            return JSONText.compact(value, in: bytes)
         }
         guard let compact, compact.utf8.count <= JSONObject.maximumBytes else { return nil }
         self.text = compact

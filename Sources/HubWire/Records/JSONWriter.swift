@@ -1,0 +1,52 @@
+/// Appends JSON in canonical form (Protocol §6) to a buffer.
+extension [UInt8] {
+    mutating func append(literal text: StaticString) {
+        append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Appends text that is JSON already.
+    mutating func append(json text: String) { append(contentsOf: text.utf8) }
+
+    /// Appends `text` in quotes.
+    mutating func append(quoted text: String) {
+        append(UInt8(ascii: "\""))
+        append(escaped: text)
+        append(UInt8(ascii: "\""))
+    }
+
+    /// Appends what stands between the quotes for `text`: only the escapes JSON demands, as RFC 8785 §3.2.2.2 spells
+    /// them.
+    mutating func append(escaped text: String) {
+        let isAppended: Void? = text.utf8.withContiguousStorageIfAvailable { append(escaping: $0) }
+        guard isAppended == nil else { return }
+        var copy = text  // A bridged string has no contiguous UTF-8 until it is asked for.
+        copy.withUTF8 { append(escaping: $0) }
+    }
+
+    private mutating func append(escaping bytes: UnsafeBufferPointer<UInt8>) {
+        var plain = 0  // Where what is not appended yet begins.
+        for (position, byte) in bytes.enumerated() {
+            guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+            append(contentsOf: UnsafeBufferPointer(rebasing: bytes[plain..<position]))
+            append(escapeOf: byte)
+            plain = position + 1
+        }
+        append(contentsOf: UnsafeBufferPointer(rebasing: bytes[plain...]))
+    }
+
+    private mutating func append(escapeOf byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): append(literal: "\\\"")
+        case UInt8(ascii: "\\"): append(literal: "\\\\")
+        case 0x08: append(literal: "\\b")
+        case 0x09: append(literal: "\\t")
+        case 0x0A: append(literal: "\\n")
+        case 0x0C: append(literal: "\\f")
+        case 0x0D: append(literal: "\\r")
+        default:
+            append(literal: byte < 0x10 ? "\\u000" : "\\u001")
+            let digit = byte & 0x0F
+            append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+public import Samples
+
+/// A SAMPLES body as values (Protocol §5.1).
+public struct SamplesMessage: Sendable {
+    /// The client's number of the batch, 0…2⁵³−1.
+    public var batch: Int64
+    /// History: stored as ever, but not published record by record.
+    public var isBackfill: Bool
+    /// A result per record, in the order they were sent.
+    public var records: [Result<Record, RecordRejection>]
+    /// The payload frame of a record, by the record's index; both count from 0.
+    public var payloads: [Int: Int]
+}
+
+/// Reads what sources send: the hub's side of the record codec.
+///
+/// Keeps memory of its own that it uses again for each record; make one per session and keep it. Not to be shared
+/// between threads. Never fails on a record: what is wrong with one becomes its rejection. One pass over the bytes,
+/// linear in their number.
+public struct RecordDecoder {
+    /// The most bytes of a record as it is sent, from `{` to `}`.
+    public static let maximumRecordBytes = 65_536
+    /// The most records of a batch.
+    public static let maximumBatchRecords = 1_000
+
+    let plugin: String
+    let validation: RecordValidation
+    var scan = RecordScan()
+    var memory = DecoderMemory()
+
+    /// - Parameters:
+    ///   - plugin: the session's plugin kind, which becomes the source of every record.
+    ///   - registry: the types, with those that the session has declared.
+    public init(plugin: String, registry: TypeRegistry = .standard) {
+        self.plugin = plugin
+        validation = RecordValidation(registry: registry)
+    }
+
+    /// Reads a SAMPLES body.
+    /// - Parameter payloadFrames: how many payload frames came with it.
+    /// - Throws: `json`, `field`, or `limit` for more records than a batch may have; with the batch as `ref` where it
+    /// could be read.
+    public mutating func samples(
+        _ body: UnsafeRawBufferPointer, payloadFrames: Int = 0
+    ) throws(WireError) -> SamplesMessage {
+        var body = SamplesBody(payloadFrames: payloadFrames, bytes: body)
+        do throws(JSONSyntaxError) { try body.read(with: &self) } catch {
+            throw WireError(.json, "SAMPLES: \(error)")
+        }
+        return try body.message()
+    }
+
+    /// Reads a JSON array of records.
+    /// - Throws: when `array` as a whole is no JSON array.
+    public mutating func records(
+        _ array: UnsafeRawBufferPointer
+    ) throws(JSONSyntaxError) -> [Result<Record, RecordRejection>] {
+        var results: [Result<Record, RecordRejection>] = []
+        var payload: Int?
+        var scanner = try JSONScanner(array)
+        scanner.skipSpace()
+        try scanner.expect(UInt8(ascii: "["))
+        scanner.skipSpace()
+        if !scanner.take(UInt8(ascii: "]")) {
+            repeat {
+                scanner.skipSpace()
+                results.append(try record(&scanner, payloadFrames: 0, payload: &payload))
+                scanner.skipSpace()
+            } while scanner.take(UInt8(ascii: ","))
+            try scanner.expect(UInt8(ascii: "]"))
+        }
+        try scanner.finish()
+        return results
+    }
+
+    /// Reads one record.
+    /// - Throws: when `bytes` as a whole are no JSON.
+    public mutating func record(
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(JSONSyntaxError) -> Result<Record, RecordRejection> {
+        var scanner = try JSONScanner(bytes)
+        scanner.skipSpace()
+        var payload: Int?
+        let result = try record(&scanner, payloadFrames: 0, payload: &payload)
+        try scanner.finish()
+        return result
+    }
+}
+
+/// What a decoder remembers between records, since those of a batch are much alike.
+struct DecoderMemory {
+    /// The `source` last read, as it was written.
+    private var sourceText: [UInt8] = []
+    private var source: Source?
+    /// The type last read, as it was written.
+    private var typeText: [UInt8] = []
+    private var type: (id: TypeID, entry: HealthType?)?
+    /// Nearest ids of unknown types.
+    ///
+    /// Looking for one takes about a millisecond, so that a session gets only a few.
+    private var suggestions: [String: TypeID?] = [:]
+    private static let maximumSuggestions = 16
+
+    func source(as bytes: UnsafeRawBufferPointer) -> Source? { sourceText.elementsEqual(bytes) ? source : nil }
+
+    mutating func remember(_ source: Source, as bytes: UnsafeRawBufferPointer) {
+        guard bytes.count <= 1_024 else { return }
+        sourceText = Array(bytes)
+        self.source = source
+    }
+
+    func type(as bytes: UnsafeRawBufferPointer) -> (id: TypeID, entry: HealthType?)? {
+        typeText.elementsEqual(bytes) ? type : nil
+    }
+
+    mutating func remember(_ type: (id: TypeID, entry: HealthType?), as bytes: UnsafeRawBufferPointer) {
+        typeText = Array(bytes)
+        self.type = type
+    }
+
+    mutating func suggestion(for name: String, in registry: TypeRegistry) -> TypeID? {
+        if let known = suggestions[name] { return known }
+        guard suggestions.count < DecoderMemory.maximumSuggestions else { return nil }
+        let nearest = registry.suggestion(for: name)
+        suggestions[name] = .some(nearest)
+        return nearest
+    }
+}

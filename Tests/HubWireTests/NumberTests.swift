@@ -1,0 +1,89 @@
+import Samples
+import Testing
+
+@testable import HubWire
+
+@Suite struct NumberTests {
+    private func read(_ text: String) throws -> Double? {
+        try Array(text.utf8).withUnsafeBytes { bytes throws(JSONSyntaxError) in
+            var scanner = try JSONScanner(bytes)
+            let value = try scanner.value()
+            try scanner.finish()
+            return NumberReader.double(value, in: bytes)
+        }
+    }
+
+    private func written(_ value: Double) -> String {
+        var output: [UInt8] = []
+        NumberWriter.append(value, to: &output)
+        return string(output)
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `any double reads back bit for bit from the text it is written as`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<2_000 {
+            let value = random.double()
+            let text = written(value)
+            #expect(try read(text)?.bitPattern == value.bitPattern, "\(value) written as \(text)")
+        }
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `the digits are the fewest, which are Swift's own`(seed: UInt64) {
+        func digits(_ text: String) -> Substring {
+            let mantissa = text.prefix { $0 != "e" }.filter(\.isNumber)
+            let significant = Substring(mantissa).drop { $0 == "0" }
+            return significant.prefix(
+                (significant.lastIndex { $0 != "0" }.map {
+                    significant.distance(from: significant.startIndex, to: $0) + 1
+                }) ?? 0)
+        }
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<2_000 {
+            let value = random.double()
+            // At 2⁵³ and above Swift prints whole numbers exactly, with more digits than are needed.
+            guard value.magnitude < 9_007_199_254_740_992 || value.magnitude > 18_014_398_509_481_984 else { continue }
+            #expect(digits(written(value)) == digits("\(value)"))
+        }
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `decimal text is read as the nearest double`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<2_000 {
+            let whole = String(random.next() >> UInt64.random(in: 0...63, using: &random))
+            let fraction =
+                random.chance(50) ? "." + String(random.next() >> UInt64.random(in: 0...63, using: &random)) : ""
+            let exponent = random.chance(50) ? "e\(Int.random(in: -30...30, using: &random))" : ""
+            let text = whole + fraction + exponent
+            #expect(try read(text)?.bitPattern == Double(text)?.bitPattern, "\(text)")
+        }
+    }
+
+    @Test(arguments: [
+        (0.1 + 0.2, "0.30000000000000004"), (1e21, "1e+21"), (1e20, "100000000000000000000"), (1e-6, "0.000001"),
+        (1e-7, "1e-7"), (1.5e-9, "1.5e-9"), (123e-20, "1.23e-18"), (-0.0, "-0"), (-72.5, "-72.5"), (4.35, "4.35"),
+        (0.000123, "0.000123"), (9_007_199_254_740_992, "9007199254740992"), (1e300, "1e+300"),
+        (333333333.33333329, "333333333.3333333"),
+        (1.0000000000000002, "1.0000000000000002"), (100_000.05, "100000.05"), (.infinity, "null"), (.nan, "null"),
+    ])
+    func `numbers are spelled as RFC 8785 does`(value: Double, text: String) { #expect(written(value) == text) }
+
+    @Test(arguments: ["1e-999", "-0.0001e-400", "1e309", "123456789e99999999999999999999"])
+    func `a number beyond the range of doubles is none`(text: String) throws { #expect(try read(text) == nil) }
+
+    @Test(arguments: ["0e999", "0.000e-9999", "-0", "0.00000000000000000000000000000000000"])
+    func `zero is zero however it is spelled`(text: String) throws { #expect(try read(text) == 0) }
+
+    @Test(arguments: [
+        ("9223372036854775807", Int64.max), ("-9223372036854775808", .min), ("9223372036854775808", nil), ("-0", 0),
+        ("1.0", nil), ("1e3", nil), ("99999999999999999999999", nil),
+    ])
+    func `an integer has 64 bits and neither fraction nor exponent`(text: String, expected: Int64?) throws {
+        try Array(text.utf8).withUnsafeBytes { bytes in
+            var scanner = try JSONScanner(bytes)
+            #expect(NumberReader.integer(try scanner.value(), in: bytes) == expected)
+        }
+    }
+}

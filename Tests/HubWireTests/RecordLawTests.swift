@@ -1,0 +1,89 @@
+import HubWire
+import Samples
+import Testing
+
+/// What holds for every record, tried on seeded random ones.
+///
+/// The seed stands in the failure.
+@Suite struct RecordLawTests {
+    private static let plugin = "kitchen-script"
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `a source's record comes back as it was`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<100 {
+            let record = random.record(plugin: RecordLawTests.plugin)
+            let bytes = encoded(record)
+            let back = try decode(string(bytes), plugin: RecordLawTests.plugin).get()
+            #expect(back == record, "\(string(bytes))")
+            #expect(encoded(back) == bytes)
+        }
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `a stored record comes back as it was`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<100 {
+            let record = random.record(plugin: RecordLawTests.plugin)
+            let stored = random.stored(record)
+            let bytes = encoded(stored)
+            let back = try decodeStored(bytes)
+            #expect(back == stored, "\(string(bytes))")
+            #expect(encoded(back) == bytes)
+        }
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `order and white space do not matter`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<50 {
+            let record = random.record(plugin: RecordLawTests.plugin)
+            let text = string(encoded(record))
+            let shuffled = membersOf(text).shuffled(using: &random).joined(separator: " ,\n\t")
+            #expect(try decode("\r\n { \(shuffled) } \n", plugin: RecordLawTests.plugin).get() == record, "\(text)")
+        }
+    }
+
+    @Test func `a batch gives what its records give one by one`() throws {
+        var random = SeededGenerator(seed: 7)
+        let records = (0..<200).map { _ in random.record(plugin: RecordLawTests.plugin) }
+        let texts = records.map { string(encoded($0)) }
+        let message = try samples(#"{"batch":9,"records":[\#(texts.joined(separator: ","))],"later":{"a":[]}}"#)
+        #expect(message.batch == 9)
+        #expect(!message.isBackfill)
+        #expect(try message.records.map { try $0.get() } == records)
+    }
+
+    /// The members of a compact object, each as text.
+    private func membersOf(_ object: String) -> [String] {
+        var members: [String] = []
+        var member: [UInt8] = []
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        for byte in object.utf8.dropFirst().dropLast() {
+            if isInString {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isInString = false
+                }
+            } else {
+                switch byte {
+                case UInt8(ascii: "\""): isInString = true
+                case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+                case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+                case UInt8(ascii: ",") where depth == 0:
+                    members.append(string(member))
+                    member = []
+                    continue
+                default: break
+                }
+            }
+            member.append(byte)
+        }
+        return members + [string(member)]
+    }
+}
