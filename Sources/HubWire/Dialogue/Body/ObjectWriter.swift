@@ -1,0 +1,99 @@
+import Samples
+
+/// Writes one JSON object without white space; absent optionals are left out.
+struct ObjectWriter {
+    private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+
+    init() {}
+
+    /// The whole object.
+    consuming func finished() -> [UInt8] {
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    private mutating func name(_ name: String) {
+        if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(quoted: name)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    mutating func member(_ name: String, text: String?) {
+        guard let text else { return }
+        self.name(name)
+        bytes.append(quoted: text)
+    }
+
+    mutating func member(_ name: String, integer: Int64?) {
+        guard let integer else { return }
+        self.name(name)
+        NumberWriter.append(integer, to: &bytes)
+    }
+
+    mutating func member(_ name: String, number: Double?) {
+        guard let number else { return }
+        self.name(name)
+        NumberWriter.append(number, to: &bytes)
+    }
+
+    mutating func member(_ name: String, truth: Bool?) {
+        guard let truth else { return }
+        self.name(name)
+        bytes.append(literal: truth ? "true" : "false")
+    }
+
+    mutating func member(_ name: String, raw: RawJSON?) {
+        guard let raw else { return }
+        self.name(name)
+        bytes.append(contentsOf: raw.bytes)
+    }
+
+    mutating func member(_ name: String, time: Timestamp?) { member(name, text: time?.text) }
+
+    mutating func member(_ name: String, object: (some BodyCoding)?) {
+        guard let object else { return }
+        self.name(name)
+        bytes.append(UInt8(ascii: "{"))
+        object.write(to: &self)
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    mutating func member(_ name: String, texts: [String]?) {
+        member(name, elements: texts) { $0.append(quoted: $1) }
+    }
+
+    mutating func member(_ name: String, integers: [Int64]?) {
+        member(name, elements: integers) { NumberWriter.append($1, to: &$0) }
+    }
+
+    mutating func member(_ name: String, objects: [some BodyCoding]?) {
+        guard let objects else { return }
+        self.name(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, object) in objects.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(UInt8(ascii: "{"))
+            object.write(to: &self)
+            bytes.append(UInt8(ascii: "}"))
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
+    mutating func member(_ name: String, records: RawRecords) {
+        self.name(name)
+        bytes.append(UInt8(ascii: "["))
+        bytes.append(contentsOf: records.joined)
+        bytes.append(UInt8(ascii: "]"))
+    }
+
+    private mutating func member<T>(_ name: String, elements: [T]?, _ append: (inout [UInt8], T) -> Void) {
+        guard let elements else { return }
+        self.name(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            append(&bytes, element)
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+}

@@ -1,0 +1,63 @@
+import Samples
+
+/// One JSON value as text that passes through unread: command arguments, settings, the body of a PING.
+///
+/// Equality is of the bytes. It prints as its size, because settings hold secrets and results hold health values.
+public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// Valid UTF-8, from the first to the last byte of the value.
+    public let bytes: [UInt8]
+
+    /// `{}`
+    public static let emptyObject = RawJSON(trusted: [0x7B, 0x7D])
+
+    /// Takes bytes that are known to be one JSON value, such as an encoder's output.
+    public init(trusted bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Checks `text`; `nil` when it is not one JSON value.
+    public init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        let isValid = bytes.withUnsafeBytes { bytes in
+            do throws(JSONSyntaxError) {
+                var scanner = try JSONScanner(bytes)
+                scanner.skipSpace()
+                _ = try scanner.value()
+                try scanner.finish()
+                return true
+            } catch {
+                return false
+            }
+        }
+        guard isValid else { return nil }
+        self.bytes = bytes
+    }
+
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    public var isObject: Bool { bytes.first { $0 > 0x20 } == UInt8(ascii: "{") }
+
+    /// This object with `members` at its end, each in place of a member that had its name.
+    ///
+    /// The other members keep their place and spelling: this is how the hub adds `person`, `source` and `time` to a LIVE body.
+    /// - Returns: `nil` when this is no object.
+    public func setting(_ members: [(name: String, value: RawJSON)]) -> RawJSON? {
+        bytes.withUnsafeBytes { bytes in
+            guard let object = try? ObjectReader(bytes, path: "") else { return nil }
+            var body = ObjectWriter()
+            for member in object.members where !members.contains(where: { $0.name == member.name }) {
+                body.member(member.name, raw: object.raw(member.value))
+            }
+            for member in members { body.member(member.name, raw: member.value) }
+            return RawJSON(trusted: body.finished())
+        }
+    }
+
+    /// A JSON string.
+    public static func string(_ text: String) -> RawJSON {
+        var bytes: [UInt8] = []
+        bytes.append(quoted: text)
+        return RawJSON(trusted: bytes)
+    }
+
+    public var description: String { "<\(bytes.count) bytes of JSON>" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,45 @@
+import Samples
+
+/// The records of a message as the text they came in, so that a client can print each exactly as the hub wrote it.
+///
+/// The bytes of all records lie in one buffer; an element is a slice of it.
+public struct RawRecords: RandomAccessCollection, Hashable, Sendable {
+    /// The records with a comma between them: what stands between `[` and `]`.
+    public private(set) var joined: [UInt8] = []
+    private var ranges: [Range<Int>] = []
+
+    public init() {}
+
+    /// The elements of a scanned array.
+    init(_ elements: [JSONValue], in bytes: UnsafeRawBufferPointer) {
+        guard let first = elements.first, let last = elements.last else { return }
+        joined = Array(bytes[first.start..<last.end])
+        ranges = elements.map { $0.start - first.start..<$0.end - first.start }
+    }
+
+    /// Appends one record, given as JSON.
+    public mutating func append(_ record: some Sequence<UInt8>) {
+        append { $0.append(contentsOf: record) }
+    }
+
+    /// Appends the one record that `write` adds to the buffer; an encoder writes it in place.
+    public mutating func append(writing write: (inout [UInt8]) -> Void) {
+        if !ranges.isEmpty { joined.append(UInt8(ascii: ",")) }
+        let start = joined.count
+        write(&joined)
+        ranges.append(start..<joined.count)
+    }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { ranges.count }
+    public subscript(position: Int) -> ArraySlice<UInt8> { joined[ranges[position]] }
+
+    /// A record as text.
+    public func text(_ position: Int) -> String { String(decoding: self[position], as: UTF8.self) }
+
+    public static func == (left: RawRecords, right: RawRecords) -> Bool { left.elementsEqual(right) }
+
+    public func hash(into hasher: inout Hasher) {
+        for record in self { hasher.combine(record) }
+    }
+}

@@ -1,0 +1,61 @@
+/// Where a message stands in the hub's sequence and on its topic: `<sequence> <previous>` (Protocol §7).
+public struct Place: Hashable, Sendable, CustomStringConvertible {
+    /// The hub's sequence; 0 for what is not stored.
+    public var sequence: Int64
+    /// The last sequence on exactly this topic before; 0 if there was none (R7.2).
+    public var previous: Int64
+
+    public init(sequence: Int64, previous: Int64) {
+        (self.sequence, self.previous) = (sequence, previous)
+    }
+
+    /// `0 0`: a message that is not stored.
+    public static let passing = Place(sequence: 0, previous: 0)
+
+    /// Reads the second frame; `nil` for any other form. Numbers have one spelling and fit `Int64`.
+    public init?(_ text: some StringProtocol) {
+        let parts = text.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
+        guard parts.count == 2, let sequence = Self.number(parts[0]), let previous = Self.number(parts[1]) else {
+            return nil
+        }
+        self.init(sequence: sequence, previous: previous)
+    }
+
+    private static func number(_ digits: some Collection<UInt8>) -> Int64? {
+        guard let first = digits.first, first != UInt8(ascii: "0") || digits.count == 1 else { return nil }
+        var value: Int64 = 0
+        for byte in digits {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = product.addingReportingOverflow(Int64(byte - 0x30))
+            guard !overflowed, !overflows else { return nil }
+            value = sum
+        }
+        return value
+    }
+
+    public var description: String { "\(sequence) \(previous)" }
+}
+
+/// A message on the feed: topic, place and body (Protocol §7).
+public struct FeedMessage: Hashable, Sendable {
+    public var topic: Topic
+    public var place: Place
+    /// One JSON object, exactly as the hub wrote it.
+    public var body: [UInt8]
+
+    public init(topic: Topic, place: Place, body: [UInt8]) {
+        (self.topic, self.place, self.body) = (topic, place, body)
+    }
+
+    /// Reads the three frames; `nil` when there are not three, or topic or place have another form. The body is not read.
+    public init?(frames: [[UInt8]]) {
+        guard frames.count == 3, let topic = String(validating: frames[0], as: UTF8.self).flatMap(Topic.init),
+            let place = String(validating: frames[1], as: UTF8.self).flatMap({ Place($0) })
+        else { return nil }
+        self.init(topic: topic, place: place, body: frames[2])
+    }
+
+    /// The three frames, in order.
+    public var frames: [[UInt8]] { [Array(topic.text.utf8), Array(place.description.utf8), body] }
+}

@@ -1,0 +1,122 @@
+/// The address of a message on the feed: segments, each followed by `/` (Protocol §7).
+///
+/// A segment is any text; bytes other than letters, digits, `_`, `-` and `.` are percent-encoded on the wire.
+public struct Topic: Hashable, Sendable, CustomStringConvertible {
+    /// The topic as it is sent, with the last `/`.
+    public let text: String
+
+    private init(trusted text: String) { self.text = text }
+
+    /// Builds a topic; `nil` for fewer than two segments or an empty one.
+    public init?(segments: [String]) {
+        guard segments.count >= 2, !segments.contains("") else { return nil }
+        text = Self.text(of: segments)
+    }
+
+    /// Reads a topic; `nil` for what the grammar does not make: each topic has one spelling only.
+    public init?(_ text: String) {
+        guard let segments = Self.segments(of: text), segments.count >= 2 else { return nil }
+        self.text = text
+    }
+
+    /// The segments, percent-encoding resolved.
+    public var segments: [String] { Self.segments(of: text) ?? [] }
+
+    /// Whether a subscription to `prefix` receives this topic.
+    public func matches(prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
+
+    /// Whether `text` ends with a whole segment, as a subscription must: `sample/weight` would also be `sample/weightloss/`.
+    public static func isPrefix(_ text: String) -> Bool { text.isEmpty || segments(of: text) != nil }
+
+    public var description: String { text }
+}
+
+extension Topic {
+    /// The person segment of what belongs to nobody yet.
+    public static let nobody = "-"
+
+    public static func sample(type: String, person: String, plugin: String) -> Topic {
+        Topic(trusted: text(of: ["sample", type, person, plugin]))
+    }
+    public static func day(type: String, person: String, series: String) -> Topic {
+        Topic(trusted: text(of: ["day", type, person, series]))
+    }
+    /// - Parameter place: the plugin kind; of a day's retraction, the series.
+    public static func retraction(type: String, person: String, place: String) -> Topic {
+        Topic(trusted: text(of: ["retraction", type, person, place]))
+    }
+    /// - Parameter person: `nil` while nobody is known.
+    public static func live(type: String, person: String?, plugin: String) -> Topic {
+        Topic(trusted: text(of: ["live", type, person ?? nobody, plugin]))
+    }
+    public static func device(plugin: String, event: String) -> Topic {
+        Topic(trusted: text(of: ["device", plugin, event]))
+    }
+    /// Epoch and head.
+    public static let pulse = Topic(trusted: "hub/pulse/")
+    /// Samples of nobody.
+    public static let inbox = Topic(trusted: "hub/inbox/")
+    /// What happened to a plugin.
+    public static let plugin = Topic(trusted: "hub/plugin/")
+    /// What a person should know.
+    public static let notice = Topic(trusted: "hub/notice/")
+}
+
+extension Topic {
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        PeerName.isAlphanumeric(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+    }
+
+    private static func text(of segments: [String]) -> String {
+        var bytes: [UInt8] = []
+        for segment in segments {
+            for byte in segment.utf8 {
+                if isPlain(byte) {
+                    bytes.append(byte)
+                } else {
+                    bytes.append(UInt8(ascii: "%"))
+                    bytes.append(upperHexadecimal(byte >> 4))
+                    bytes.append(upperHexadecimal(byte & 0x0F))
+                }
+            }
+            bytes.append(UInt8(ascii: "/"))
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func upperHexadecimal(_ digit: UInt8) -> UInt8 { digit < 10 ? 0x30 + digit : 0x37 + digit }
+
+    private static func upperHexadecimalValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x37
+        default: nil
+        }
+    }
+
+    private static func segments(of text: String) -> [String]? {
+        guard text.utf8.last == UInt8(ascii: "/") else { return nil }
+        var segments: [String] = []
+        for part in text.utf8.dropLast().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard !part.isEmpty, let segment = decoded(part) else { return nil }
+            segments.append(segment)
+        }
+        return segments
+    }
+
+    private static func decoded(_ part: Substring.UTF8View) -> String? {
+        var bytes: [UInt8] = []
+        var rest = part[...]
+        while let byte = rest.popFirst() {
+            if isPlain(byte) {
+                bytes.append(byte)
+                continue
+            }
+            guard byte == UInt8(ascii: "%"), let high = rest.popFirst().flatMap(upperHexadecimalValue),
+                let low = rest.popFirst().flatMap(upperHexadecimalValue), !isPlain(high << 4 | low)
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

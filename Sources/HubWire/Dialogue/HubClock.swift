@@ -1,0 +1,120 @@
+public import Samples
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The one clock of hub, plugins and simulators, so that a month passes in a minute in tests and demo (Protocol §4.2).
+///
+/// `system` is the machine's clock. `START@RATE` begins at START and runs RATE times as fast as the machine's monotonic clock.
+/// Reading it costs one system call and may be done from any thread.
+public struct HubClock: Hashable, Sendable, CustomStringConvertible {
+    private struct Virtual: Hashable {
+        /// Microseconds since 1970 at which it began.
+        var start: Timestamp
+        var rate: Double
+        /// The monotonic nanoseconds at that moment.
+        var origin: Int64
+    }
+
+    private let virtual: Virtual?
+
+    private init(_ virtual: Virtual?) { self.virtual = virtual }
+
+    /// The machine's clock.
+    public static let system = HubClock(nil)
+
+    /// The rates a virtual clock may have.
+    public static let rates: ClosedRange<Double> = 0.001...10_000_000
+
+    /// A clock that shows `start` now; `nil` when `rate` is not within ``rates``.
+    public init?(start: Timestamp, rate: Double) {
+        guard HubClock.rates.contains(rate), Timestamp.range.contains(start.microseconds) else { return nil }
+        self.init(Virtual(start: start, rate: rate, origin: HubClock.monotonicNanoseconds()))
+    }
+
+    /// Reads `system` or `START@RATE`, such as `2024-03-01T00:00:00Z@43200`; `nil` for any other text. START counts from now.
+    public init?(_ text: String) {
+        if text == "system" {
+            self = .system
+            return
+        }
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, let start = try? Timestamp(parsing: parts[0]), let rate = HubClock.rate(parts[1]) else {
+            return nil
+        }
+        self.init(start: start, rate: rate)
+    }
+
+    /// A decimal number; `Double` alone would also take `inf`, `nan` and hexadecimal digits.
+    private static func rate(_ text: Substring) -> Double? {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }) else { return nil }
+        return Double(text)
+    }
+
+    /// Microseconds since 1970-01-01T00:00:00Z. A virtual clock never goes back; the machine's does when someone sets it.
+    public func now() -> Int64 {
+        guard let virtual else { return HubClock.nanoseconds(CLOCK_REALTIME) / 1_000 }
+        let elapsed = Double(HubClock.monotonicNanoseconds() - virtual.origin) / 1_000 * virtual.rate
+        let room = Timestamp.range.upperBound - virtual.start.microseconds
+        return virtual.start.microseconds + (elapsed < Double(room) ? Int64(elapsed) : room)
+    }
+
+    /// ``now()`` as a timestamp without local time.
+    public var time: Timestamp { Timestamp(microseconds: now()) }
+
+    /// A clock of the same rate that shows `instant` (microseconds since 1970) now; the system's clock stays itself.
+    ///
+    /// A hub announces itself with `started(at: now)`, so that START of WELCOME is the time WELCOME was sent.
+    public func started(at instant: Int64) -> HubClock {
+        guard let virtual else { return self }
+        return HubClock(
+            Virtual(
+                start: Timestamp(microseconds: instant), rate: virtual.rate, origin: HubClock.monotonicNanoseconds()))
+    }
+
+    /// The members `clock` and `time` for a WELCOME that is sent now: START is that time.
+    public func announcement() -> (clock: String, time: Timestamp) {
+        let now = now()
+        return (started(at: now).description, Timestamp(microseconds: now))
+    }
+
+    /// How long to wait by the machine's clock until `duration` has passed on this one.
+    public func realDuration(forVirtual duration: Duration) -> Duration {
+        virtual.map { duration / $0.rate } ?? duration
+    }
+
+    /// How many seconds pass on this clock in one of the machine's; 1 for `system`.
+    public var rate: Double { virtual?.rate ?? 1 }
+
+    /// `system`, or `START@RATE` as WELCOME and `--clock` spell it.
+    public var description: String {
+        guard let virtual else { return "system" }
+        var rate: [UInt8] = []
+        NumberWriter.append(virtual.rate, to: &rate)
+        return "\(virtual.start.text)@\(String(decoding: rate, as: UTF8.self))"
+    }
+
+    private static func monotonicNanoseconds() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
+
+    private static func nanoseconds(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)  // Fails only for a clock that does not exist.
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+extension Welcome {
+    /// The clock that a plugin follows from now on.
+    /// - Throws: `field` when the hub sent another form.
+    public func hubClock() throws(WireError) -> HubClock {
+        guard let clock = HubClock(clock) else {
+            throw WireError(.field, "WELCOME.clock: expected \"system\" or \"START@RATE\"")
+        }
+        return clock
+    }
+}

@@ -1,0 +1,190 @@
+public import Samples
+
+/// QUERY: a question for one page of an answer (Protocol §8.1).
+public struct QueryRequest: Hashable, Sendable {
+    /// What is asked for; all but `records` is for the owner.
+    public enum Subject: String, Hashable, Sendable, CaseIterable {
+        case records, status, plugins, persons, accounts, trace
+    }
+
+    /// The kinds of records that a query tells apart.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        case quantity, category, correlation, workout, characteristic, other, day, retraction
+    }
+
+    public enum Order: String, Hashable, Sendable, CaseIterable {
+        /// By the hub's sequence: as things were stored or changed.
+        case sequence
+        case time
+        case newestFirst = "-time"
+    }
+
+    /// Which records; every condition that is there must hold.
+    public struct Filter: Hashable, Sendable {
+        /// Type ids as the asker spells them, aliases included.
+        public var types: [String]?
+        public var persons: [String]?
+        /// Plugin kinds.
+        public var sources: [String]?
+        public var kinds: [Kind]?
+        /// Only records of nobody: the inbox.
+        public var isOfNobody = false
+        /// Records that end at or after this.
+        public var from: Timestamp?
+        /// Records that start before this.
+        public var to: Timestamp?
+        public var group: String?
+        /// The hub's numbers of records.
+        public var numbers: [Int64]?
+
+        public init() {}
+    }
+
+    /// The client's number of the query; comes back in the answer.
+    public var id: Int64
+    public var want: Subject
+    public var filter: Filter
+    /// The latest version of everything that changed after it, retractions included.
+    public var since: Cursor?
+    /// `nil`: the hub's choice, which is `sequence`.
+    public var order: Order?
+    /// Records in all pages together.
+    public var limit: Int64?
+    /// The mark of the page before, exactly as it came.
+    public var next: String?
+    /// With `trace`: the record.
+    public var number: Int64?
+
+    public init(
+        id: Int64, want: Subject = .records, filter: Filter = Filter(), since: Cursor? = nil, order: Order? = nil,
+        limit: Int64? = nil, next: String? = nil, number: Int64? = nil
+    ) {
+        (self.id, self.want, self.filter, self.since) = (id, want, filter, since)
+        (self.order, self.limit, self.next, self.number) = (order, limit, next, number)
+    }
+}
+
+extension QueryRequest: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        id = try object.integer("id")
+        want = try object.word("want", as: Subject.self, code: .query)
+        filter = try Filter(reading: object)
+        since = try object.optional("since", "a string", object.string).map { text throws(WireError) in
+            guard let cursor = Cursor(text) else {
+                throw object.fault(
+                    "since", "a cursor, <epoch>-<sequence>, as RESULT gives it", object.value("since"), show: .text,
+                    code: .cursor)
+            }
+            return cursor
+        }
+        order = try object.wordIfPresent("order", as: Order.self)
+        limit = try object.integerIfPresent("limit", in: 1...ObjectReader.safeIntegers.upperBound)
+        next = try object.textIfPresent("next")
+        number = try object.integerIfPresent("number")
+        try check(object)
+    }
+
+    private func check(_ object: ObjectReader) throws(WireError) {
+        if since != nil, let order, order != .sequence {
+            throw object.fault("order", "\"sequence\" together with since", object.value("order"), show: .text, code: .query)
+        }
+        if want == .trace, number == nil {
+            throw object.fault("number", "the number of the record to trace", nil)
+        }
+        if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
+            throw object.fault("to", "a time after from", object.value("to"), show: .text, code: .query)
+        }
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("id", integer: id)
+        body.member("want", text: want.rawValue)
+        filter.write(to: &body)
+        body.member("since", text: since?.description)
+        body.member("order", text: order?.rawValue)
+        body.member("limit", integer: limit)
+        body.member("next", text: next)
+        body.member("number", integer: number)
+    }
+}
+
+extension QueryRequest.Filter: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        types = try object.textsIfPresent("types")
+        persons = try object.textsIfPresent("persons")
+        sources = try object.textsIfPresent("sources")
+        kinds = try QueryRequest.Kind.list("kinds", in: object)
+        isOfNobody = try object.truthIfPresent("nobody") ?? false
+        from = try object.timeIfPresent("from")
+        to = try object.timeIfPresent("to")
+        group = try object.textIfPresent("group")
+        numbers = try object.integersIfPresent("numbers")
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("types", texts: types)
+        body.member("persons", texts: persons)
+        body.member("sources", texts: sources)
+        body.member("kinds", texts: kinds?.map(\.rawValue))
+        body.member("nobody", truth: isOfNobody ? true : nil)
+        body.member("from", time: from)
+        body.member("to", time: to)
+        body.member("group", text: group)
+        body.member("numbers", integers: numbers)
+    }
+}
+
+extension QueryRequest.Kind {
+    static func list(_ name: String, in object: ObjectReader) throws(WireError) -> [QueryRequest.Kind]? {
+        guard let words = try object.textsIfPresent(name) else { return nil }
+        let kinds = words.compactMap(QueryRequest.Kind.init(rawValue:))
+        guard kinds.count == words.count else {
+            throw object.fault(name, "an array of \(object.oneOf(QueryRequest.Kind.self))", object.value(name))
+        }
+        return kinds
+    }
+}
+
+/// RESULT: one page of an answer, or the answer to one of the owner's questions (Protocol §8.1).
+public struct QueryResult: Hashable, Sendable {
+    public enum Content: Hashable, Sendable {
+        /// `next` is present exactly if there may be more; then the cursor is not the last page's.
+        case records(RawRecords, next: String?, cursor: Cursor?)
+        /// A member named as `want`, any JSON value.
+        case answer(QueryRequest.Subject, RawJSON)
+    }
+
+    /// Of the QUERY.
+    public var id: Int64
+    public var content: Content
+
+    public init(id: Int64, content: Content) {
+        (self.id, self.content) = (id, content)
+    }
+}
+
+extension QueryResult: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        id = try object.integer("id")
+        for subject in QueryRequest.Subject.allCases where subject != .records {
+            guard let value = object.value(subject.rawValue) else { continue }
+            content = .answer(subject, object.raw(value))
+            return
+        }
+        let cursor: Cursor? = try object.optional("cursor", "a cursor, <epoch>-<sequence>", show: .text) { value in
+            object.string(value).flatMap { Cursor($0) }
+        }
+        content = .records(try object.records("records"), next: try object.textIfPresent("next"), cursor: cursor)
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("id", integer: id)
+        switch content {
+        case .records(let records, let next, let cursor):
+            body.member("records", records: records)
+            body.member("next", text: next)
+            body.member("cursor", text: cursor?.description)
+        case .answer(let subject, let value): body.member(subject.rawValue, raw: value)
+        }
+    }
+}

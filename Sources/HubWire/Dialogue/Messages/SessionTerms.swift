@@ -1,0 +1,166 @@
+/// How much a client may send: records, and bytes of all frames after the verb (Protocol §4.3).
+public struct Credit: Hashable, Sendable {
+    public var records: Int
+    public var bytes: Int
+
+    public init(records: Int, bytes: Int) {
+        (self.records, self.bytes) = (records, bytes)
+    }
+
+    public static let zero = Credit(records: 0, bytes: 0)
+    /// What a session begins with unless the hub says otherwise.
+    public static let window = Credit(records: 10_000, bytes: 8_388_608)
+
+    /// Whether this is enough for `cost`, in records and in bytes.
+    public func covers(_ cost: Credit) -> Bool { records >= cost.records && bytes >= cost.bytes }
+
+    public static func + (left: Credit, right: Credit) -> Credit {
+        Credit(records: left.records + right.records, bytes: left.bytes + right.bytes)
+    }
+
+    public static func - (left: Credit, right: Credit) -> Credit {
+        Credit(records: left.records - right.records, bytes: left.bytes - right.bytes)
+    }
+
+    /// In records and in bytes the lesser.
+    public static func lesser(_ left: Credit, _ right: Credit) -> Credit {
+        Credit(records: min(left.records, right.records), bytes: min(left.bytes, right.bytes))
+    }
+}
+
+extension Credit: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        self.init(records: Int(try object.integer("records")), bytes: Int(try object.integer("bytes")))
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("records", integer: Int64(records))
+        body.member("bytes", integer: Int64(bytes))
+    }
+}
+
+/// `limits` of WELCOME; the defaults are this hub's (Protocol §4.2).
+public struct Limits: Hashable, Sendable {
+    /// The largest frame; a larger one ends the connection.
+    public var frameBytes = 1_048_576
+    /// Records of a batch.
+    public var batchRecords = 1_000
+    public var recordBytes = 65_536
+    public var keyBytes = 64
+    /// Bytes of one payload frame.
+    public var payloadBytes = 262_144
+    /// Open queries of a session.
+    public var queries = 2
+    /// Records of a page.
+    public var pageRecords = 1_000
+    /// About so many bytes of a page.
+    public var pageBytes = 1_048_576
+    /// LIVE and EVENT together, each second.
+    public var livePerSecond = 50
+    /// Sessions of the hub.
+    public var sessions = 256
+
+    public init() {}
+}
+
+extension Limits: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        func count(_ name: String) throws(WireError) -> Int { Int(try object.integer(name, in: 1...Int64(Int32.max))) }
+        frameBytes = try count("frameBytes")
+        batchRecords = try count("batchRecords")
+        recordBytes = try count("recordBytes")
+        keyBytes = try count("keyBytes")
+        payloadBytes = try count("payloadBytes")
+        queries = try count("queries")
+        pageRecords = try count("pageRecords")
+        pageBytes = try count("pageBytes")
+        livePerSecond = try count("livePerSecond")
+        sessions = try count("sessions")
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("frameBytes", integer: Int64(frameBytes))
+        body.member("batchRecords", integer: Int64(batchRecords))
+        body.member("recordBytes", integer: Int64(recordBytes))
+        body.member("keyBytes", integer: Int64(keyBytes))
+        body.member("payloadBytes", integer: Int64(payloadBytes))
+        body.member("queries", integer: Int64(queries))
+        body.member("pageRecords", integer: Int64(pageRecords))
+        body.member("pageBytes", integer: Int64(pageBytes))
+        body.member("livePerSecond", integer: Int64(livePerSecond))
+        body.member("sessions", integer: Int64(sessions))
+    }
+}
+
+/// How silence is judged, in milliseconds (Protocol §4.4).
+public struct Heartbeat: Hashable, Sendable {
+    /// After so much silence a client sends PING.
+    public var interval: Int64
+    /// After so much silence the session is over, for both sides.
+    public var timeout: Int64
+
+    public init(interval: Int64 = 5_000, timeout: Int64 = 20_000) {
+        (self.interval, self.timeout) = (interval, timeout)
+    }
+}
+
+extension Heartbeat: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        self.init(
+            interval: try object.integer("interval", in: 1...86_400_000),
+            timeout: try object.integer("timeout", in: 1...86_400_000))
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("interval", integer: interval)
+        body.member("timeout", integer: timeout)
+    }
+}
+
+/// What an instance may read and write.
+public struct Grants: Hashable, Sendable {
+    /// Types and persons by name; `*` means all.
+    public struct Scope: Hashable, Sendable {
+        public var types: [String]
+        public var persons: [String]
+
+        public init(types: [String] = ["*"], persons: [String] = ["*"]) {
+            (self.types, self.persons) = (types, persons)
+        }
+
+        /// Whether records of the type with this id are within.
+        public func allows(type: String) -> Bool { types.contains("*") || types.contains(type) }
+        /// Whether records of the person with this name are within.
+        public func allows(person: String) -> Bool { persons.contains("*") || persons.contains(person) }
+    }
+
+    public var read: Scope
+    public var write: Scope
+
+    /// Everything unless said otherwise.
+    public init(read: Scope = Scope(), write: Scope = Scope()) {
+        (self.read, self.write) = (read, write)
+    }
+}
+
+extension Grants: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        self.init(read: try object.object("read"), write: try object.object("write"))
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("read", object: read)
+        body.member("write", object: write)
+    }
+}
+
+extension Grants.Scope: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        self.init(types: try object.texts("types"), persons: try object.texts("persons"))
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("types", texts: types)
+        body.member("persons", texts: persons)
+    }
+}

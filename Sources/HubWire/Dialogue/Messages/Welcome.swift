@@ -1,0 +1,109 @@
+public import Samples
+
+/// WELCOME: the hub opens a session (Protocol §4.2).
+public struct Welcome: Hashable, Sendable {
+    /// A person as a plugin sees one.
+    public struct PersonEntry: Hashable, Sendable {
+        public var name: String
+        /// IANA name of the person's zone.
+        public var zone: String?
+
+        public init(name: String, zone: String? = nil) {
+            (self.name, self.zone) = (name, zone)
+        }
+    }
+
+    /// The major version both will speak.
+    public var version: Int
+    /// The hub's name for this session, for logs.
+    public var session: String
+    /// The hub's permanent random id.
+    public var hub: String
+    public var epoch: String
+    /// The newest sequence.
+    public var head: Int64
+    public var instance: String
+    public var plugin: String
+    public var grants: Grants
+    public var limits: Limits
+    /// What the client may have on its way at first.
+    public var credit: Credit
+    public var heartbeat: Heartbeat
+    /// The plugin's own settings as a JSON object, secrets in plain text: they come nowhere else.
+    public var settings: RawJSON
+    public var persons: [PersonEntry]
+    /// `system` or `START@RATE`, see ``HubClock``.
+    public var clock: String
+    /// When this was sent, by the hub's clock.
+    public var time: Timestamp
+    /// The address of the feed for this peer.
+    public var feed: String
+    /// The client verbs this hub serves; a verb of a later version is left out.
+    public var serves: [Verb]
+
+    public init(
+        version: Int = 1, session: String, hub: String, epoch: String, head: Int64, instance: String, plugin: String,
+        grants: Grants = Grants(), limits: Limits = Limits(), credit: Credit = .window,
+        heartbeat: Heartbeat = Heartbeat(), settings: RawJSON = .emptyObject, persons: [PersonEntry] = [],
+        clock: String = "system", time: Timestamp, feed: String, serves: [Verb]
+    ) {
+        (self.version, self.session, self.hub, self.epoch, self.head) = (version, session, hub, epoch, head)
+        (self.instance, self.plugin, self.grants, self.limits, self.credit) = (instance, plugin, grants, limits, credit)
+        (self.heartbeat, self.settings, self.persons, self.clock) = (heartbeat, settings, persons, clock)
+        (self.time, self.feed, self.serves) = (time, feed, serves)
+    }
+}
+
+extension Welcome: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        version = Int(try object.integer("protocol", in: 1...1_000))
+        session = try object.text("session")
+        hub = try object.text("hub")
+        epoch = try object.name("epoch", "eight characters a–z and 2–7") { Cursor.isEpoch($0) }
+        head = try object.integer("head")
+        instance = try object.text("instance")
+        plugin = try object.text("plugin")
+        grants = try object.object("grants")
+        limits = try object.object("limits")
+        credit = try object.object("credit")
+        heartbeat = try object.object("heartbeat")
+        settings = try object.rawObject("settings")
+        persons = try object.objects("persons")
+        clock = try object.text("clock")
+        guard let time = try object.timeIfPresent("time") else { throw object.fault("time", "a time", nil) }
+        self.time = time
+        feed = try object.text("feed")
+        serves = try object.texts("serves").compactMap(Verb.init(rawValue:))
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("protocol", integer: Int64(version))
+        body.member("session", text: session)
+        body.member("hub", text: hub)
+        body.member("epoch", text: epoch)
+        body.member("head", integer: head)
+        body.member("instance", text: instance)
+        body.member("plugin", text: plugin)
+        body.member("grants", object: grants)
+        body.member("limits", object: limits)
+        body.member("credit", object: credit)
+        body.member("heartbeat", object: heartbeat)
+        body.member("settings", raw: settings)
+        body.member("persons", objects: persons)
+        body.member("clock", text: clock)
+        body.member("time", time: time)
+        body.member("feed", text: feed)
+        body.member("serves", texts: serves.map(\.rawValue))
+    }
+}
+
+extension Welcome.PersonEntry: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        self.init(name: try object.text("name"), zone: try object.textIfPresent("zone"))
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("name", text: name)
+        body.member("zone", text: zone)
+    }
+}

@@ -1,0 +1,70 @@
+/// The word in a message's first frame (Protocol §3).
+public enum Verb: String, Hashable, Sendable, CaseIterable {
+    case hello = "HELLO"
+    case welcome = "WELCOME"
+    case samples = "SAMPLES"
+    case stored = "STORED"
+    case live = "LIVE"
+    case event = "EVENT"
+    case want = "WANT"
+    case deliver = "DELIVER"
+    case done = "DONE"
+    case query = "QUERY"
+    case result = "RESULT"
+    case command = "COMMAND"
+    case progress = "PROGRESS"
+    case outcome = "OUTCOME"
+    case token = "TOKEN"
+    case tokenPut = "TOKEN-PUT"
+    case ping = "PING"
+    case pong = "PONG"
+    case stop = "STOP"
+    case bye = "BYE"
+    case error = "ERROR"
+
+    /// The verb that these bytes spell exactly; `nil` for any other bytes. Allocates nothing.
+    public init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count <= 9, let verb = Verb.allCases.first(where: { $0.rawValue.utf8.elementsEqual(bytes) }) else {
+            return nil
+        }
+        self = verb
+    }
+
+    /// The bytes of the verb frame.
+    public var bytes: [UInt8] { Array(rawValue.utf8) }
+
+    /// Verbs that a client may send.
+    public static let fromClient: Set<Verb> = [
+        .hello, .samples, .live, .event, .want, .done, .query, .tokenPut, .command, .progress, .outcome, .token, .ping,
+        .pong, .bye,
+    ]
+
+    /// Client verbs of the chapters that are not marked *specified*: what `serves` of a version 1 hub lists at least.
+    public static let stable: Set<Verb> = [.hello, .samples, .live, .event, .query, .command, .ping, .pong, .bye]
+}
+
+/// The major versions of the protocol.
+public enum ProtocolVersion {
+    /// What this module speaks, highest first. A hub speaks the current and the previous major version; before 1 there was none.
+    public static let spoken = [1]
+
+    /// The highest version that both sides speak (R4.9); `nil` if there is none.
+    public static func common(with offered: [Int]) -> Int? { spoken.filter(offered.contains).max() }
+}
+
+/// The form of instance names and plugin kinds (Protocol §4.2).
+public enum PeerName {
+    /// The rule in words, as it follows "expected".
+    public static let expected = "1 to 64 letters, digits, \"_\", \"-\" or \".\", the first a letter or digit"
+
+    /// Whether `text` matches `[A-Za-z0-9][A-Za-z0-9_.-]{0,63}`.
+    public static func isValid(_ text: some StringProtocol) -> Bool {
+        let bytes = text.utf8
+        guard let first = bytes.first, bytes.count <= 64, isAlphanumeric(first) else { return false }
+        return bytes.allSatisfy { isAlphanumeric($0) || $0 == 0x5F || $0 == 0x2E || $0 == 0x2D }
+    }
+
+    static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+}
