@@ -1,0 +1,47 @@
+/// What a peer has proved to have read of all that was sent to it (R4.20).
+///
+/// A PONG proves everything sent up to its PING. libzmq queues towards a peer that does not read; this bounds what it holds.
+public struct ReadingProof: Hashable, Sendable {
+    private struct Ping: Hashable {
+        let nonce: Int64
+        /// All that was sent before it.
+        let sent: Int64
+    }
+
+    /// After so many bytes a PING is due.
+    public static let pingEvery: Int64 = 1_048_576
+    /// So many unproved bytes end the session.
+    public static let bound: Int64 = 4 * pingEvery
+
+    private var sent: Int64 = 0
+    private var proved: Int64 = 0
+    private var pings: [Ping] = []
+    private var pingDue = pingEvery
+    private var lastNonce: Int64 = 0
+
+    public init() {}
+
+    /// Bytes sent since the last PING that was answered.
+    public var unproved: Int64 { sent - proved }
+
+    public var isExhausted: Bool { unproved >= Self.bound }
+
+    /// Counts bytes that were sent; returns the body of the PING that is due now, if one is.
+    public mutating func count(_ bytes: Int) -> RawJSON? {
+        sent += Int64(bytes)
+        guard sent >= pingDue, !isExhausted else { return nil }
+        pingDue = sent + Self.pingEvery
+        lastNonce += 1
+        pings.append(Ping(nonce: lastNonce, sent: sent))
+        return Self.body(lastNonce)
+    }
+
+    /// Takes the body of a PONG; other bodies than those of open PINGs prove nothing.
+    public mutating func prove(_ body: RawJSON) {
+        guard let index = pings.firstIndex(where: { Self.body($0.nonce) == body }) else { return }
+        proved = pings[index].sent
+        pings.removeSubrange(...index)
+    }
+
+    private static func body(_ nonce: Int64) -> RawJSON { RawJSON(trusted: Array("{\"nonce\":\(nonce)}".utf8)) }
+}

@@ -1,0 +1,286 @@
+/// Which door a peer came through (Protocol §2).
+public enum Endpoint: Hashable, Sendable {
+    /// Whoever may open the socket owns the data; no log-in.
+    case owner
+    /// Logged in with this instance's launch token.
+    case plugin(user: String)
+}
+
+/// What all sessions of a hub have in common.
+public struct SessionPolicy: Hashable, Sendable {
+    public var limits: Limits
+    public var credit: Credit
+    public var heartbeat: Heartbeat
+    public var serves: Set<Verb>
+    /// Commands a session may have open at a time; one more is `busy`.
+    public var commands: Int
+
+    public init(
+        limits: Limits = Limits(), credit: Credit = .window, heartbeat: Heartbeat = Heartbeat(),
+        serves: Set<Verb> = Verb.stable, commands: Int = 16
+    ) {
+        (self.limits, self.credit, self.heartbeat) = (limits, credit, heartbeat)
+        (self.serves, self.commands) = (serves, commands)
+    }
+}
+
+/// What the hub does about an event of a session, in this order.
+public enum SessionAction: Hashable, Sendable {
+    /// Send this to the peer, and report its size by `sent`.
+    case reply(HubMessage)
+    /// Act on this message: LIVE and EVENT within the allowance, QUERY, COMMAND, PROGRESS, OUTCOME and, once served, WANT, DONE, TOKEN.
+    case admit(ClientMessage)
+    /// Store the batch and answer it.
+    case store(batch: Int64)
+    /// The session is over: forget it and all that waits for it.
+    case end(SessionEnd)
+}
+
+/// Why a session is over.
+public enum SessionEnd: Hashable, Sendable {
+    /// Said BYE, and has been answered.
+    case bye
+    /// The peer was told by an ERROR of this code.
+    case refused(WireError.Code)
+    /// A newer session of the instance began, here or on another routing id.
+    case replaced
+    /// Nothing was heard for `heartbeat.timeout` (R4.6).
+    case silent
+    /// 4 MiB were sent that the peer has not proved to have read (R4.20).
+    case unread
+    /// The transport says that the peer is gone.
+    case gone
+}
+
+/// What the hub still owes an answer for.
+public enum SessionRequest: Hashable, Sendable {
+    case batch(Int64)
+    case query(Int64)
+    case command(Int64)
+}
+
+/// One session as the hub sees it (Protocol §4.1): events in, actions out, no sockets and no clock.
+///
+/// | state | exits |
+/// |---|---|
+/// | open | BYE with nothing owed: ended (`bye`) · BYE: leaving · data beyond credit or limits: ended (`refused`) · silence: ended (`silent`) · unread bytes: ended (`unread`) · a newer session: ended (`replaced`) |
+/// | leaving | the last owed answer: ended (`bye`) · silence, unread bytes, a newer session: ended |
+/// | ended | none; a later message of the peer is a stranger's (R4.5) |
+///
+/// It begins open: what a peer without a session may say is decided by ``SessionTable``. Times are monotonic milliseconds.
+public struct SessionMachine: Sendable {
+    public enum State: Hashable, Sendable { case open, leaving, ended }
+
+    public private(set) var state = State.open
+    public let hello: Hello
+    public let endpoint: Endpoint
+    /// Which of all sessions of this hub's life it is.
+    public let serial: UInt64
+    public private(set) var window: CreditWindow
+    /// Batches that are not answered, in the order they came (R5.6).
+    public private(set) var batches: [Batch] = []
+    public private(set) var queries: [Int64] = []
+    public private(set) var commands: [Int64] = []
+    public private(set) var passing: PassingAllowance
+    public private(set) var heardAt: Int64
+    private var proof = ReadingProof()
+    private var isStopping: Bool
+    private let policy: SessionPolicy
+
+    /// A batch that waits for its answer.
+    public struct Batch: Hashable, Sendable {
+        public let number: Int64
+        public let cost: Credit
+    }
+
+    /// - Parameter isStopping: whether the hub is already about to stop.
+    init(
+        _ hello: Hello, endpoint: Endpoint, serial: UInt64, policy: SessionPolicy, isStopping: Bool, at now: Int64
+    ) {
+        (self.hello, self.endpoint, self.serial, self.policy) = (hello, endpoint, serial, policy)
+        (self.isStopping, heardAt) = (isStopping, now)
+        window = CreditWindow(policy.credit)
+        passing = PassingAllowance(perSecond: policy.limits.livePerSecond, now: now)
+    }
+
+    /// Whether the hub may still owe this session anything.
+    public var isAlive: Bool { state != .ended }
+
+    /// A message that could not be read; the session goes on (§3).
+    mutating func receive(malformed error: WireError, at now: Int64) -> [SessionAction] {
+        heardAt = now
+        return refuse(error)
+    }
+
+    /// A message other than HELLO and SAMPLES.
+    mutating func receive(_ message: ClientMessage, at now: Int64) -> [SessionAction] {
+        heardAt = now
+        if case .pong(let body) = message {
+            proof.prove(body)
+            return []
+        }
+        guard state == .open else { return [.reply(.error(SessionTable.helloFirst))] }
+        switch message {
+        case .hello, .samples, .pong: return []
+        case .ping(let body): return [.reply(.pong(body))]
+        case .bye:
+            state = .leaving
+            return leaveIfNothingOwed()
+        case .live, .event: return passing.take(now: now) ? [.admit(message)] : []
+        case .query(let query): return receive(query)
+        case .command(let command): return receive(command)
+        case .want, .done, .progress, .outcome, .token, .tokenPut: return [.admit(message)]
+        }
+    }
+
+    /// A SAMPLES message that was read.
+    /// - Parameters:
+    ///   - bytes: of all its frames after the verb.
+    ///   - largestPayload: bytes of its largest payload frame.
+    mutating func receiveBatch(
+        _ number: Int64, records: Int, bytes: Int, largestPayload: Int, at now: Int64
+    ) -> [SessionAction] {
+        heardAt = now
+        guard state == .open else { return [.reply(.error(SessionTable.helloFirst))] }
+        let cost = Credit(records: records, bytes: bytes)
+        let limits = policy.limits
+        if records > limits.batchRecords {
+            return refuse(
+                WireError(
+                    .limit, "SAMPLES.records: at most \(limits.batchRecords) records in a batch, found \(records)",
+                    ref: number))
+        }
+        if largestPayload > limits.payloadBytes {
+            return refuse(
+                WireError(
+                    .limit, "SAMPLES: at most \(limits.payloadBytes) bytes in a payload frame, found \(largestPayload)",
+                    ref: number))
+        }
+        if isStopping {
+            return refuse(WireError(.stopping, "the hub is stopping; keep the records", ref: number, credit: cost))
+        }
+        guard window.spend(cost) else {
+            let left = window.available
+            return refuse(
+                WireError(
+                    .credit,
+                    "SAMPLES: the batch costs \(records) records and \(bytes) bytes, the credit left is \(left.records) and \(left.bytes)",
+                    ref: number))
+        }
+        batches.append(Batch(number: number, cost: cost))
+        return [.store(batch: number)]
+    }
+
+    /// Answers a request: STORED, RESULT, OUTCOME, or an ERROR instead of one of them.
+    ///
+    /// Fills in the credit of STORED and of an ERROR that refuses a batch. An OUTCOME `ask` keeps its command open.
+    /// - Returns: nothing when the session does not wait for that answer; then it must not be sent.
+    mutating func answer(
+        _ message: HubMessage, to request: SessionRequest, withholding: Credit = .zero
+    ) -> [SessionAction] {
+        guard isAlive else { return [] }
+        var message = message
+        switch request {
+        case .batch(let number):
+            guard let index = batches.firstIndex(where: { $0.number == number }) else { return [] }
+            let credit = window.answer(batches.remove(at: index).cost, withholding: withholding)
+            if case .stored(var stored) = message {
+                stored.credit = credit
+                message = .stored(stored)
+            } else if case .error(var error) = message {
+                (error.credit, error.ref) = (credit, number)
+                message = .error(error)
+            }
+        case .query(let id):
+            guard let index = queries.firstIndex(of: id) else { return [] }
+            queries.remove(at: index)
+        case .command(let id):
+            guard let index = commands.firstIndex(of: id) else { return [] }
+            if case .outcome(let outcome) = message, case .ask = outcome.content { break }
+            commands.remove(at: index)
+        }
+        return [.reply(message)] + leaveIfNothingOwed()
+    }
+
+    /// Bytes of all frames of a message that was sent to the peer.
+    mutating func sent(_ bytes: Int) -> [SessionAction] {
+        guard isAlive else { return [] }
+        let ping = proof.count(bytes)
+        if proof.isExhausted { return end(.unread) }
+        return ping.map { [.reply(.ping($0))] } ?? []
+    }
+
+    /// The hub is about to stop: says so, and refuses new batches from now on.
+    mutating func stop(_ stop: Stop) -> [SessionAction] {
+        isStopping = true
+        return state == .open ? [.reply(.stop(stop))] : []
+    }
+
+    /// Time has passed.
+    mutating func tick(at now: Int64) -> [SessionAction] {
+        guard isAlive, now >= silentAt else { return [] }
+        return end(.silent)
+    }
+
+    /// When the session ends if nothing is heard until then.
+    public var silentAt: Int64 { heardAt + policy.heartbeat.timeout }
+
+    /// A newer session takes the place of this one.
+    mutating func replace() -> [SessionAction] {
+        guard isAlive else { return [] }
+        let error = WireError(.replaced, "a newer session of instance \(hello.instance) has begun")
+        return [.reply(.error(error))] + end(.replaced)
+    }
+
+    mutating func end(_ reason: SessionEnd) -> [SessionAction] {
+        state = .ended
+        return [.end(reason)]
+    }
+
+    // MARK: - Requests
+
+    private mutating func receive(_ query: QueryRequest) -> [SessionAction] {
+        if query.want != .records, endpoint != .owner {
+            return refuse(
+                WireError(.forbidden, "QUERY.want: \"\(query.want.rawValue)\" is the owner's to ask", ref: query.id))
+        }
+        guard queries.count < policy.limits.queries else {
+            return refuse(
+                WireError(
+                    .busy, "QUERY: \(queries.count) queries of this session are open; wait for a RESULT", ref: query.id))
+        }
+        queries.append(query.id)
+        return [.admit(.query(query))]
+    }
+
+    private mutating func receive(_ command: CommandRequest) -> [SessionAction] {
+        guard endpoint == .owner else {
+            return refuse(WireError(.forbidden, "COMMAND: only the owner commands the hub", ref: command.id))
+        }
+        guard case .run = command.content else {
+            guard commands.contains(command.id) else {
+                return refuse(WireError(.field, "COMMAND.id: no command \(command.id) is open", ref: command.id))
+            }
+            return [.admit(.command(command))]
+        }
+        guard !commands.contains(command.id) else {
+            return refuse(WireError(.field, "COMMAND.id: command \(command.id) is still open", ref: command.id))
+        }
+        guard commands.count < policy.commands else {
+            return refuse(
+                WireError(.busy, "COMMAND: \(commands.count) commands of this session are open", ref: command.id))
+        }
+        commands.append(command.id)
+        return [.admit(.command(command))]
+    }
+
+    private mutating func refuse(_ error: WireError) -> [SessionAction] {
+        guard error.closed else { return [.reply(.error(error))] }
+        return [.reply(.error(error))] + end(.refused(error.code))
+    }
+
+    private mutating func leaveIfNothingOwed() -> [SessionAction] {
+        guard state == .leaving, batches.isEmpty, queries.isEmpty, commands.isEmpty else { return [] }
+        return [.reply(.bye(Bye()))] + end(.bye)
+    }
+}

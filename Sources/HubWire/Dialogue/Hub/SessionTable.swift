@@ -1,0 +1,198 @@
+/// The ROUTER's name for a peer.
+public typealias RoutingID = [UInt8]
+
+/// A session that may be over when one comes back to it, such as after a commit.
+public struct SessionReference: Hashable, Sendable {
+    public let peer: RoutingID
+    /// Tells it from earlier and later sessions of the same peer.
+    public let serial: UInt64
+}
+
+/// What is to be done, and towards whom.
+public struct PeerAction: Hashable, Sendable {
+    public let peer: RoutingID
+    public let action: SessionAction
+}
+
+/// What a message turned out to be.
+public enum Arrival: Hashable, Sendable {
+    /// An acceptable HELLO: let configuration, grants and registry judge it, then call `open` or `refuse`.
+    case hello(Hello)
+    /// A batch in an open session: read its body by the record codec, then call `batch` or `malformed`.
+    case samples(SessionReference)
+    /// All is decided: do this.
+    case actions([PeerAction])
+}
+
+/// All sessions of a hub: which peer has one, which instance runs where (Protocol §4.1).
+///
+/// A value without sockets and clock: events in, actions out. Times are monotonic milliseconds. Each call costs a look-up.
+public struct SessionTable: Sendable {
+    public let policy: SessionPolicy
+    private var sessions: [RoutingID: SessionMachine] = [:]
+    /// The sessions in mode `run`, by instance.
+    private var runners: [String: RoutingID] = [:]
+    private var lastSerial: UInt64 = 0
+    private var isStopping = false
+
+    public init(policy: SessionPolicy = SessionPolicy()) { self.policy = policy }
+
+    /// What a peer without a session is told, whatever it sends (R4.1).
+    public static let helloFirst = WireError(
+        .helloFirst, "no session: say HELLO first, then send again what was not STORED")
+
+    public var count: Int { sessions.count }
+    /// Every session, by peer.
+    public var all: [RoutingID: SessionMachine] { sessions }
+    /// The session of a peer.
+    public subscript(peer: RoutingID) -> SessionMachine? { sessions[peer] }
+    /// The session, if it is not over.
+    public subscript(reference: SessionReference) -> SessionMachine? {
+        guard let session = sessions[reference.peer], session.serial == reference.serial else { return nil }
+        return session
+    }
+    /// The peer on which an instance runs.
+    public func runner(of instance: String) -> RoutingID? { runners[instance] }
+}
+
+// MARK: - What peers send
+
+extension SessionTable {
+    /// A message has come in.
+    ///
+    /// - Parameters:
+    ///   - verb: the first frame.
+    ///   - body: the second frame; empty when there is none.
+    ///   - frameCount: all frames, without the routing id.
+    public mutating func receive(
+        verb: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, frameCount: Int, from peer: RoutingID,
+        endpoint: Endpoint, at now: Int64
+    ) -> Arrival {
+        let isHello = Verb(verb) == .hello
+        guard isHello || sessions[peer] != nil else { return .actions([reply(Self.helloFirst, to: peer)]) }
+        do throws(WireError) {
+            let verb = try ClientMessage.verb(verb, frameCount: frameCount, serving: policy.serves)
+            if verb == .samples, let session = sessions[peer] {
+                return .samples(SessionReference(peer: peer, serial: session.serial))
+            }
+            let message = try ClientMessage(verb: verb, body: body)
+            if case .hello(let hello) = message {
+                try judge(hello, from: peer, endpoint: endpoint)
+                return .hello(hello)
+            }
+            return .actions(act(on: peer) { $0.receive(message, at: now) })
+        } catch {
+            if isHello { return .actions(refuse(error, from: peer)) }
+            return .actions(malformed(error, from: peer, at: now))
+        }
+    }
+
+    /// The body of a batch that `receive` announced has been read.
+    /// - Parameters:
+    ///   - bytes: of all frames after the verb.
+    ///   - largestPayload: bytes of the largest payload frame, 0 if there is none.
+    public mutating func batch(
+        _ number: Int64, records: Int, bytes: Int, largestPayload: Int = 0, from peer: RoutingID, at now: Int64
+    ) -> [PeerAction] {
+        act(on: peer) {
+            $0.receiveBatch(number, records: records, bytes: bytes, largestPayload: largestPayload, at: now)
+        }
+    }
+
+    /// A message of a peer could not be read; nobody else is affected (R3.6).
+    public mutating func malformed(_ error: WireError, from peer: RoutingID, at now: Int64) -> [PeerAction] {
+        guard sessions[peer] != nil else { return [reply(Self.helloFirst, to: peer)] }
+        return act(on: peer) { $0.receive(malformed: error, at: now) }
+    }
+
+    /// Begins the session of a HELLO that the hub accepts; ends those it replaces (R4.3).
+    /// - Returns: the session, and what is to be done before WELCOME is sent.
+    public mutating func open(
+        _ hello: Hello, from peer: RoutingID, endpoint: Endpoint, at now: Int64
+    ) -> (session: SessionReference, actions: [PeerAction]) {
+        var actions = sessions[peer] == nil ? [] : act(on: peer) { $0.end(.replaced) }
+        if hello.mode == .run {
+            if let older = runners[hello.instance] { actions += act(on: older) { $0.replace() } }
+            runners[hello.instance] = peer
+        }
+        lastSerial += 1
+        sessions[peer] = SessionMachine(
+            hello, endpoint: endpoint, serial: lastSerial, policy: policy, isStopping: isStopping, at: now)
+        return (SessionReference(peer: peer, serial: lastSerial), actions)
+    }
+
+    /// Refuses a HELLO: the peer has no session from now on.
+    public mutating func refuse(_ error: WireError, from peer: RoutingID) -> [PeerAction] {
+        var error = error
+        error.closed = true
+        let ended = sessions[peer] == nil ? [] : act(on: peer) { $0.end(.refused(error.code)) }
+        return [reply(error, to: peer)] + ended
+    }
+
+    private func judge(_ hello: Hello, from peer: RoutingID, endpoint: Endpoint) throws(WireError) {
+        if case .plugin(let user) = endpoint, user != hello.instance {
+            throw WireError(.forbidden, "HELLO.instance: this log-in is of instance \(user)", closed: true)
+        }
+        let makesRoom = sessions[peer] != nil || hello.mode == .run && runners[hello.instance] != nil
+        guard sessions.count < policy.limits.sessions || makesRoom else {
+            throw WireError(.limit, "HELLO: the hub has \(sessions.count) sessions, which is its limit; try again later")
+        }
+    }
+}
+
+// MARK: - What the hub does
+
+extension SessionTable {
+    /// Answers a request of a session; see ``SessionMachine``.
+    /// - Returns: nothing when the session is over or does not wait for it; then the answer must not be sent.
+    public mutating func answer(
+        _ message: HubMessage, to request: SessionRequest, in session: SessionReference, withholding: Credit = .zero
+    ) -> [PeerAction] {
+        guard self[session] != nil else { return [] }
+        return act(on: session.peer) { $0.answer(message, to: request, withholding: withholding) }
+    }
+
+    /// Counts what was sent to a peer, all frames together; may ask for a PING or end the session (R4.20).
+    public mutating func sent(_ bytes: Int, to peer: RoutingID) -> [PeerAction] {
+        act(on: peer) { $0.sent(bytes) }
+    }
+
+    /// The transport cannot reach the peer any more.
+    public mutating func gone(_ peer: RoutingID) -> [PeerAction] {
+        sessions[peer] == nil ? [] : act(on: peer) { $0.end(.gone) }
+    }
+
+    /// Asks every session to finish, and refuses batches from now on.
+    public mutating func stop(_ stop: Stop) -> [PeerAction] {
+        isStopping = true
+        return sessions.keys.flatMap { peer in act(on: peer) { $0.stop(stop) } }
+    }
+
+    /// Ends the sessions that have been silent too long (R4.6).
+    public mutating func tick(at now: Int64) -> [PeerAction] {
+        let silent = sessions.filter { now >= $0.value.silentAt }.keys
+        return silent.flatMap { peer in act(on: peer) { $0.tick(at: now) } }
+    }
+
+    /// When `tick` has something to do next, if nothing is heard until then.
+    public var nextDeadline: Int64? { sessions.values.map(\.silentAt).min() }
+}
+
+extension SessionTable {
+    private func reply(_ error: WireError, to peer: RoutingID) -> PeerAction {
+        PeerAction(peer: peer, action: .reply(.error(error)))
+    }
+
+    private mutating func act(
+        on peer: RoutingID, _ event: (inout SessionMachine) -> [SessionAction]
+    ) -> [PeerAction] {
+        guard let index = sessions.index(forKey: peer) else { return [] }
+        let actions = event(&sessions.values[index])
+        let session = sessions.values[index]
+        if !session.isAlive {
+            sessions.remove(at: index)
+            if runners[session.hello.instance] == peer { runners[session.hello.instance] = nil }
+        }
+        return actions.map { PeerAction(peer: peer, action: $0) }
+    }
+}
