@@ -1,0 +1,143 @@
+import Foundation
+import HubWire
+import Samples
+import Testing
+
+/// The vectors of Docs/ProtocolVectors.jsonl, one JSON object a line.
+enum ProtocolVectors {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    static func all(of kind: String) throws -> [[String: Any]] {
+        let text = try String(contentsOf: root.appending(path: "Docs/ProtocolVectors.jsonl"), encoding: .utf8)
+        return try text.split(separator: "\n").compactMap { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return object?["kind"] as? String == kind ? object : nil
+        }
+    }
+
+    /// `hex`, or the text of `name`.
+    static func bytes(_ vector: [String: Any], _ name: String) throws -> [UInt8] {
+        if let hex = vector["hex"] as? String {
+            return stride(from: 0, to: hex.utf8.count, by: 2).compactMap { offset in
+                let start = hex.index(hex.startIndex, offsetBy: offset)
+                return UInt8(hex[start...].prefix(2), radix: 16)
+            }
+        }
+        return Array(try #require(vector[name] as? String).utf8)
+    }
+}
+
+extension ClientMessage {
+    static func decode(_ verb: String, _ body: String, frameCount: Int = 2) throws(WireError) -> ClientMessage {
+        let (verb, body) = (Array(verb.utf8), Array(body.utf8))
+        let result: Result<ClientMessage, WireError> = verb.withUnsafeBytes { verb in
+            body.withUnsafeBytes { body in
+                Result { () throws(WireError) in
+                    try ClientMessage.decode(verb: verb, body: body, frameCount: frameCount)
+                }
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension HubMessage {
+    static func decode(_ verb: String, _ body: [UInt8]) throws(WireError) -> HubMessage {
+        let verb = Array(verb.utf8)
+        let result: Result<HubMessage, WireError> = verb.withUnsafeBytes { verb in
+            body.withUnsafeBytes { body in
+                Result { () throws(WireError) in try HubMessage.decode(verb: verb, body: body) }
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension RawRecords {
+    init(_ records: [String]) {
+        self.init()
+        for record in records { append(record.utf8) }
+    }
+}
+
+extension SessionTable {
+    /// A message as frames; a SAMPLES body is read as an envelope, as a hub reads it by the record codec.
+    mutating func receive(
+        _ frames: [[UInt8]], from peer: RoutingID = [1], endpoint: Endpoint = .owner, at now: Int64 = 0
+    ) -> Arrival {
+        let body = frames.count > 1 ? frames[1] : []
+        let arrival = frames[0].withUnsafeBytes { verb in
+            body.withUnsafeBytes {
+                receive(verb: verb, body: $0, frameCount: frames.count, from: peer, endpoint: endpoint, at: now)
+            }
+        }
+        guard case .samples = arrival else { return arrival }
+        do throws(WireError) {
+            guard case .samples(let envelope) = try ClientMessage.decode("SAMPLES", String(decoding: body, as: UTF8.self))
+            else { return arrival }
+            return .actions(
+                batch(
+                    envelope.batch, records: envelope.records.count, bytes: frames.dropFirst().reduce(0) { $0 + $1.count },
+                    largestPayload: frames.dropFirst(2).map(\.count).max() ?? 0, from: peer, at: now))
+        } catch {
+            return .actions(malformed(error, from: peer, at: now))
+        }
+    }
+
+    mutating func receive(
+        _ verb: String, _ body: String, from peer: RoutingID = [1], endpoint: Endpoint = .owner, at now: Int64 = 0
+    ) -> Arrival {
+        receive([Array(verb.utf8), Array(body.utf8)], from: peer, endpoint: endpoint, at: now)
+    }
+
+    /// A session of `instance`, as after HELLO and WELCOME.
+    @discardableResult mutating func hello(
+        _ instance: String = "kitchen-script", mode: Hello.Mode = .run, from peer: RoutingID = [1],
+        endpoint: Endpoint = .owner, at now: Int64 = 0
+    ) -> (session: SessionReference, actions: [PeerAction]) {
+        open(
+            Hello(instance: instance, plugin: "kitchen-script", version: "1.0", mode: mode), from: peer,
+            endpoint: endpoint, at: now)
+    }
+}
+
+extension Arrival {
+    /// The ERROR that the peer is sent.
+    var error: WireError? { actions.lazy.compactMap(\.error).first }
+
+    var actions: [PeerAction] {
+        if case .actions(let actions) = self { actions } else { [] }
+    }
+}
+
+extension PeerAction {
+    var error: WireError? {
+        if case .reply(.error(let error)) = action { error } else { nil }
+    }
+}
+
+extension Welcome {
+    static func sample(session: String = "s", credit: Credit = .window) -> Welcome {
+        Welcome(
+            session: session, hub: "h", epoch: "k7qz2m5a", head: 1_042, instance: "kitchen-script",
+            plugin: "kitchen-script", credit: credit, persons: [PersonEntry(name: "me", zone: "Europe/Berlin")],
+            time: Timestamp(microseconds: 1_710_484_205_000_000), feed: "ipc:///run/feed",
+            serves: Verb.allCases.filter(Verb.stable.contains))
+    }
+}
+
+/// A generator whose seed a failing test prints.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {  // SplitMix64
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}
