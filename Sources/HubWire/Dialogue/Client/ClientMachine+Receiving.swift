@@ -81,7 +81,7 @@ extension ClientMachine {
             guard !error.closed, let index = outbox.index(sentAs: error.ref) else { return other(error, at: now) }
             credit = credit + (error.credit ?? .zero)
             outbox.markWaiting(index)
-            holdUntil = max(holdUntil, now + (error.after ?? policy.storeDelay))
+            holdUntil = max(holdUntil ?? 0, now + (error.after ?? policy.storeDelay))
             return leaveIfDone(at: now)
         case .stopping:
             guard !error.closed, let index = outbox.index(sentAs: error.ref) else { return other(error, at: now) }

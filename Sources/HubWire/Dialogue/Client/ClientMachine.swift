@@ -30,6 +30,7 @@ public struct ClientMachine: Sendable {
     public internal(set) var credit = Credit.zero
     var outbox = ClientOutbox()
     var lastNumber: Int64 = 0
+    var lastTicket: Int64 = 0
     /// HELLOs that may still be answered.
     var openHellos = 0
     var helloRepeats = 0
@@ -39,8 +40,9 @@ public struct ClientMachine: Sendable {
     var pingedAt: Int64 = 0
     /// Greeting, proving, lost, leaving: when to go on without an answer.
     var deadline: Int64 = 0
-    /// No batch is sent before this, because the store could not commit.
-    var holdUntil: Int64 = 0
+    /// Set after the store could not commit: nothing is sent before this time, and before all that was sent is answered, so that
+    /// the batches keep their order.
+    var holdUntil: Int64?
     var stopAt: Int64?
     var hubIsStopping = false
     var isFinishing = false
@@ -79,7 +81,8 @@ public struct ClientMachine: Sendable {
                 || outbox.entries.count < policy.queuedBatches
                     && outbox.bytes + ClientOutbox.size(batch) <= policy.queuedBytes
         else { throw .full }
-        let ticket = BatchTicket(number: nextNumber())
+        lastTicket += 1
+        let ticket = BatchTicket(number: lastTicket)
         outbox.append(batch, ticket)
         return (ticket, pump(at: now))
     }
@@ -119,7 +122,7 @@ public struct ClientMachine: Sendable {
             if let heartbeat = welcome?.heartbeat {
                 times += [heardAt + heartbeat.timeout, max(heardAt, pingedAt) + heartbeat.interval]
             }
-            if holdUntil > 0, !hubIsStopping, outbox.firstWaiting != nil { times.append(holdUntil) }
+            if let holdUntil, !hubIsStopping, !outbox.hasSent, outbox.firstWaiting != nil { times.append(holdUntil) }
         }
         return times.min()
     }
@@ -134,11 +137,7 @@ public struct ClientMachine: Sendable {
             pingedAt = now
             actions.append(send(.ping(.emptyObject)))
         }
-        if holdUntil > 0, now >= holdUntil {
-            holdUntil = 0
-            actions += pump(at: now)
-        }
-        return actions
+        return actions + pump(at: now)
     }
 }
 
@@ -161,7 +160,7 @@ extension ClientMachine {
     mutating func lose(_ reason: String, wait: Bool, at now: Int64) -> [ClientAction] {
         outbox.markAllWaiting()
         credit = .zero
-        holdUntil = 0
+        holdUntil = nil
         helloRepeats = 0
         losses += 1
         guard wait || losses > 1 else { return [.lost(reason)] + greet(at: now) }
@@ -176,14 +175,18 @@ extension ClientMachine {
         guard let welcome else { return [] }
         state = .open
         credit = welcome.credit
-        (openHellos, helloRepeats, holdUntil, hubIsStopping) = (0, 0, 0, false)
+        (openHellos, helloRepeats, holdUntil, hubIsStopping) = (0, 0, nil, false)
         pingedAt = now
         return [.opened(welcome)] + pump(at: now) + leaveIfDone(at: now)
     }
 
     /// Sends waiting batches in order, as far as the credit goes; one that never can be sent is refused here.
     mutating func pump(at now: Int64) -> [ClientAction] {
-        guard state == .open, stopAt == nil, !hubIsStopping, now >= holdUntil, let welcome else { return [] }
+        guard state == .open, stopAt == nil, !hubIsStopping, let welcome else { return [] }
+        if let time = holdUntil {
+            guard now >= time, !outbox.hasSent else { return [] }
+            holdUntil = nil
+        }
         var actions: [ClientAction] = []
         while let index = outbox.firstWaiting {
             let batch = outbox.entries[index].batch

@@ -84,6 +84,9 @@ public struct SessionMachine: Sendable {
     public private(set) var passing: PassingAllowance
     public private(set) var heardAt: Int64
     private var proof = ReadingProof()
+    /// Set after the store failed: what arrives before the PONG to this PING was sent by a client that did not know of it yet.
+    private var failure: StoreFailure?
+    private var failures = 0
     private var isStopping: Bool
     private let policy: SessionPolicy
 
@@ -91,6 +94,11 @@ public struct SessionMachine: Sendable {
     public struct Batch: Hashable, Sendable {
         public let number: Int64
         public let cost: Credit
+    }
+
+    private struct StoreFailure: Sendable {
+        let error: WireError
+        let proof: RawJSON
     }
 
     /// - Parameter isStopping: whether the hub is already about to stop.
@@ -106,6 +114,9 @@ public struct SessionMachine: Sendable {
     /// Whether the hub may still owe this session anything.
     public var isAlive: Bool { state != .ended }
 
+    /// Whether a batch of this number waits for its answer; one that does not must not be committed any more.
+    public func isAwaiting(batch number: Int64) -> Bool { batches.contains { $0.number == number } }
+
     /// A message that could not be read; the session goes on (§3).
     mutating func receive(malformed error: WireError, at now: Int64) -> [SessionAction] {
         heardAt = now
@@ -117,6 +128,7 @@ public struct SessionMachine: Sendable {
         heardAt = now
         if case .pong(let body) = message {
             proof.prove(body)
+            if failure?.proof == body { failure = nil }
             return []
         }
         guard state == .open else { return [.reply(.error(SessionTable.helloFirst))] }
@@ -159,6 +171,10 @@ public struct SessionMachine: Sendable {
         if isStopping {
             return refuse(WireError(.stopping, "the hub is stopping; keep the records", ref: number, credit: cost))
         }
+        if var error = failure?.error {
+            (error.ref, error.credit) = (number, cost)
+            return refuse(error)
+        }
         guard window.spend(cost) else {
             let left = window.available
             return refuse(
@@ -173,24 +189,21 @@ public struct SessionMachine: Sendable {
 
     /// Answers a request: STORED, RESULT, OUTCOME, or an ERROR instead of one of them.
     ///
-    /// Fills in the credit of STORED and of an ERROR that refuses a batch. An OUTCOME `ask` keeps its command open.
+    /// Fills in the credit of STORED. An ERROR to a batch refuses all later batches of the session as well, also those that the
+    /// client has sent before it can know: were one of them stored first, an older version could come after a newer one (R5.6).
+    /// An OUTCOME `ask` keeps its command open.
     /// - Returns: nothing when the session does not wait for that answer; then it must not be sent.
     mutating func answer(
         _ message: HubMessage, to request: SessionRequest, withholding: Credit = .zero
     ) -> [SessionAction] {
         guard isAlive else { return [] }
-        var message = message
         switch request {
         case .batch(let number):
             guard let index = batches.firstIndex(where: { $0.number == number }) else { return [] }
-            let credit = window.answer(batches.remove(at: index).cost, withholding: withholding)
-            if case .stored(var stored) = message {
-                stored.credit = credit
-                message = .stored(stored)
-            } else if case .error(var error) = message {
-                (error.credit, error.ref) = (credit, number)
-                message = .error(error)
-            }
+            if case .error(let error) = message { return fail(batchesFrom: index, error) }
+            guard case .stored(var stored) = message else { return [] }
+            stored.credit = window.answer(batches.remove(at: index).cost, withholding: withholding)
+            return [.reply(.stored(stored))] + leaveIfNothingOwed()
         case .query(let id):
             guard let index = queries.firstIndex(of: id) else { return [] }
             queries.remove(at: index)
@@ -200,6 +213,20 @@ public struct SessionMachine: Sendable {
             commands.remove(at: index)
         }
         return [.reply(message)] + leaveIfNothingOwed()
+    }
+
+    private mutating func fail(batchesFrom index: Int, _ error: WireError) -> [SessionAction] {
+        var actions: [SessionAction] = []
+        for batch in batches[index...] {
+            var error = error
+            (error.ref, error.credit) = (batch.number, window.answer(batch.cost))
+            actions.append(.reply(.error(error)))
+        }
+        batches.removeSubrange(index...)
+        failures += 1
+        let proof = RawJSON(trusted: Array("{\"resume\":\(failures)}".utf8))
+        failure = StoreFailure(error: error, proof: proof)
+        return actions + [.reply(.ping(proof))] + leaveIfNothingOwed()
     }
 
     /// Bytes of all frames of a message that was sent to the peer.

@@ -51,6 +51,10 @@ public struct SessionTable: Sendable {
         guard let session = sessions[reference.peer], session.serial == reference.serial else { return nil }
         return session
     }
+    /// The name of a peer's session, to come back to it later.
+    public func reference(to peer: RoutingID) -> SessionReference? {
+        sessions[peer].map { SessionReference(peer: peer, serial: $0.serial) }
+    }
     /// The peer on which an instance runs.
     public func runner(of instance: String) -> RoutingID? { runners[instance] }
 }
@@ -72,9 +76,7 @@ extension SessionTable {
         guard isHello || sessions[peer] != nil else { return .actions([reply(Self.helloFirst, to: peer)]) }
         do throws(WireError) {
             let verb = try ClientMessage.verb(verb, frameCount: frameCount, serving: policy.serves)
-            if verb == .samples, let session = sessions[peer] {
-                return .samples(SessionReference(peer: peer, serial: session.serial))
-            }
+            if verb == .samples, let session = reference(to: peer) { return .samples(session) }
             let message = try ClientMessage(verb: verb, body: body)
             if case .hello(let hello) = message {
                 try judge(hello, from: peer, endpoint: endpoint)

@@ -1,0 +1,255 @@
+import HubWire
+import Testing
+
+@Suite struct DialogueClientTests {
+    static let hello = Hello(instance: "kitchen-script", plugin: "kitchen-script", version: "1.0")
+
+    static func batch(_ key: String = "a") -> OutgoingBatch { OutgoingBatch(records: RawRecords([#"{"key":"\#(key)"}"#])) }
+
+    /// A client with an open session.
+    static func open(credit: Credit = .window, at now: Int64 = 0) -> ClientMachine {
+        var client = ClientMachine(hello: hello)
+        _ = client.start(at: now)
+        _ = client.receive(.welcome(.sample(credit: credit)), at: now)
+        return client
+    }
+
+    static func stored(_ batch: Int64, credit: Credit = .zero) -> HubMessage {
+        .stored(Stored(batch: batch, results: [.stored(number: 1, sequence: 1)], credit: credit))
+    }
+
+    @Test func `R4.12 a batch beyond the credit waits for STORED`() throws {
+        let cost = Self.batch().cost(number: 1)
+        var client = Self.open(credit: Credit(records: 1, bytes: cost.bytes + 10))
+        #expect(try client.submit(Self.batch(), at: 0).actions.verbs == [.samples])
+        #expect(try client.submit(Self.batch("b"), at: 0).actions.isEmpty)
+        let number = try #require(client.lastBatch)
+        #expect(client.receive(Self.stored(number, credit: cost), at: 1).verbs == [.samples])
+    }
+
+    @Test func `R4.12 the cost of a batch is what its frames weigh`() throws {
+        var client = Self.open()
+        var batch = Self.batch("ä")
+        batch.isBackfill = true
+        batch.payloads = [[1, 2, 3], []]
+        let before = client.credit
+        let message = try #require(try client.submit(batch, at: 0).actions.messages.first)
+        #expect(before.bytes - client.credit.bytes == message.frames.dropFirst().reduce(0) { $0 + $1.count })
+        #expect(before.records - client.credit.records == 1)
+    }
+
+    @Test func `R4.2 after hello-first the client says HELLO and sends again what was not STORED, in order`() throws {
+        var client = Self.open()
+        for key in ["a", "b", "c"] { _ = try client.submit(Self.batch(key), at: 0) }
+        let first = try #require(client.lastBatch) - 2
+        guard case .stored(_, _)? = client.receive(Self.stored(first), at: 1).first else {
+            Issue.record("the first batch is stored")
+            return
+        }
+        let lost = client.receive(.error(WireError(.helloFirst, "no session")), at: 2)
+        #expect(lost.verbs == [.hello])
+        #expect(client.receive(.error(WireError(.helloFirst, "no session")), at: 3).isEmpty)
+        let opened = client.receive(.welcome(.sample()), at: 4)
+        #expect(opened.messages.map { String(decoding: $0.body, as: UTF8.self).contains("\"b\"") } == [true, false])
+        #expect(opened.verbs == [.samples, .samples])
+    }
+
+    @Test func `R4.16 R4.18 silence brings PING, and more silence a new HELLO`() {
+        var client = Self.open(at: 0)
+        #expect(client.nextDeadline == 5_000)
+        #expect(client.tick(at: 4_999).isEmpty)
+        #expect(client.tick(at: 5_000).verbs == [.ping])
+        #expect(client.tick(at: 9_999).isEmpty)
+        #expect(client.tick(at: 10_000).verbs == [.ping])
+        #expect(client.tick(at: 20_000).verbs == [.hello])
+        #expect(client.state == .greeting)
+    }
+
+    @Test func `R4.20 the client answers PING with the same body`() throws {
+        var client = Self.open()
+        let body = try #require(RawJSON(#"{"nonce":7}"#))
+        #expect(client.receive(.ping(body), at: 1) == [.send(OutgoingMessage(verb: .pong, body: body.bytes))])
+    }
+
+    @Test func `HELLO is repeated, each time after twice as long`() {
+        var client = ClientMachine(hello: Self.hello)
+        #expect(client.start(at: 0).verbs == [.hello])
+        #expect(client.tick(at: 999).isEmpty)
+        #expect(client.tick(at: 1_000).verbs == [.hello])
+        #expect(client.tick(at: 2_999).isEmpty)
+        #expect(client.tick(at: 3_000).verbs == [.hello])
+        #expect(client.nextDeadline == 7_000)
+    }
+
+    @Test func `of several WELCOMEs the last counts, once a PING has come back`() throws {
+        var client = ClientMachine(hello: Self.hello)
+        _ = client.start(at: 0)
+        _ = client.tick(at: 1_000)
+        _ = try client.submit(Self.batch(), at: 1_000)
+        let proof = client.receive(.welcome(.sample(session: "first")), at: 1_001)
+        #expect(proof.verbs == [.ping])
+        #expect(client.receive(.welcome(.sample(session: "second")), at: 1_002).isEmpty)
+        #expect(client.receive(.pong(.emptyObject), at: 1_003).isEmpty)
+        let body = RawJSON(trusted: try #require(proof.messages.first).body)
+        let opened = client.receive(.pong(body), at: 1_004)
+        #expect(opened.first == .opened(.sample(session: "second")))
+        #expect(opened.verbs == [.samples])
+    }
+
+    @Test func `R5.5 after ERROR store the batch is sent again when the hub says, and no other before it`() throws {
+        var client = Self.open()
+        _ = try client.submit(Self.batch("a"), at: 0)
+        let number = try #require(client.lastBatch)
+        let spent = Credit.window - client.credit
+        let error = WireError(.store, "disk full", ref: number, after: 250, credit: spent)
+        #expect(client.receive(.error(error), at: 10).isEmpty)
+        #expect(client.credit == .window)
+        #expect(try client.submit(Self.batch("b"), at: 20).actions.isEmpty)
+        #expect(client.nextDeadline == 260)
+        let again = client.tick(at: 260).messages
+        #expect(again.map { String(decoding: $0.body, as: UTF8.self).contains("\"a\"") } == [true, false])
+    }
+
+    @Test func `a STORED of an unknown batch changes nothing`() throws {
+        var client = Self.open()
+        _ = try client.submit(Self.batch(), at: 0)
+        let before = client.credit
+        #expect(client.receive(Self.stored(999, credit: Credit(records: 1, bytes: 1)), at: 1).isEmpty)
+        #expect(client.credit == before && client.queuedBatches == 1)
+    }
+
+    @Test func `R5.2 a STORED with another number of results is not believed`() throws {
+        var client = Self.open()
+        _ = try client.submit(Self.batch(), at: 0)
+        let number = try #require(client.lastBatch)
+        let actions = client.receive(.stored(Stored(batch: number, results: [], credit: .zero)), at: 1)
+        #expect(client.queuedBatches == 1 && client.state == .lost)
+        #expect(!actions.contains { if case .stored = $0 { true } else { false } })
+    }
+
+    @Test(arguments: [WireError.Code.replaced, .version, .instance])
+    func `R4.3 what a person must look at is final`(code: WireError.Code) {
+        var client = Self.open()
+        let error = WireError(code, "no")
+        #expect(client.receive(.error(error), at: 1) == [.ended(.fatal(error))])
+        #expect(client.tick(at: 100_000).isEmpty && client.nextDeadline == nil)
+        #expect(throws: SubmitError.closed) { try client.submit(Self.batch(), at: 2) }
+    }
+
+    @Test func `forbidden is final when it refuses HELLO and an answer otherwise`() {
+        var client = Self.open()
+        let answer = WireError(.forbidden, "the owner's to ask", closed: false, ref: 3)
+        #expect(client.receive(.error(answer), at: 1) == [.deliver(.error(answer))])
+        let refusal = WireError(.forbidden, "not yours", closed: true)
+        #expect(client.receive(.error(refusal), at: 2) == [.ended(.fatal(refusal))])
+    }
+
+    @Test func `an ERROR credit is a fault of ours: the client waits and says HELLO again, longer each time`() {
+        var client = Self.open()
+        _ = client.receive(.error(WireError(.credit, "beyond")), at: 0)
+        #expect(client.state == .lost && client.nextDeadline == 250)
+        #expect(client.tick(at: 250).verbs == [.hello])
+        _ = client.receive(.welcome(.sample()), at: 251)
+        _ = client.receive(.error(WireError(.credit, "beyond")), at: 252)
+        #expect(client.nextDeadline == 752)
+    }
+
+    @Test func `a batch that the hub never can take is refused, and the next one goes on`() throws {
+        var client = Self.open()
+        let large = OutgoingBatch(records: RawRecords([String](repeating: "{}", count: 1_001)))
+        let refused = try client.submit(large, at: 0)
+        guard case .refused(let ticket, let error)? = refused.actions.first else {
+            Issue.record("\(refused)")
+            return
+        }
+        #expect(ticket == refused.ticket && error.code == .limit)
+        _ = try client.submit(Self.batch(), at: 0)
+        let number = try #require(client.lastBatch)
+        let answer = WireError(.field, "SAMPLES.records: …", ref: number)
+        #expect(client.receive(.error(answer), at: 1).count == 1)
+        #expect(client.queuedBatches == 0 && client.credit == .window)
+    }
+
+    @Test func `R3.7 a frame larger than the hub takes is never sent`() throws {
+        var client = Self.open()
+        let record = "{\"metadata\":{\"a\":\"" + String(repeating: "x", count: 1_048_576) + "\"}}"
+        let actions = try client.submit(OutgoingBatch(records: RawRecords([record])), at: 0).actions
+        #expect(actions.messages.isEmpty && actions.count == 1)
+    }
+
+    @Test func `R4.8 the limits of WELCOME count, not those of another hub`() throws {
+        var client = ClientMachine(hello: Self.hello)
+        _ = client.start(at: 0)
+        var welcome = Welcome.sample()
+        welcome.limits.batchRecords = 1
+        _ = client.receive(.welcome(welcome), at: 0)
+        let two = OutgoingBatch(records: RawRecords(["{}", "{}"]))
+        guard case .refused(_, let error)? = try client.submit(two, at: 0).actions.first else {
+            Issue.record("two records are beyond the limit")
+            return
+        }
+        #expect(error.code == .limit)
+    }
+
+    @Test func `the queue has a bound`() throws {
+        var client = ClientMachine(hello: Self.hello, policy: ClientPolicy(queuedBatches: 2))
+        _ = try client.submit(Self.batch(), at: 0)
+        _ = try client.submit(Self.batch(), at: 0)
+        #expect(throws: SubmitError.full) { try client.submit(Self.batch(), at: 0) }
+        #expect(throws: SubmitError.empty) { try client.submit(OutgoingBatch(records: RawRecords()), at: 0) }
+    }
+
+    @Test func `STOP: what was sent is awaited, nothing new is sent, then BYE`() throws {
+        var client = Self.open(credit: Credit(records: 1, bytes: 1_000))
+        _ = try client.submit(Self.batch("a"), at: 0)
+        let number = try #require(client.lastBatch)
+        _ = try client.submit(Self.batch("b"), at: 0)
+        let stop = Stop(reason: "restart", deadline: 5_000)
+        #expect(client.receive(.stop(stop), at: 1) == [.stop(stop)])
+        #expect(client.finish(at: 2).isEmpty)
+        #expect(client.receive(Self.stored(number, credit: Credit(records: 1, bytes: 100)), at: 3).verbs == [.bye])
+        #expect(client.receive(.bye(Bye()), at: 4) == [.ended(.stopped)])
+    }
+
+    @Test func `STOP: the deadline ends it`() {
+        var client = Self.open()
+        _ = client.receive(.stop(Stop(reason: "restart", deadline: 5_000)), at: 1)
+        #expect(client.tick(at: 5_000).isEmpty)
+        #expect(client.tick(at: 5_001) == [.ended(.stopped)])
+    }
+
+    @Test func `a batch refused as stopping is kept for the next hub`() throws {
+        var client = Self.open()
+        _ = try client.submit(Self.batch(), at: 0)
+        let number = try #require(client.lastBatch)
+        #expect(client.receive(.error(WireError(.stopping, "keep them", ref: number)), at: 1).isEmpty)
+        #expect(client.queuedBatches == 1)
+        #expect(client.receive(.error(WireError(.helloFirst, "")), at: 2).verbs == [.hello])
+        #expect(client.receive(.welcome(.sample()), at: 3).verbs == [.samples])
+    }
+
+    @Test func `finish with nothing to do says BYE in a session and ends without one`() {
+        var client = Self.open()
+        #expect(client.finish(at: 1).verbs == [.bye])
+        #expect(client.tick(at: 20_001) == [.ended(.finished)])
+        var stranger = ClientMachine(hello: Self.hello)
+        _ = stranger.start(at: 0)
+        #expect(stranger.finish(at: 1) == [.ended(.finished)])
+    }
+}
+
+extension [ClientAction] {
+    var messages: [OutgoingMessage] {
+        compactMap { if case .send(let message) = $0 { message } else { nil } }
+    }
+
+    var verbs: [Verb] { messages.map(\.verb) }
+}
+
+extension ClientMachine {
+    /// The number of the batch that was sent last; numbers are drawn one by one.
+    var lastBatch: Int64? {
+        var copy = self
+        return copy.nextNumber() - 1
+    }
+}

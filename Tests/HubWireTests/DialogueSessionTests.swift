@@ -1,0 +1,373 @@
+import HubWire
+import Testing
+
+@Suite struct DialogueSessionTests {
+    static let helloBody = #"{"protocol":[1],"instance":"kitchen-script","plugin":"kitchen-script","version":"1.0"}"#
+    static let mebibyte = 1_048_576
+
+    static func samples(_ batch: Int64, records: Int = 1) -> String {
+        #"{"batch":\#(batch),"records":["# + repeatElement("{}", count: records).joined(separator: ",") + "]}"
+    }
+
+    @Test func `R4.1 a stranger hears hello-first whatever it sends, and nothing else happens`() {
+        var table = SessionTable()
+        for verb in Verb.allCases.map(\.rawValue) + ["", "XYZZY"] where verb != "HELLO" {
+            let arrival = table.receive(verb, "{")
+            #expect(arrival.error?.code == .helloFirst && arrival.error?.closed == true)
+            #expect(arrival.actions.count == 1)
+        }
+        #expect(table.receive([Array("PING".utf8)]).error?.code == .helloFirst)
+        #expect(table.count == 0)
+    }
+
+    @Test func `an acceptable HELLO is handed to the hub, which opens the session`() {
+        var table = SessionTable()
+        #expect(table.receive("HELLO", Self.helloBody) == .hello(Hello(instance: "kitchen-script", plugin: "kitchen-script", version: "1.0")))
+        #expect(table.count == 0)
+        let opened = table.hello()
+        #expect(opened.actions.isEmpty)
+        #expect(table[opened.session]?.state == .open)
+        #expect(table.runner(of: "kitchen-script") == [1])
+    }
+
+    @Test func `R4.3 a newer HELLO in mode run ends the older session, which hears replaced`() {
+        var table = SessionTable()
+        table.hello(from: [1])
+        let newer = table.hello(from: [2])
+        #expect(newer.actions.map(\.peer) == [[1], [1]])
+        #expect(newer.actions[0].error?.code == .replaced && newer.actions[0].error?.closed == true)
+        #expect(newer.actions[1].action == .end(.replaced))
+        #expect(table.receive("PING", "{}", from: [1]).error?.code == .helloFirst)
+        #expect(table.receive("PING", "{}", from: [2]).actions.map(\.action) == [.reply(.pong(.emptyObject))])
+    }
+
+    @Test func `R4.3 sessions of other modes and instances stay`() {
+        var table = SessionTable()
+        table.hello(from: [1])
+        #expect(table.hello(mode: .once, from: [2]).actions.isEmpty)
+        #expect(table.hello("other", from: [3]).actions.isEmpty)
+        #expect(table.count == 3)
+    }
+
+    @Test func `R4.4 on the plugin endpoint only the log-in's own instance is let in`() {
+        var table = SessionTable()
+        let forged = table.receive("HELLO", Self.helloBody, endpoint: .plugin(user: "ihealth-hs3"))
+        #expect(forged.error?.code == .forbidden && forged.error?.closed == true)
+        let own = table.receive("HELLO", Self.helloBody, endpoint: .plugin(user: "kitchen-script"))
+        guard case .hello = own else {
+            Issue.record("\(own)")
+            return
+        }
+    }
+
+    @Test func `a HELLO that the hub refuses ends the session that was open`() {
+        var table = SessionTable()
+        table.hello()
+        let actions = table.refuse(WireError(.instance, "not configured"), from: [1])
+        #expect(actions[0].error?.closed == true)
+        #expect(actions[1].action == .end(.refused(.instance)))
+        #expect(table[[1]] == nil)
+    }
+
+    @Test func `a HELLO that cannot be read ends the session that was open`() {
+        var table = SessionTable()
+        table.hello()
+        let arrival = table.receive("HELLO", "{}")
+        #expect(arrival.error?.code == .field && arrival.error?.closed == true)
+        #expect(table[[1]] == nil)
+    }
+
+    @Test func `R4.5 after its session was closed a peer is a stranger`() {
+        var table = SessionTable()
+        table.hello()
+        #expect(table.receive("SAMPLES", Self.samples(1, records: 1_001)).error?.code == .limit)
+        #expect(table.receive("PING", "{}").error?.code == .helloFirst)
+    }
+
+    @Test func `R4.6 silence ends a session, and any message puts the end off`() {
+        var table = SessionTable()
+        table.hello(at: 0)
+        #expect(table.nextDeadline == 20_000)
+        _ = table.receive("XYZZY", "{}", at: 15_000)
+        #expect(table.tick(at: 34_999).isEmpty)
+        #expect(table.tick(at: 35_000).map(\.action) == [.end(.silent)])
+        #expect(table.count == 0 && table.nextDeadline == nil)
+    }
+
+    @Test func `R4.7 a HELLO beyond the limit of sessions is refused, a replacing one is not`() {
+        var policy = SessionPolicy()
+        policy.limits.sessions = 2
+        var table = SessionTable(policy: policy)
+        table.hello("kitchen-script", from: [1])
+        table.hello("b", from: [2])
+        let other = #"{"protocol":[1],"instance":"c","plugin":"c","version":"1"}"#
+        #expect(table.receive("HELLO", other, from: [3]).error?.code == .limit)
+        guard case .hello = table.receive("HELLO", Self.helloBody, from: [3]) else {
+            Issue.record("the newer session of an instance takes the place of the older")
+            return
+        }
+    }
+
+    @Test func `R4.13 a batch beyond credit closes the session and is not stored`() {
+        var table = SessionTable(policy: SessionPolicy(credit: Credit(records: 3, bytes: 1_000)))
+        table.hello()
+        #expect(table.receive("SAMPLES", Self.samples(1, records: 2)).actions.map(\.action) == [.store(batch: 1)])
+        let arrival = table.receive("SAMPLES", Self.samples(2, records: 2))
+        #expect(arrival.error?.code == .credit && arrival.error?.closed == true && arrival.error?.ref == 2)
+        #expect(!arrival.actions.contains { $0.action == .store(batch: 2) })
+        #expect(table[[1]] == nil)
+    }
+
+    @Test func `R4.13 bytes count as records do, payload frames included`() {
+        var table = SessionTable(policy: SessionPolicy(credit: Credit(records: 100, bytes: 200)))
+        table.hello()
+        let frames = [Array("SAMPLES".utf8), Array(Self.samples(1).utf8), [UInt8](repeating: 0, count: 200)]
+        #expect(table.receive(frames).error?.code == .credit)
+    }
+
+    @Test func `R4.14 a batch beyond the limits closes the session`() {
+        var table = SessionTable()
+        table.hello()
+        let arrival = table.receive("SAMPLES", Self.samples(1, records: 1_001))
+        #expect(arrival.error?.code == .limit && arrival.error?.closed == true)
+        table.hello()
+        let payload = [UInt8](repeating: 0, count: 262_145)
+        #expect(table.receive([Array("SAMPLES".utf8), Array(Self.samples(1).utf8), payload]).error?.code == .limit)
+    }
+
+    @Test func `R4.17 PING comes back as PONG with the same body`() throws {
+        var table = SessionTable()
+        table.hello()
+        let body = #"{ "a" : 1 }"#
+        #expect(table.receive("PING", body).actions.map(\.action) == [.reply(.pong(try #require(RawJSON(body))))])
+    }
+
+    @Test func `R4.19 BYE is answered after all that is owed`() {
+        var table = SessionTable()
+        let session = table.hello().session
+        _ = table.receive("SAMPLES", Self.samples(1))
+        _ = table.receive("QUERY", #"{"id":5,"want":"records"}"#)
+        #expect(table.receive("BYE", "{}").actions.isEmpty)
+        #expect(table.receive("SAMPLES", Self.samples(2)).error?.code == .helloFirst)
+        let page = QueryResult(id: 5, content: .records(RawRecords(), next: nil, cursor: nil))
+        #expect(table.answer(.result(page), to: .query(5), in: session).map(\.action) == [.reply(.result(page))])
+        let stored = Stored(batch: 1, results: [.stored(number: 1, sequence: 1)], credit: .zero)
+        let last = table.answer(.stored(stored), to: .batch(1), in: session).map(\.action)
+        #expect(last.dropFirst() == [.reply(.bye(Bye())), .end(.bye)])
+        #expect(table.count == 0)
+    }
+
+    @Test func `R4.19 BYE with nothing owed is answered at once`() {
+        var table = SessionTable()
+        table.hello()
+        #expect(table.receive("BYE", "{}").actions.map(\.action) == [.reply(.bye(Bye())), .end(.bye)])
+    }
+
+    @Test func `R4.20 every MiB brings a PING, and its PONG proves what was sent before it`() {
+        var table = SessionTable()
+        table.hello()
+        var nonces: [RawJSON] = []
+        for _ in 0..<40 {
+            for action in table.sent(Self.mebibyte / 2, to: [1]) {
+                guard case .reply(.ping(let body)) = action.action else {
+                    Issue.record("\(action)")
+                    return
+                }
+                nonces.append(body)
+                #expect(table.receive("PONG", body.text).actions.isEmpty)
+            }
+        }
+        #expect(nonces.count == 20 && Set(nonces).count == 20)
+        #expect(table.count == 1)
+    }
+
+    @Test func `R4.20 4 MiB without proof end the session`() {
+        var table = SessionTable()
+        table.hello()
+        var pings = 0
+        for _ in 0..<3 {
+            pings += table.sent(Self.mebibyte, to: [1]).count
+            _ = table.receive("PONG", #"{"nonce":999}"#)  // Proves nothing: no such PING was sent.
+        }
+        #expect(pings == 3)
+        #expect(table.sent(Self.mebibyte - 1, to: [1]).isEmpty)
+        #expect(table.sent(1, to: [1]).map(\.action) == [.end(.unread)])
+        #expect(table.sent(Self.mebibyte, to: [1]).isEmpty && table.count == 0)
+    }
+
+    @Test func `R4.20 the PONG to an older PING proves only what was sent before that`() {
+        var table = SessionTable()
+        table.hello()
+        _ = table.sent(Self.mebibyte, to: [1])
+        _ = table.sent(2 * Self.mebibyte, to: [1])
+        _ = table.receive("PONG", #"{"nonce":1}"#)
+        #expect(table.sent(2 * Self.mebibyte - 1, to: [1]).contains { $0.action == .end(.unread) } == false)
+        #expect(table.sent(1, to: [1]).map(\.action) == [.end(.unread)])
+    }
+
+    @Test func `R3.6 malformed messages of one peer leave the session of another as it was`() throws {
+        var table = SessionTable()
+        table.hello(from: [1])
+        table.hello("b", from: [2])
+        let before = try #require(table[[2]])
+        for body in ["", "[]", "{", "{\"batch\":1}"] { _ = table.receive("SAMPLES", body, from: [1], at: 5) }
+        _ = table.receive([Array("PING".utf8)], from: [1], at: 5)
+        let after = try #require(table[[2]])
+        #expect(after.window == before.window && after.heardAt == before.heardAt && after.state == before.state)
+        #expect(table[[1]]?.state == .open)
+    }
+
+    @Test func `R3.8 a verb that is not served is unsupported, whatever its body`() {
+        var table = SessionTable()
+        table.hello()
+        for verb in ["WANT", "DONE", "TOKEN", "TOKEN-PUT", "PROGRESS", "OUTCOME"] {
+            let error = table.receive(verb, "{}").error
+            #expect(error?.code == .unsupported && error?.closed == false)
+        }
+    }
+
+    @Test func `R5.5 an ERROR store gives the credit back and names the batch`() {
+        var table = SessionTable()
+        let session = table.hello().session
+        let body = Self.samples(4)
+        _ = table.receive("SAMPLES", body)
+        let actions = table.answer(.error(WireError(.store, "disk full", after: 250)), to: .batch(4), in: session)
+        #expect(actions[0].error?.ref == 4 && actions[0].error?.after == 250)
+        #expect(actions[0].error?.credit == Credit(records: 1, bytes: body.utf8.count))
+        #expect(table[[1]]?.window.available == .window)
+    }
+
+    @Test func `R5.6 after ERROR store no later batch overtakes the one that has to be sent again`() throws {
+        var table = SessionTable()
+        let session = table.hello().session
+        for batch in [1, 2] as [Int64] { _ = table.receive("SAMPLES", Self.samples(batch)) }
+        let actions = table.answer(.error(WireError(.store, "disk full", after: 250)), to: .batch(1), in: session)
+        #expect(actions.compactMap(\.error?.ref) == [1, 2])
+        #expect(table[session]?.isAwaiting(batch: 2) == false)
+        guard case .reply(.ping(let proof))? = actions.last?.action else {
+            Issue.record("a PING tells what the client sent before it knew")
+            return
+        }
+        let early = table.receive("SAMPLES", Self.samples(3)).error
+        #expect(early?.code == .store && early?.after == 250 && early?.ref == 3)
+        _ = table.receive("PONG", proof.text)
+        #expect(table.receive("SAMPLES", Self.samples(4)).actions.map(\.action) == [.store(batch: 4)])
+        let cost = Credit(records: 1, bytes: Self.samples(4).utf8.count)
+        #expect(table[session]?.window.available == Credit.window - cost)
+    }
+
+    @Test func `an answer to a session that is over is not sent`() {
+        var table = SessionTable()
+        let first = table.hello().session
+        _ = table.receive("SAMPLES", Self.samples(1))
+        let second = table.hello().session
+        let stored = Stored(batch: 1, results: [.stored(number: 1, sequence: 1)], credit: .zero)
+        #expect(table.answer(.stored(stored), to: .batch(1), in: first).isEmpty)
+        #expect(table.answer(.stored(stored), to: .batch(1), in: second).isEmpty)
+        #expect(table[second]?.window.available == .window)
+    }
+
+    @Test func `R5.8 LIVE and EVENT beyond the allowance are dropped and counted, and the session stays`() {
+        var table = SessionTable()
+        table.hello()
+        var admitted = 0
+        for index in 0..<60 {
+            let arrival = index % 2 == 0 ? table.receive("LIVE", #"{"type":"weight"}"#) : table.receive("EVENT", #"{"event":"tick"}"#)
+            admitted += arrival.actions.count
+            #expect(arrival.error == nil)
+        }
+        #expect(admitted == 50)
+        #expect(table[[1]]?.passing.dropped == 10)
+        #expect(table.receive("LIVE", #"{"type":"weight"}"#, at: 20).actions.count == 1)
+        #expect(table.receive("LIVE", #"{"type":"weight"}"#, at: 21).actions.isEmpty)
+    }
+
+    @Test func `R8.4 one query more than the limit is busy, and the session stays`() {
+        var table = SessionTable()
+        let session = table.hello().session
+        _ = table.receive("QUERY", #"{"id":1,"want":"records"}"#)
+        _ = table.receive("QUERY", #"{"id":2,"want":"records"}"#)
+        let third = table.receive("QUERY", #"{"id":3,"want":"records"}"#)
+        #expect(third.error?.code == .busy && third.error?.closed == false && third.error?.ref == 3)
+        let page = QueryResult(id: 1, content: .records(RawRecords(), next: nil, cursor: nil))
+        _ = table.answer(.result(page), to: .query(1), in: session)
+        #expect(table.receive("QUERY", #"{"id":3,"want":"records"}"#).error == nil)
+    }
+
+    @Test func `R8.6 the owner's questions are not answered on another endpoint`() {
+        var table = SessionTable()
+        table.hello(endpoint: .plugin(user: "kitchen-script"))
+        for want in ["status", "plugins", "persons", "accounts"] {
+            let error = table.receive("QUERY", #"{"id":1,"want":"\#(want)"}"#).error
+            #expect(error?.code == .forbidden && error?.closed == false && error?.ref == 1)
+        }
+        #expect(table.receive("QUERY", #"{"id":1,"want":"records"}"#).error == nil)
+    }
+
+    @Test func `R8.10 only the owner commands`() {
+        var table = SessionTable()
+        table.hello(from: [1], endpoint: .plugin(user: "kitchen-script"))
+        table.hello("b", from: [2])
+        let body = #"{"id":1,"instance":"hub","command":"stop"}"#
+        #expect(table.receive("COMMAND", body, from: [1]).error?.code == .forbidden)
+        #expect(table.receive("COMMAND", body, from: [2]).error == nil)
+    }
+
+    @Test func `R8.11 a command is answered once; ask keeps it open`() throws {
+        var table = SessionTable()
+        let session = table.hello().session
+        _ = table.receive("COMMAND", #"{"id":1,"instance":"hub","command":"login"}"#)
+        #expect(table.receive("COMMAND", #"{"id":1,"instance":"hub","command":"login"}"#).error?.ref == 1)
+        let ask = CommandOutcome(id: 1, .ask(url: nil, prompt: "code?"))
+        #expect(table.answer(.outcome(ask), to: .command(1), in: session).count == 1)
+        #expect(table.receive("COMMAND", #"{"id":1,"answer":"x"}"#).actions.count == 1)
+        let done = CommandOutcome(id: 1, .done(result: nil))
+        #expect(table.answer(.outcome(done), to: .command(1), in: session).count == 1)
+        #expect(table.answer(.outcome(done), to: .command(1), in: session).isEmpty)
+    }
+
+    @Test func `a stopping hub says STOP, refuses new batches and answers those it has`() {
+        var table = SessionTable()
+        let session = table.hello().session
+        _ = table.receive("SAMPLES", Self.samples(1))
+        let stop = Stop(reason: "restart", deadline: 5_000)
+        #expect(table.stop(stop).map(\.action) == [.reply(.stop(stop))])
+        let refused = table.receive("SAMPLES", Self.samples(2)).error
+        #expect(refused?.code == .stopping && refused?.closed == false && refused?.ref == 2)
+        let stored = Stored(batch: 1, results: [.stored(number: 1, sequence: 1)], credit: .zero)
+        #expect(table.answer(.stored(stored), to: .batch(1), in: session).count == 1)
+    }
+
+    @Test(arguments: 0..<50 as Range<UInt64>)
+    func `R4.15 credit is never negative, never taken back and never lost`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let granted = Credit(records: 20, bytes: 500)
+        var window = CreditWindow(granted)
+        var flying: [Credit] = []
+        var client = granted
+        for _ in 0..<500 {
+            if Bool.random(using: &random) || flying.isEmpty {
+                let cost = Credit(records: .random(in: 1...8, using: &random), bytes: .random(in: 1...200, using: &random))
+                let isAffordable = client.covers(cost)
+                #expect(window.spend(cost) == isAffordable, "seed \(seed)")
+                if isAffordable {
+                    client = client - cost
+                    flying.append(cost)
+                } else if flying.isEmpty {
+                    #expect(client == granted, "seed \(seed): a client with nothing on its way has all its credit")
+                }
+            } else {
+                let withholding = Credit(
+                    records: .random(in: -1...30, using: &random), bytes: .random(in: -1...600, using: &random))
+                let given = window.answer(flying.removeFirst(), withholding: withholding)
+                #expect(given.records >= 0 && given.bytes >= 0, "seed \(seed)")
+                client = client + given
+            }
+            #expect(window.available == client, "seed \(seed): both sides count alike")
+            #expect(window.available + window.inFlight + window.withheld == granted, "seed \(seed)")
+            for part in [window.available, window.inFlight, window.withheld] {
+                #expect(part.records >= 0 && part.bytes >= 0, "seed \(seed)")
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+@Suite struct RequirementTests {
+    /// The numbered obligations of the chapters that this version serves.
+    static func servedRequirements() throws -> [String] {
+        let text = try String(contentsOf: ProtocolVectors.root.appending(path: "Docs/Protocol.md"), encoding: .utf8)
+        var served: [String] = []
+        var isSpecifiedOnly = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: true) {
+            if line.hasPrefix("## ") { isSpecifiedOnly = line.contains("(*specified*)") }
+            guard !isSpecifiedOnly, !line.contains("*(specified") else { continue }
+            for match in line.matches(of: /\[(R\d+\.\d+)\]/) where !served.contains(String(match.1)) {
+                served.append(String(match.1))
+            }
+        }
+        return served
+    }
+
+    /// The obligations that the name of a test cites, in all test folders.
+    static func testedRequirements() throws -> Set<String> {
+        var tested: Set<String> = []
+        for folder in ["Tests", "Plugins"] {
+            let url = ProtocolVectors.root.appending(path: folder)
+            let files = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)
+            for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+                guard folder == "Tests" || file.pathComponents.contains("Tests") else { continue }
+                for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+                where line.contains("func `") || line.contains("@Test(\"") {
+                    tested.formUnion(line.matches(of: /R\d+\.\d+/).map { String($0.0) })
+                }
+            }
+        }
+        return tested
+    }
+
+    @Test func `every requirement of the served chapters has a test that names it`() throws {
+        let served = try Self.servedRequirements()
+        #expect(served.count > 70)
+        let tested = try Self.testedRequirements()
+        let missing = served.filter { !tested.contains($0) }
+        withKnownIssue("the tests of the hub and the record codec cite the others") {
+            #expect(missing.isEmpty, "no test names \(missing.joined(separator: " "))")
+        }
+    }
+}
