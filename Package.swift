@@ -51,7 +51,7 @@ let package = Package(
         module("HubSettings", ["TOMLKit"]),
         tests("HubSettingsTests", ["HubSettings", "TOMLKit"]),
         module("HubWire", ["Samples", "HubSettings"]),
-        tests("HubWireTests", ["HubWire", "Samples"]),
+        tests("HubWireTests", ["HubWire", "Samples", "HubSettings"]),
 
         // The plugin's side.
         module("PluginState", [grdb]),

@@ -81,7 +81,9 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var code: Code
-    /// A sentence for people. Never holds a health value or a token (R12.1).
+    /// A sentence for people.
+    ///
+    /// Never holds a health value or a token (R12.1).
     public var reason: String
     /// Whether the session has ended with this message.
     public var closed: Bool

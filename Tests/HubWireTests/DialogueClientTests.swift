@@ -4,7 +4,9 @@ import Testing
 @Suite struct DialogueClientTests {
     static let hello = Hello(instance: "kitchen-script", plugin: "kitchen-script", version: "1.0")
 
-    static func batch(_ key: String = "a") -> OutgoingBatch { OutgoingBatch(records: RawRecords([#"{"key":"\#(key)"}"#])) }
+    static func batch(_ key: String = "a") -> OutgoingBatch {
+        OutgoingBatch(records: RawRecords([#"{"key":"\#(key)"}"#]))
+    }
 
     /// A client with an open session.
     static func open(credit: Credit = .window, at now: Int64 = 0) -> ClientMachine {

@@ -74,11 +74,13 @@ extension SessionTable {
         }
         guard case .samples = arrival else { return arrival }
         do throws(WireError) {
-            guard case .samples(let envelope) = try ClientMessage.decode("SAMPLES", String(decoding: body, as: UTF8.self))
+            guard
+                case .samples(let envelope) = try ClientMessage.decode("SAMPLES", String(decoding: body, as: UTF8.self))
             else { return arrival }
             return .actions(
                 batch(
-                    envelope.batch, records: envelope.records.count, bytes: frames.dropFirst().reduce(0) { $0 + $1.count },
+                    envelope.batch, records: envelope.records.count,
+                    bytes: frames.dropFirst().reduce(0) { $0 + $1.count },
                     largestPayload: frames.dropFirst(2).map(\.count).max() ?? 0, from: peer, at: now))
         } catch {
             return .actions(malformed(error, from: peer, at: now))
@@ -124,20 +126,5 @@ extension Welcome {
             plugin: "kitchen-script", credit: credit, persons: [PersonEntry(name: "me", zone: "Europe/Berlin")],
             time: Timestamp(microseconds: 1_710_484_205_000_000), feed: "ipc:///run/feed",
             serves: Verb.allCases.filter(Verb.stable.contains))
-    }
-}
-
-/// A generator whose seed a failing test prints.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {  // SplitMix64
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

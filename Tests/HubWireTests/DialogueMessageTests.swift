@@ -19,9 +19,14 @@ import Testing
                 Hello(
                     instance: "kitchen", plugin: "kitchen-script", version: "1.0", mode: .once, reads: ["*"],
                     writes: ["weight"],
-                    declares: [TypeDeclaration(id: "x.acme.glow", kind: "quantity", unit: "lm", aggregation: "discrete")])),
+                    declares: [
+                        TypeDeclaration(
+                            id: "x.acme.glow", kind: .quantity, unit: "lm", aggregation: AggregationStyle.allCases.first
+                        )
+                    ])),
             .samples(SamplesEnvelope(batch: 7, isBackfill: true, records: RawRecords([#"{"type":"weight"}"#, "{}"]))),
-            .live(try LiveValue(type: "weight", value: 72.1, unit: "kg", progress: 0.5, device: "d", subject: .slot(3))),
+            .live(
+                try LiveValue(type: "weight", value: 72.1, unit: "kg", progress: 0.5, device: "d", subject: .slot(3))),
             .event(
                 try DeviceEvent(
                     "connected", device: "d", severity: .error, code: -6, text: "a\nb", data: RawJSON(#"{"a":[1]}"#),
@@ -29,7 +34,8 @@ import Testing
             .want(
                 WantRequest(
                     want: "exist", types: ["weight"], kinds: [.day], persons: ["me"],
-                    start: .after(Cursor(epoch: "k7qz2m5a", sequence: 3)), credit: Credit(records: 100, bytes: 1_048_576))),
+                    start: .after(Cursor(epoch: "k7qz2m5a", sequence: 3)),
+                    credit: Credit(records: 100, bytes: 1_048_576))),
             .done(
                 DeliveryReport(
                     want: "exist", delivery: 17,
@@ -39,12 +45,14 @@ import Testing
                     ], credit: Credit(records: 5, bytes: 500))),
             .query(
                 QueryRequest(
-                    id: 7, filter: filter, since: Cursor(epoch: "k7qz2m5a", sequence: 1_000), order: .sequence, limit: 500,
+                    id: 7, filter: filter, since: Cursor(epoch: "k7qz2m5a", sequence: 1_000), order: .sequence,
+                    limit: 500,
                     next: "m")),
             .query(QueryRequest(id: 8, want: .trace, order: .newestFirst, number: 1_043)),
             .command(
                 CommandRequest(
-                    id: 3, instance: "hub", command: "retract", arguments: try #require(RawJSON(#"{"numbers":[1043]}"#)),
+                    id: 3, instance: "hub", command: "retract",
+                    arguments: try #require(RawJSON(#"{"numbers":[1043]}"#)),
                     isDryRun: true, deadline: 10_000)),
             .command(CommandRequest(id: 3, content: .answer(.string("code")))),
             .command(CommandRequest(id: 3, content: .cancel)),
@@ -106,14 +114,17 @@ import Testing
     }
 
     @Test func `the bodies of the specification are written to the byte`() throws {
-        let stored = Stored(batch: 1, results: [.stored(number: 1_043, sequence: 1_043)], credit: Credit(records: 1, bytes: 131))
+        let stored = Stored(
+            batch: 1, results: [.stored(number: 1_043, sequence: 1_043)], credit: Credit(records: 1, bytes: 131))
         #expect(
             String(decoding: HubMessage.stored(stored).body, as: UTF8.self)
-                == #"{"batch":1,"results":[{"result":"stored","number":1043,"seq":1043}],"credit":{"records":1,"bytes":131}}"#)
+                == #"{"batch":1,"results":[{"result":"stored","number":1043,"seq":1043}],"credit":{"records":1,"bytes":131}}"#
+        )
         let error = WireError(.field, #"SAMPLES.batch: expected an integer from 0, found "x""#)
         #expect(
             String(decoding: HubMessage.error(error).body, as: UTF8.self)
-                == #"{"code":"field","reason":"SAMPLES.batch: expected an integer from 0, found \"x\"","closed":false}"#)
+                == #"{"code":"field","reason":"SAMPLES.batch: expected an integer from 0, found \"x\"","closed":false}"#
+        )
     }
 
     @Test func `R3.4 the reason names the member and what is allowed`() throws {
@@ -125,15 +136,20 @@ import Testing
                 return error.code == .field ? error.reason : nil
             }
         }
-        #expect(reason("SAMPLES", #"{"batch":"x","records":[{}]}"#) == #"SAMPLES.batch: expected an integer from 0, found "x""#)
+        #expect(
+            reason("SAMPLES", #"{"batch":"x","records":[{}]}"#)
+                == #"SAMPLES.batch: expected an integer from 0, found "x""#)
         #expect(reason("SAMPLES", #"{"records":[{}]}"#) == "SAMPLES.batch: missing; expected an integer from 0")
         #expect(reason("SAMPLES", #"{"batch":9007199254740992,"records":[{}]}"#)?.contains("SAMPLES.batch") == true)
         #expect(
             reason("HELLO", #"{"protocol":[1],"instance":"a","plugin":"a","version":"1","mode":"fly"}"#)
                 == #"HELLO.mode: expected one of "run", "once", "check", found "fly""#)
         #expect(
-            reason("HELLO", #"{"protocol":[1],"instance":"a","plugin":"a","version":"1","declares":[{"id":"x.a","kind":1}]}"#)
-                == "HELLO.declares[0].kind: expected a string, found a number")
+            reason(
+                "HELLO",
+                #"{"protocol":[1],"instance":"a","plugin":"a","version":"1","declares":[{"id":"x.a","kind":1}]}"#)
+                == #"HELLO.declares[0].kind: expected one of "quantity", "category", "correlation", "workout", "characteristic", "other", found 1"#
+        )
         #expect(reason("QUERY", #"{"id":1,"want":"records","kinds":[]}"#)?.contains("QUERY.kinds") == true)
         #expect(reason("EVENT", #"{"event":"Connected"}"#)?.contains("EVENT.event") == true)
         #expect(reason("HELLO", #"{"protocol":[1],"instance":"a","plugin":"a","version":"1","mode":null}"#) != nil)
@@ -158,7 +174,9 @@ import Testing
         #expect(throws: WireError(.json, "PING: no JSON at byte 5: expected a value")) {
             try ClientMessage.decode("PING", #"{"a":x}"#)
         }
-        #expect { try ClientMessage.decode("PING", "[1]") } throws: { ($0 as? WireError)?.reason.contains("byte 0") == true }
+        #expect { try ClientMessage.decode("PING", "[1]") } throws: {
+            ($0 as? WireError)?.reason.contains("byte 0") == true
+        }
     }
 
     @Test func `R3.3 a hundred thousand nested arrays are answered, not run into the ground`() {
@@ -181,7 +199,9 @@ import Testing
     }
 
     @Test func `R3.1 payload frames come with SAMPLES only`() throws {
-        #expect { try ClientMessage.decode("PING", "{}", frameCount: 3) } throws: { ($0 as? WireError)?.code == .frames }
+        #expect { try ClientMessage.decode("PING", "{}", frameCount: 3) } throws: {
+            ($0 as? WireError)?.code == .frames
+        }
         #expect { try ClientMessage.decode("PING", "", frameCount: 1) } throws: { ($0 as? WireError)?.code == .frames }
         _ = try ClientMessage.decode("SAMPLES", #"{"batch":1,"records":[{"payload":0}]}"#, frameCount: 3)
     }

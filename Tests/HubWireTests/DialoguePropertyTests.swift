@@ -3,7 +3,7 @@ import Testing
 
 /// Clients and a hub over links that are cut, with a hub that restarts and a store that fails: nothing lost, nothing answered twice.
 @Suite struct DialoguePropertyTests {
-    @Test(arguments: 0..<200 as Range<UInt64>)
+    @Test(arguments: 0..<100 as Range<UInt64>)
     func `R4.2 R4.12 R4.18 R5.6 R5.7 whatever is cut, each batch is stored and answered once, in order, within credit`(
         seed: UInt64
     ) throws {
@@ -21,7 +21,9 @@ import Testing
         for client in world.clients {
             #expect(client.machine.state == .ended(.finished), "seed \(seed)")
             #expect(client.answered == client.submitted, "seed \(seed): answered in the order of submission, once each")
-            #expect(world.firstStored[client.name] ?? [] == client.submitted, "seed \(seed): stored in the order of submission")
+            #expect(
+                world.firstStored[client.name] ?? [] == client.submitted,
+                "seed \(seed): stored in the order of submission")
         }
         #expect(world.table.all.values.allSatisfy { $0.batches.isEmpty }, "seed \(seed)")
     }
@@ -125,7 +127,8 @@ import Testing
                     guard case .samples(let samples)? = envelope else { continue }
                     pending.append(
                         Pending(
-                            session: session, batch: batch, owner: clients[index].name, ticket: ticket, records: samples.records.count))
+                            session: session, batch: batch, owner: clients[index].name, ticket: ticket,
+                            records: samples.records.count))
                 } else {
                     perform([action])
                 }
@@ -153,7 +156,8 @@ import Testing
             guard answering else { return restart() }
             let results = [RecordResult](repeating: .stored(number: 1, sequence: 1), count: batch.records)
             let stored = Stored(batch: batch.batch, results: results, credit: .zero)
-            let withholding = Credit(records: .random(in: 0...6, using: &random), bytes: .random(in: 0...400, using: &random))
+            let withholding = Credit(
+                records: .random(in: 0...6, using: &random), bytes: .random(in: 0...400, using: &random))
             perform(
                 table.answer(.stored(stored), to: .batch(batch.batch), in: batch.session, withholding: withholding))
         }
@@ -182,7 +186,9 @@ import Testing
         }
 
         mutating func send(_ message: HubMessage, to peer: RoutingID) {
-            if case .error(let error) = message, error.code != .helloFirst, error.code != .store, error.code != .replaced {
+            if case .error(let error) = message, error.code != .helloFirst, error.code != .store,
+                error.code != .replaced
+            {
                 faults.append("\(error)")
             }
             if let index = clients.firstIndex(where: { $0.peer == peer }) { clients[index].toClient.append(message) }

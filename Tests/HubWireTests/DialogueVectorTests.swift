@@ -6,7 +6,9 @@ import Testing
     /// What only a hub can tell: whose epoch a cursor is of, and what its page marks look like.
     static let needAHub: Set<String> = ["M35", "M36"]
 
-    @Test func `R3.1 R3.2 R3.3 R3.4 R3.8 R4.1 R4.9 R4.10 R8.3 each malformed message of the vectors gets its code`() throws {
+    @Test func `R3.1 R3.2 R3.3 R3.4 R3.8 R4.1 R4.9 R4.10 R8.3 each malformed message of the vectors gets its code`()
+        throws
+    {
         var passed = 0
         for vector in try ProtocolVectors.all(of: "message") {
             let id = try #require(vector["id"] as? String)
@@ -15,7 +17,9 @@ import Testing
             if let texts = vector["frames"] as? [String] {
                 frames = texts.map { Array($0.utf8) }
             } else {
-                frames = [Array(try #require(vector["verb"] as? String).utf8), try ProtocolVectors.bytes(vector, "body")]
+                frames = [
+                    Array(try #require(vector["verb"] as? String).utf8), try ProtocolVectors.bytes(vector, "body"),
+                ]
             }
             var table = SessionTable()
             if vector["session"] as? Bool == true { table.hello() }

@@ -37,7 +37,9 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
         self.init(Virtual(start: start, rate: rate, origin: HubClock.monotonicNanoseconds()))
     }
 
-    /// Reads `system` or `START@RATE`, such as `2024-03-01T00:00:00Z@43200`; `nil` for any other text. START counts from now.
+    /// Reads `system` or `START@RATE`, such as `2024-03-01T00:00:00Z@43200`; `nil` for any other text.
+    ///
+    /// START counts from now.
     public init?(_ text: String) {
         if text == "system" {
             self = .system
@@ -56,7 +58,9 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
         return Double(text)
     }
 
-    /// Microseconds since 1970-01-01T00:00:00Z. A virtual clock never goes back; the machine's does when someone sets it.
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    ///
+    /// A virtual clock never goes back; the machine's does when someone sets it.
     public func now() -> Int64 {
         guard let virtual else { return HubClock.nanoseconds(CLOCK_REALTIME) / 1_000 }
         let elapsed = Double(HubClock.monotonicNanoseconds() - virtual.origin) / 1_000 * virtual.rate

@@ -22,7 +22,9 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
     case bye = "BYE"
     case error = "ERROR"
 
-    /// The verb that these bytes spell exactly; `nil` for any other bytes. Allocates nothing.
+    /// The verb that these bytes spell exactly; `nil` for any other bytes.
+    ///
+    /// Allocates nothing.
     public init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count <= 9, let verb = Verb.allCases.first(where: { $0.rawValue.utf8.elementsEqual(bytes) }) else {
             return nil
@@ -45,7 +47,9 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
 
 /// The major versions of the protocol.
 public enum ProtocolVersion {
-    /// What this module speaks, highest first. A hub speaks the current and the previous major version; before 1 there was none.
+    /// What this module speaks, highest first.
+    ///
+    /// A hub speaks the current and the previous major version; before 1 there was none.
     public static let spoken = [1]
 
     /// The highest version that both sides speak (R4.9); `nil` if there is none.

@@ -15,7 +15,9 @@ extension BodyCoding {
         return body.finished()
     }
 
-    /// Reads a whole body; `path` is the verb, for error messages. An error carries the body's `batch` or `id` as `ref`.
+    /// Reads a whole body; `path` is the verb, for error messages.
+    ///
+    /// An error carries the body's `batch` or `id` as `ref`.
     static func decoded(_ bytes: UnsafeRawBufferPointer, path: String) throws(WireError) -> Self {
         let object = try ObjectReader(bytes, path: path)
         do throws(WireError) {

@@ -7,7 +7,7 @@ public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflec
     /// Valid UTF-8, from the first to the last byte of the value.
     public let bytes: [UInt8]
 
-    /// `{}`
+    /// The object without members.
     public static let emptyObject = RawJSON(trusted: [0x7B, 0x7D])
 
     /// Takes bytes that are known to be one JSON value, such as an encoder's output.

@@ -56,13 +56,17 @@ public struct ClientMachine: Sendable {
     /// Batches that are not answered, whether sent or not.
     public var queuedBatches: Int { outbox.entries.count }
 
-    /// A new number for a QUERY, COMMAND or TOKEN. Batches draw from the same numbers, so that `ref` of an ERROR is unambiguous.
+    /// A new number for a QUERY, COMMAND or TOKEN.
+    ///
+    /// Batches draw from the same numbers, so that `ref` of an ERROR is unambiguous.
     public mutating func nextNumber() -> Int64 {
         lastNumber += 1
         return lastNumber
     }
 
-    /// Begins: says HELLO. libzmq keeps it until there is a hub.
+    /// Begins: says HELLO.
+    ///
+    /// libzmq keeps it until there is a hub.
     public mutating func start(at now: Int64) -> [ClientAction] {
         guard state == .connecting else { return [] }
         return greet(at: now)
@@ -212,7 +216,8 @@ extension ClientMachine {
         let largest = batch.payloads.map(\.count).max() ?? 0
         let body = cost.bytes - batch.payloads.reduce(0) { $0 + $1.count }
         if cost.records > limits.batchRecords {
-            return WireError(.limit, "\(cost.records) records in a batch; the hub takes \(limits.batchRecords)", closed: false)
+            return WireError(
+                .limit, "\(cost.records) records in a batch; the hub takes \(limits.batchRecords)", closed: false)
         }
         if body > limits.frameBytes {
             return WireError(.limit, "a body of \(body) bytes; the hub takes \(limits.frameBytes)", closed: false)
@@ -224,7 +229,8 @@ extension ClientMachine {
         }
         if !welcome.credit.covers(cost) {
             return WireError(
-                .credit, "a batch of \(cost.bytes) bytes; the hub's whole credit is \(welcome.credit.bytes)", closed: false)
+                .credit, "a batch of \(cost.bytes) bytes; the hub's whole credit is \(welcome.credit.bytes)",
+                closed: false)
         }
         return nil
     }

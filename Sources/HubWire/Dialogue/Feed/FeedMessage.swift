@@ -12,7 +12,9 @@ public struct Place: Hashable, Sendable, CustomStringConvertible {
     /// `0 0`: a message that is not stored.
     public static let passing = Place(sequence: 0, previous: 0)
 
-    /// Reads the second frame; `nil` for any other form. Numbers have one spelling and fit `Int64`.
+    /// Reads the second frame; `nil` for any other form.
+    ///
+    /// Numbers have one spelling and fit `Int64`.
     public init?(_ text: some StringProtocol) {
         let parts = text.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
         guard parts.count == 2, let sequence = Self.number(parts[0]), let previous = Self.number(parts[1]) else {
@@ -48,7 +50,9 @@ public struct FeedMessage: Hashable, Sendable {
         (self.topic, self.place, self.body) = (topic, place, body)
     }
 
-    /// Reads the three frames; `nil` when there are not three, or topic or place have another form. The body is not read.
+    /// Reads the three frames; `nil` when there are not three, or topic or place have another form.
+    ///
+    /// The body is not read.
     public init?(frames: [[UInt8]]) {
         guard frames.count == 3, let topic = String(validating: frames[0], as: UTF8.self).flatMap(Topic.init),
             let place = String(validating: frames[1], as: UTF8.self).flatMap({ Place($0) })

@@ -64,7 +64,8 @@ extension Topic {
 
 extension Topic {
     private static func isPlain(_ byte: UInt8) -> Bool {
-        PeerName.isAlphanumeric(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        PeerName.isAlphanumeric(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: ".")
     }
 
     private static func text(of segments: [String]) -> String {

@@ -33,7 +33,9 @@ public struct CreditWindow: Hashable, Sendable {
         inFlight = inFlight - cost
         let owed = cost + withheld
         let isLast = inFlight == .zero
-        withheld = isLast ? .zero : .lesser(owed, Credit(records: max(0, withholding.records), bytes: max(0, withholding.bytes)))
+        withheld =
+            isLast
+            ? .zero : .lesser(owed, Credit(records: max(0, withholding.records), bytes: max(0, withholding.bytes)))
         let given = owed - withheld
         available = available + given
         return given

@@ -137,7 +137,8 @@ extension SessionTable {
         }
         let makesRoom = sessions[peer] != nil || hello.mode == .run && runners[hello.instance] != nil
         guard sessions.count < policy.limits.sessions || makesRoom else {
-            throw WireError(.limit, "HELLO: the hub has \(sessions.count) sessions, which is its limit; try again later")
+            throw WireError(
+                .limit, "HELLO: the hub has \(sessions.count) sessions, which is its limit; try again later")
         }
     }
 }

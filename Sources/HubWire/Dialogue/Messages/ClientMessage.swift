@@ -80,7 +80,8 @@ public enum ClientMessage: Hashable, Sendable {
                 .frames, "\(known.rawValue): expected two frames, found \(frameCount); only SAMPLES has payload frames")
         }
         guard serving.contains(known) else {
-            throw WireError(.unsupported, "\(known.rawValue): this hub does not serve it; WELCOME.serves lists what it does")
+            throw WireError(
+                .unsupported, "\(known.rawValue): this hub does not serve it; WELCOME.serves lists what it does")
         }
         return known
     }

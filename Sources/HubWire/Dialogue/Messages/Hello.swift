@@ -1,3 +1,5 @@
+public import Samples
+
 /// HELLO: a client introduces itself (Protocol §4.2).
 public struct Hello: Hashable, Sendable {
     /// How long the client means to stay; only `run` replaces an older session of the instance.
@@ -12,9 +14,13 @@ public struct Hello: Hashable, Sendable {
     /// The program's own version, for people.
     public var version: String
     public var mode: Mode
-    /// Types it asks to read; `*` means all. `nil`: it does not say.
+    /// Types it asks to read; `*` means all.
+    ///
+    /// `nil`: it does not say.
     public var reads: [String]?
-    /// Types it asks to write; `*` means all. `nil`: it does not say.
+    /// Types it asks to write; `*` means all.
+    ///
+    /// `nil`: it does not say.
     public var writes: [String]?
     /// Types that the registry does not know.
     public var declares: [TypeDeclaration]
@@ -29,17 +35,17 @@ public struct Hello: Hashable, Sendable {
 }
 
 /// A type of the families `hc.` and `x.` that a plugin brings along (Protocol §4.2).
-public struct TypeDeclaration: Hashable, Sendable {
+public struct TypeDeclaration: Hashable, Sendable, Codable {
     /// Begins with `hc.` or `x.`.
     public var id: String
-    /// The kind of its records, such as `quantity`; the registry judges it.
-    public var kind: String
-    /// The one unit of a quantity.
+    /// The kind of its records.
+    public var kind: SampleKind
+    /// The one unit of a quantity; the registry judges it.
     public var unit: String?
-    /// How several values of a period become one, such as `cumulative`; the registry judges it.
-    public var aggregation: String?
+    /// How several values of a period become one; a quantity's.
+    public var aggregation: AggregationStyle?
 
-    public init(id: String, kind: String, unit: String? = nil, aggregation: String? = nil) {
+    public init(id: String, kind: SampleKind, unit: String? = nil, aggregation: AggregationStyle? = nil) {
         (self.id, self.kind, self.unit, self.aggregation) = (id, kind, unit, aggregation)
     }
 }
@@ -93,16 +99,18 @@ extension Hello: BodyCoding {
 
 extension TypeDeclaration: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
-        id = try object.name("id", "an id that begins with \"hc.\" or \"x.\"") { $0.hasPrefix("hc.") || $0.hasPrefix("x.") }
-        kind = try object.text("kind")
+        id = try object.name("id", "an id that begins with \"hc.\" or \"x.\"") {
+            $0.hasPrefix("hc.") || $0.hasPrefix("x.")
+        }
+        kind = try object.word("kind", as: SampleKind.self)
         unit = try object.textIfPresent("unit")
-        aggregation = try object.textIfPresent("aggregation")
+        aggregation = try object.wordIfPresent("aggregation", as: AggregationStyle.self)
     }
 
     func write(to body: inout ObjectWriter) {
         body.member("id", text: id)
-        body.member("kind", text: kind)
+        body.member("kind", text: kind.rawValue)
         body.member("unit", text: unit)
-        body.member("aggregation", text: aggregation)
+        body.member("aggregation", text: aggregation?.rawValue)
     }
 }

@@ -7,12 +7,14 @@ public struct LiveValue: Hashable, Sendable {
     /// Finite; absent where there is only progress.
     public var value: Double?
     public var unit: String?
-    /// 0…1
+    /// How far a measurement has come, from 0 to 1.
     public var progress: Double?
     public var device: String?
     /// Whom the source believes to be measured.
     public var subject: Subject?
-    /// The whole object as it came, which is what the feed carries on. Of a value made here: what the members say.
+    /// The whole object as it came, which is what the feed carries on.
+    ///
+    /// Of a value made here: what the members say.
     public private(set) var body: RawJSON
 
     /// - Throws: `field` when a number is not finite or `progress` is not within 0…1.
@@ -91,7 +93,9 @@ public struct DeviceEvent: Hashable, Sendable {
     public var data: RawJSON?
     /// With the event `error`: the last error is over.
     public var isResolved: Bool
-    /// The whole object as it came, which is what the feed carries on. Of an event made here: what the members say.
+    /// The whole object as it came, which is what the feed carries on.
+    ///
+    /// Of an event made here: what the members say.
     public private(set) var body: RawJSON
 
     /// - Throws: `field` when `event` has another form, or `data` is no object.

@@ -86,7 +86,8 @@ extension QueryRequest: BodyCoding {
 
     private func check(_ object: ObjectReader) throws(WireError) {
         if since != nil, let order, order != .sequence {
-            throw object.fault("order", "\"sequence\" together with since", object.value("order"), show: .text, code: .query)
+            throw object.fault(
+                "order", "\"sequence\" together with since", object.value("order"), show: .text, code: .query)
         }
         if want == .trace, number == nil {
             throw object.fault("number", "the number of the record to trace", nil)

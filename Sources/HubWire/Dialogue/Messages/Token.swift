@@ -29,7 +29,9 @@ extension TokenRequest: BodyCoding {
     }
 }
 
-/// TOKEN from the hub, in answer to TOKEN or TOKEN-PUT. The token prints as its size (R11.3).
+/// TOKEN from the hub, in answer to TOKEN or TOKEN-PUT.
+///
+/// The token prints as its size (R11.3).
 public struct TokenAnswer: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         /// `lease`: milliseconds for which the asker alone may refresh.

@@ -1,0 +1,60 @@
+/// Which door a peer came through (Protocol §2).
+public enum Endpoint: Hashable, Sendable {
+    /// Whoever may open the socket owns the data; no log-in.
+    case owner
+    /// Logged in with this instance's launch token.
+    case plugin(user: String)
+}
+
+/// What all sessions of a hub have in common.
+public struct SessionPolicy: Hashable, Sendable {
+    public var limits: Limits
+    public var credit: Credit
+    public var heartbeat: Heartbeat
+    public var serves: Set<Verb>
+    /// Commands a session may have open at a time; one more is `busy`.
+    public var commands: Int
+
+    public init(
+        limits: Limits = Limits(), credit: Credit = .window, heartbeat: Heartbeat = Heartbeat(),
+        serves: Set<Verb> = Verb.stable, commands: Int = 16
+    ) {
+        (self.limits, self.credit, self.heartbeat) = (limits, credit, heartbeat)
+        (self.serves, self.commands) = (serves, commands)
+    }
+}
+
+/// What the hub does about an event of a session, in this order.
+public enum SessionAction: Hashable, Sendable {
+    /// Send this to the peer, and report its size by `sent`.
+    case reply(HubMessage)
+    /// Act on this message: LIVE and EVENT within the allowance, QUERY, COMMAND, PROGRESS, OUTCOME and, once served, WANT, DONE, TOKEN.
+    case admit(ClientMessage)
+    /// Store the batch and answer it.
+    case store(batch: Int64)
+    /// The session is over: forget it and all that waits for it.
+    case end(SessionEnd)
+}
+
+/// Why a session is over.
+public enum SessionEnd: Hashable, Sendable {
+    /// Said BYE, and has been answered.
+    case bye
+    /// The peer was told by an ERROR of this code.
+    case refused(WireError.Code)
+    /// A newer session of the instance began, here or on another routing id.
+    case replaced
+    /// Nothing was heard for `heartbeat.timeout` (R4.6).
+    case silent
+    /// 4 MiB were sent that the peer has not proved to have read (R4.20).
+    case unread
+    /// The transport says that the peer is gone.
+    case gone
+}
+
+/// What the hub still owes an answer for.
+public enum SessionRequest: Hashable, Sendable {
+    case batch(Int64)
+    case query(Int64)
+    case command(Int64)
+}

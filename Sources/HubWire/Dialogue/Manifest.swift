@@ -1,0 +1,111 @@
+public import HubSettings
+
+/// What a plugin says of itself with `--describe`: one JSON object.
+///
+/// `JSONEncoder` and `JSONDecoder` write and read it. Members that a reader does not know are ignored.
+public struct Manifest: Hashable, Sendable, Codable {
+    /// The plugin kind, of the form ``PeerName``: `ihealth-hs3`.
+    public var name: String
+    /// One sentence for people.
+    public var summary: String
+    /// The program's own version, for people.
+    public var version: String
+    /// The major versions of the protocol it speaks.
+    public var protocols: [Int]
+    /// Types it reads; `*` means all.
+    public var reads: [String]
+    /// Types it writes; `*` means all.
+    public var writes: [String]
+    /// Types of its own that the registry does not know.
+    public var declares: [TypeDeclaration]
+    /// The settings that `[plugin.<instance>]` of `hub.conf` takes.
+    public var settings: [SettingDeclaration]
+    /// What it can be asked to do.
+    public var commands: [CommandDeclaration]
+    /// What it can do as a sink; `nil` when it is none.
+    public var sink: SinkAbilities?
+
+    public init(
+        name: String, summary: String, version: String, protocols: [Int] = ProtocolVersion.spoken, reads: [String] = [],
+        writes: [String] = [], declares: [TypeDeclaration] = [], settings: [SettingDeclaration] = [],
+        commands: [CommandDeclaration] = [], sink: SinkAbilities? = nil
+    ) {
+        (self.name, self.summary, self.version, self.protocols) = (name, summary, version, protocols)
+        (self.reads, self.writes, self.declares) = (reads, writes, declares)
+        (self.settings, self.commands, self.sink) = (settings, commands, sink)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, summary, version, reads, writes, declares, settings, commands, sink
+        case protocols = "protocol"
+    }
+
+    /// What is wrong with it, in sentences for the plugin's author; empty if nothing is.
+    public var faults: [String] {
+        var faults: [String] = []
+        if !PeerName.isValid(name) { faults.append("name: expected \(PeerName.expected)") }
+        if protocols.isEmpty { faults.append("protocol: expected at least one version") }
+        for declared in declares where !declared.id.hasPrefix("hc.") && !declared.id.hasPrefix("x.") {
+            faults.append("declares: \(declared.id): expected an id that begins with \"hc.\" or \"x.\"")
+        }
+        faults += SettingDeclaration.faults(in: settings)
+        let names = commands.map(\.name)
+        for name in Set(names) where names.count(where: { $0 == name }) > 1 {
+            faults.append("command \"\(name)\": it is declared twice")
+        }
+        return faults
+    }
+}
+
+/// A command of a plugin, such as `login` or `backfill` (Protocol §8.2).
+public struct CommandDeclaration: Hashable, Sendable, Codable {
+    public var name: String
+    /// One sentence that says what it does.
+    public var help: String
+    /// What `args` takes, declared as settings are.
+    public var arguments: [SettingDeclaration]
+    /// Whether it can say what it would do without doing it (R8.9).
+    public var canDryRun: Bool
+
+    public init(_ name: String, help: String, arguments: [SettingDeclaration] = [], canDryRun: Bool = false) {
+        (self.name, self.help, self.arguments, self.canDryRun) = (name, help, arguments, canDryRun)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, help
+        case arguments = "args"
+        case canDryRun = "dryRun"
+    }
+}
+
+/// What a sink's target can take, so that the hub offers nothing else.
+public struct SinkAbilities: Hashable, Sendable, Codable {
+    /// Values of days that are over.
+    public var takesPastDates: Bool
+    /// New versions of what it has.
+    public var takesEdits: Bool
+    public var takesDeletions: Bool
+    /// Values that nobody measured.
+    public var takesFilledValues: Bool
+    /// Records of one delivery.
+    public var batchRecords: Int
+    /// Deliveries each hour; `nil`: no limit is known.
+    public var deliveriesPerHour: Int?
+
+    public init(
+        takesPastDates: Bool, takesEdits: Bool, takesDeletions: Bool, takesFilledValues: Bool, batchRecords: Int,
+        deliveriesPerHour: Int? = nil
+    ) {
+        (self.takesPastDates, self.takesEdits, self.takesDeletions) = (takesPastDates, takesEdits, takesDeletions)
+        (self.takesFilledValues, self.batchRecords) = (takesFilledValues, batchRecords)
+        self.deliveriesPerHour = deliveriesPerHour
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case takesPastDates = "pastDates"
+        case takesEdits = "edits"
+        case takesDeletions = "deletions"
+        case takesFilledValues = "filled"
+        case batchRecords, deliveriesPerHour
+    }
+}

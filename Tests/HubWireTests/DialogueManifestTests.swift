@@ -1,0 +1,31 @@
+import Foundation
+import HubSettings
+import HubWire
+import Samples
+import Testing
+
+@Suite struct DialogueManifestTests {
+    @Test func `a manifest survives JSON`() throws {
+        let manifest = Manifest(
+            name: "kitchen-script", summary: "Weighs bread", version: "1.0", writes: ["weight"],
+            declares: [TypeDeclaration(id: "x.acme.glow", kind: .quantity, unit: "lm")],
+            settings: [SettingDeclaration("address", .string(), help: "Where the scale is.", required: true)],
+            commands: [CommandDeclaration("refresh", help: "Asks the scale at once.", canDryRun: true)],
+            sink: SinkAbilities(
+                takesPastDates: true, takesEdits: false, takesDeletions: false, takesFilledValues: true,
+                batchRecords: 35))
+        let data = try JSONEncoder().encode(manifest)
+        #expect(try JSONDecoder().decode(Manifest.self, from: data) == manifest)
+        #expect(manifest.faults.isEmpty)
+        let object = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+        #expect(object?["protocol"] as? [Int] == [1])
+    }
+
+    @Test func `a manifest says what is wrong with it`() {
+        let manifest = Manifest(
+            name: "-x", summary: "", version: "1", declares: [TypeDeclaration(id: "weight", kind: .quantity)],
+            settings: [SettingDeclaration("enabled", .boolean, help: "No.")],
+            commands: [CommandDeclaration("a", help: "A."), CommandDeclaration("a", help: "A.")])
+        #expect(manifest.faults.count == 4)
+    }
+}

@@ -1,0 +1,140 @@
+import HubWire
+import Testing
+
+@Suite struct DialogueRequestTests {
+    @Test func `R5.5 an ERROR store gives the credit back and names the batch`() {
+        var table = SessionTable()
+        let session = table.hello().session
+        let body = DialogueSessionTests.samples(4)
+        _ = table.receive("SAMPLES", body)
+        let actions = table.answer(.error(WireError(.store, "disk full", after: 250)), to: .batch(4), in: session)
+        #expect(actions[0].error?.ref == 4 && actions[0].error?.after == 250)
+        #expect(actions[0].error?.credit == Credit(records: 1, bytes: body.utf8.count))
+        #expect(table[[1]]?.window.available == .window)
+    }
+
+    @Test func `R5.6 after ERROR store no later batch overtakes the one that has to be sent again`() throws {
+        var table = SessionTable()
+        let session = table.hello().session
+        for batch in [1, 2] as [Int64] { _ = table.receive("SAMPLES", DialogueSessionTests.samples(batch)) }
+        let actions = table.answer(.error(WireError(.store, "disk full", after: 250)), to: .batch(1), in: session)
+        #expect(actions.compactMap(\.error?.ref) == [1, 2])
+        #expect(table[session]?.isAwaiting(batch: 2) == false)
+        guard case .reply(.ping(let proof))? = actions.last?.action else {
+            Issue.record("a PING tells what the client sent before it knew")
+            return
+        }
+        let early = table.receive("SAMPLES", DialogueSessionTests.samples(3)).error
+        #expect(early?.code == .store && early?.after == 250 && early?.ref == 3)
+        _ = table.receive("PONG", proof.text)
+        #expect(table.receive("SAMPLES", DialogueSessionTests.samples(4)).actions.map(\.action) == [.store(batch: 4)])
+        let cost = Credit(records: 1, bytes: DialogueSessionTests.samples(4).utf8.count)
+        #expect(table[session]?.window.available == Credit.window - cost)
+    }
+
+    @Test func `an answer to a session that is over is not sent`() {
+        var table = SessionTable()
+        let first = table.hello().session
+        _ = table.receive("SAMPLES", DialogueSessionTests.samples(1))
+        let second = table.hello().session
+        let stored = Stored(batch: 1, results: [.stored(number: 1, sequence: 1)], credit: .zero)
+        #expect(table.answer(.stored(stored), to: .batch(1), in: first).isEmpty)
+        #expect(table.answer(.stored(stored), to: .batch(1), in: second).isEmpty)
+        #expect(table[second]?.window.available == .window)
+    }
+
+    @Test func `R5.8 LIVE and EVENT beyond the allowance are dropped and counted, and the session stays`() {
+        var table = SessionTable()
+        table.hello()
+        var admitted = 0
+        for index in 0..<60 {
+            let arrival =
+                index % 2 == 0
+                ? table.receive("LIVE", #"{"type":"weight"}"#) : table.receive("EVENT", #"{"event":"tick"}"#)
+            admitted += arrival.actions.count
+            #expect(arrival.error == nil)
+        }
+        #expect(admitted == 50)
+        #expect(table[[1]]?.passing.dropped == 10)
+        #expect(table.receive("LIVE", #"{"type":"weight"}"#, at: 20).actions.count == 1)
+        #expect(table.receive("LIVE", #"{"type":"weight"}"#, at: 21).actions.isEmpty)
+    }
+
+    @Test func `R8.4 one query more than the limit is busy, and the session stays`() {
+        var table = SessionTable()
+        let session = table.hello().session
+        _ = table.receive("QUERY", #"{"id":1,"want":"records"}"#)
+        _ = table.receive("QUERY", #"{"id":2,"want":"records"}"#)
+        let third = table.receive("QUERY", #"{"id":3,"want":"records"}"#)
+        #expect(third.error?.code == .busy && third.error?.closed == false && third.error?.ref == 3)
+        let page = QueryResult(id: 1, content: .records(RawRecords(), next: nil, cursor: nil))
+        _ = table.answer(.result(page), to: .query(1), in: session)
+        #expect(table.receive("QUERY", #"{"id":3,"want":"records"}"#).error == nil)
+    }
+
+    @Test func `R8.6 the owner's questions are not answered on another endpoint`() {
+        var table = SessionTable()
+        table.hello(endpoint: .plugin(user: "kitchen-script"))
+        for want in ["status", "plugins", "persons", "accounts"] {
+            let error = table.receive("QUERY", #"{"id":1,"want":"\#(want)"}"#).error
+            #expect(error?.code == .forbidden && error?.closed == false && error?.ref == 1)
+        }
+        #expect(table.receive("QUERY", #"{"id":1,"want":"records"}"#).error == nil)
+    }
+
+    @Test func `R8.10 only the owner commands`() {
+        var table = SessionTable()
+        table.hello(from: [1], endpoint: .plugin(user: "kitchen-script"))
+        table.hello("b", from: [2])
+        let body = #"{"id":1,"instance":"hub","command":"stop"}"#
+        #expect(table.receive("COMMAND", body, from: [1]).error?.code == .forbidden)
+        #expect(table.receive("COMMAND", body, from: [2]).error == nil)
+    }
+
+    @Test func `R8.11 a command is answered once; ask keeps it open`() throws {
+        var table = SessionTable()
+        let session = table.hello().session
+        _ = table.receive("COMMAND", #"{"id":1,"instance":"hub","command":"login"}"#)
+        #expect(table.receive("COMMAND", #"{"id":1,"instance":"hub","command":"login"}"#).error?.ref == 1)
+        let ask = CommandOutcome(id: 1, .ask(url: nil, prompt: "code?"))
+        #expect(table.answer(.outcome(ask), to: .command(1), in: session).count == 1)
+        #expect(table.receive("COMMAND", #"{"id":1,"answer":"x"}"#).actions.count == 1)
+        let done = CommandOutcome(id: 1, .done(result: nil))
+        #expect(table.answer(.outcome(done), to: .command(1), in: session).count == 1)
+        #expect(table.answer(.outcome(done), to: .command(1), in: session).isEmpty)
+    }
+
+    @Test(arguments: 0..<50 as Range<UInt64>)
+    func `R4.15 credit is never negative, never taken back and never lost`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let granted = Credit(records: 20, bytes: 500)
+        var window = CreditWindow(granted)
+        var flying: [Credit] = []
+        var client = granted
+        for _ in 0..<500 {
+            if Bool.random(using: &random) || flying.isEmpty {
+                let cost = Credit(
+                    records: .random(in: 1...8, using: &random), bytes: .random(in: 1...200, using: &random))
+                let isAffordable = client.covers(cost)
+                #expect(window.spend(cost) == isAffordable, "seed \(seed)")
+                if isAffordable {
+                    client = client - cost
+                    flying.append(cost)
+                } else if flying.isEmpty {
+                    #expect(client == granted, "seed \(seed): a client with nothing on its way has all its credit")
+                }
+            } else {
+                let withholding = Credit(
+                    records: .random(in: -1...30, using: &random), bytes: .random(in: -1...600, using: &random))
+                let given = window.answer(flying.removeFirst(), withholding: withholding)
+                #expect(given.records >= 0 && given.bytes >= 0, "seed \(seed)")
+                client = client + given
+            }
+            #expect(window.available == client, "seed \(seed): both sides count alike")
+            #expect(window.available + window.inFlight + window.withheld == granted, "seed \(seed)")
+            for part in [window.available, window.inFlight, window.withheld] {
+                #expect(part.records >= 0 && part.bytes >= 0, "seed \(seed)")
+            }
+        }
+    }
+}
