@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 
 func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
     .target(name: name, dependencies: dependencies, path: "Sources/\(name)", exclude: exclude, swiftSettings: strict)
@@ -52,6 +53,11 @@ let package = Package(
         tests("HubSettingsTests", ["HubSettings", "TOMLKit"]),
         module("HubWire", ["Samples", "HubSettings"]),
         tests("HubWireTests", ["HubWire", "Samples", "HubSettings"]),
+
+        // The hub.
+        module("HubStore", ["Samples", grdb, sqlite]),
+        tests("HubStoreTests", ["HubStore", "Samples", "store-torture", grdb]),
+        program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
 
         // The plugin's side.
         module("PluginState", [grdb]),

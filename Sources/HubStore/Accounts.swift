@@ -1,0 +1,106 @@
+import GRDB
+
+extension Account {
+    /// Counts one record's result.
+    mutating func count(_ result: RecordResult) {
+        received += 1
+        switch result {
+        case .stored(let placement) where placement.retraction != nil: retractions += 1
+        case .stored(let placement) where placement.number == placement.sequence: stored += 1
+        case .stored: versions += 1
+        case .duplicate: duplicates += 1
+        case .rejected: rejected += 1
+        }
+    }
+
+    static func all(in db: Database) throws -> [Account] {
+        let sql = """
+            SELECT instance, received, stored, versions, retractions, duplicates, rejected FROM account ORDER BY instance
+            """
+        return try Row.fetchAll(db, sql: sql).map { row in
+            var account = Account(instance: row[0])
+            account.received = row[1]
+            account.stored = row[2]
+            account.versions = row[3]
+            account.retractions = row[4]
+            account.duplicates = row[5]
+            account.rejected = row[6]
+            return account
+        }
+    }
+
+    func save(to db: Database) throws {
+        let sql = """
+            INSERT INTO account (instance, received, stored, versions, retractions, duplicates, rejected)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (instance) DO UPDATE
+            SET received = ?2, stored = ?3, versions = ?4, retractions = ?5, duplicates = ?6, rejected = ?7
+            """
+        let statement = try RawStatement(cached: sql, in: db)
+        statement.bind(1, instance)
+        for (index, count) in [received, stored, versions, retractions, duplicates, rejected].enumerated() {
+            statement.bind(Int32(index + 2), count)
+        }
+        try statement.run()
+    }
+}
+
+/// Recomputes from the records what the counters claim.
+///
+/// Reads every row: for tests and `hub doctor`.
+enum AccountCheck {
+    static func discrepancies(in db: Database) throws -> [String] {
+        var found: [String] = []
+        func expect(_ what: String, _ claimed: Int64, _ counted: Int64) {
+            if claimed != counted { found.append("\(what): the counters say \(claimed), the records \(counted)") }
+        }
+        func count(_ sql: String) throws -> Int64 { try Int64.fetchOne(db, sql: sql) ?? 0 }
+
+        let accounts = try Account.all(in: db)
+        for account in accounts {
+            let results =
+                account.stored + account.versions + account.retractions + account.duplicates + account.rejected
+            expect("account of \(account.instance)", account.received, results)
+        }
+        let current = try count("SELECT (SELECT count(*) FROM sample) + (SELECT count(*) FROM day)")
+        let superseded = try count("SELECT (SELECT count(*) FROM sample_version) + (SELECT count(*) FROM day_version)")
+        let retractions = try count(
+            """
+            SELECT (SELECT count(*) FROM sample WHERE retracted IS NOT NULL)
+                + (SELECT count(*) FROM sample_version WHERE retracted IS NOT NULL)
+                + (SELECT count(*) FROM day WHERE retracted IS NOT NULL)
+                + (SELECT count(*) FROM day_version WHERE retracted IS NOT NULL)
+            """)
+        expect("records", accounts.reduce(0) { $0 + $1.stored }, current)
+        expect("retractions", accounts.reduce(0) { $0 + $1.retractions }, retractions)
+        let versions = accounts.reduce(0) { $0 + $1.versions }
+        expect("new versions", versions, superseded - retractions)
+        expect("sequences", try Int64.fetchOne(db, sql: Head.sql) ?? 0, current + superseded)
+        for row in try Row.fetchAll(db, sql: streams) {
+            found.append("stream \(row[0] as Int64): its last sequence or count is not that of its records")
+        }
+        return found
+    }
+
+    /// Streams whose end or count differs from that of the versions they carried, and versions without a stream.
+    private static let streams = """
+        WITH version (kind, type, person, label, seq) AS (
+            SELECT CASE WHEN retracted IS NULL THEN 0 ELSE 2 END, type, person, source, seq FROM sample
+            UNION ALL SELECT CASE WHEN retracted IS NULL THEN 0 ELSE 2 END, type, person, source, seq FROM sample_version
+        ), carried (kind, type, person, label, seq) AS (
+            SELECT kind, type, ifnull(person, 0), (SELECT t.id FROM term t JOIN source s ON s.plugin = t.text WHERE s.id = label), seq
+            FROM version WHERE kind = 0 OR person IS NOT NULL
+            UNION ALL SELECT 3, 0, 0, 0, seq FROM version WHERE person IS NULL
+            UNION ALL SELECT 1, type, person, series, seq FROM day WHERE retracted IS NULL
+            UNION ALL SELECT 1, type, person, series, seq FROM day_version WHERE retracted IS NULL
+            UNION ALL SELECT 2, type, person, (SELECT t.id FROM term t JOIN source s ON s.plugin = t.text WHERE s.id = source), seq
+            FROM (SELECT * FROM day UNION ALL SELECT * FROM day_version) WHERE retracted IS NOT NULL
+        ), counted (kind, type, person, label, last_seq, count) AS (
+            SELECT kind, type, person, label, max(seq), count(*) FROM carried GROUP BY 1, 2, 3, 4
+        ), claimed (kind, type, person, label, last_seq, count) AS (
+            SELECT kind, ifnull(type, 0), ifnull(person, 0), ifnull(label, 0), last_seq, count FROM stream
+        )
+        SELECT kind FROM (SELECT * FROM counted EXCEPT SELECT * FROM claimed)
+        UNION ALL SELECT kind FROM (SELECT * FROM claimed EXCEPT SELECT * FROM counted)
+        """
+}

@@ -1,0 +1,121 @@
+public import Samples
+
+/// A record on its way in, checked by the codec, with what the hub decided about it.
+public struct IntakeRecord: Hashable, Sendable {
+    public var record: Record
+    /// Whose it is by the hub's rules.
+    ///
+    /// Ignored for a retraction, which concerns whom the retracted record concerns.
+    public var assignment: Assignment
+    /// A quantity in the unit of its type's registry entry; `nil` when the source wrote exactly that.
+    public var canonical: StoredRecord.CanonicalValue?
+    /// The bytes the source read the record from, kept with the version they made.
+    public var rawPayload: [UInt8]?
+
+    /// A record and what the hub decided about it; `Store.commit` checks both.
+    public init(
+        record: Record, assignment: Assignment, canonical: StoredRecord.CanonicalValue? = nil,
+        rawPayload: [UInt8]? = nil
+    ) {
+        self.record = record
+        self.assignment = assignment
+        self.canonical = canonical
+        self.rawPayload = rawPayload
+    }
+}
+
+/// Why one record was not stored.
+public struct Rejection: Error, Hashable, Sendable {
+    /// A code of the protocol, such as `value`, `group` or `unknown`.
+    public var code: String
+    /// What is wrong with which field, and what would be right.
+    public var reason: String
+
+    /// A reason under a code of the protocol.
+    public init(code: String, reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+}
+
+/// One place of a batch.
+public enum IntakeItem: Hashable, Sendable {
+    case record(IntakeRecord)
+    /// Refused before the store saw it: it is counted here, and the rest of its `group` is refused with it.
+    case refused(Rejection, group: String?)
+}
+
+/// What one instance sent together and wants answered together.
+public struct IntakeBatch: Hashable, Sendable {
+    /// The `[plugin.<instance>]` whose account is charged.
+    public var instance: String
+    public var items: [IntakeItem]
+
+    /// A batch in which some records may have been refused already.
+    public init(instance: String, items: [IntakeItem]) {
+        self.instance = instance
+        self.items = items
+    }
+
+    /// A batch in which every record passed the codec.
+    public init(instance: String, records: [IntakeRecord]) {
+        self.init(instance: instance, items: records.map(IntakeItem.record))
+    }
+}
+
+/// Where a version of a record now stands.
+public struct Placement: Hashable, Sendable {
+    /// The sequence under which the identity was first stored.
+    public var number: Int64
+    /// The sequence of this version; greater than `number` for every version after the first.
+    public var sequence: Int64
+    /// The last sequence on this record's feed topic before this one; 0 when it is the first.
+    public var previous: Int64
+    /// For a retraction the record to publish: its type and person are those of what it takes back.
+    public var retraction: StoredRecord?
+
+    /// A place; the store makes them, and tests of what depends on it.
+    public init(number: Int64, sequence: Int64, previous: Int64, retraction: StoredRecord? = nil) {
+        self.number = number
+        self.sequence = sequence
+        self.previous = previous
+        self.retraction = retraction
+    }
+}
+
+/// What became of one record.
+public enum RecordResult: Hashable, Sendable {
+    case stored(Placement)
+    /// This content was there already, a newer version was, or a person has retracted the identity.
+    case duplicate(number: Int64, sequence: Int64)
+    case rejected(Rejection)
+}
+
+/// The answer to one batch: a result per item, in the batch's order.
+public struct CommitResult: Hashable, Sendable {
+    public var results: [RecordResult]
+
+    /// An answer; the store makes them, and tests of what depends on it.
+    public init(results: [RecordResult]) { self.results = results }
+}
+
+/// What an instance sent and what became of it, kept in the transactions that store the records.
+///
+/// `received = stored + versions + retractions + duplicates + rejected`, always. Each of `stored`, `versions` and `retractions`
+/// used one sequence, so over all accounts their sum is the store's head.
+public struct Account: Hashable, Sendable {
+    public var instance: String
+    public var received: Int64 = 0
+    /// Identities seen for the first time.
+    public var stored: Int64 = 0
+    /// New contents of known identities, and puts that undid the source's own retraction.
+    public var versions: Int64 = 0
+    public var retractions: Int64 = 0
+    public var duplicates: Int64 = 0
+    public var rejected: Int64 = 0
+
+    /// The account that what a person does by hand is charged to.
+    public static let hand = "hub"
+
+    init(instance: String) { self.instance = instance }
+}

@@ -1,0 +1,105 @@
+import Samples
+
+/// What a record must satisfy before the store writes it, so that no record can make the commit of others fail.
+enum IntakeCheck {
+    /// The verdict on each place of a batch; `nil` when nothing is refused, which is the usual case and costs no memory.
+    static func refusals(of items: [IntakeItem], _ caches: WriterCaches) -> [Rejection?]? {
+        var refusals: [Rejection?]?
+        var brokenGroups: [String: (place: Int, code: String)] = [:]
+        func group(of item: IntakeItem) -> String? {
+            switch item {
+            case .refused(_, let group): group
+            case .record(let intake): if case .sample(let sample) = intake.record { sample.group } else { nil }
+            }
+        }
+        for (place, item) in items.enumerated() {
+            let rejection: Rejection?
+            switch item {
+            case .refused(let given, _): rejection = given
+            case .record(let intake): rejection = check(intake, caches)
+            }
+            guard let rejection else { continue }
+            if refusals == nil { refusals = Array(repeating: nil, count: items.count) }
+            refusals?[place] = rejection
+            if let group = group(of: item), brokenGroups[group] == nil { brokenGroups[group] = (place, rejection.code) }
+        }
+        guard var refusals, !brokenGroups.isEmpty else { return refusals }
+        for (place, item) in items.enumerated() where refusals[place] == nil {
+            guard let group = group(of: item), let broken = brokenGroups[group] else { continue }
+            refusals[place] = Rejection(
+                code: "group",
+                reason:
+                    "record \(broken.place + 1) of this batch, of the same group, was rejected (\(broken.code)); a group is stored whole or not at all"
+            )
+        }
+        return refusals
+    }
+
+    private static func check(_ intake: IntakeRecord, _ caches: WriterCaches) -> Rejection? {
+        switch intake.record {
+        case .sample(let sample): check(sample, intake, caches)
+        case .day(let day): check(day, intake, caches)
+        case .retraction(let retraction): check(retraction)
+        }
+    }
+
+    private static func check(_ sample: Sample, _ intake: IntakeRecord, _ caches: WriterCaches) -> Rejection? {
+        if let rejection = check(sample.source) { return rejection }
+        if case .quantity(let value, let unit) = sample.value {
+            if let rejection = check(value, unit, intake.canonical) { return rejection }
+        } else if intake.canonical != nil {
+            return Rejection(
+                code: "unit", reason: "only a quantity has a canonical value; this is a \(sample.value.kind.rawValue)")
+        }
+        guard sample.start.isRepresentable, sample.end.isRepresentable else {
+            return Rejection(code: "time", reason: "a time is outside the years 1 to 9999, or its offset beyond ±23:59")
+        }
+        guard sample.end.microseconds >= sample.start.microseconds else {
+            return Rejection(code: "time", reason: "end \(sample.end.text) is before start \(sample.start.text)")
+        }
+        if case .person(let person) = intake.assignment, caches.personID(person.uid) == nil { return unknownPerson }
+        return nil
+    }
+
+    private static func check(_ day: DayValue, _ intake: IntakeRecord, _ caches: WriterCaches) -> Rejection? {
+        if let rejection = check(day.source) ?? check(day.value, day.unit, intake.canonical) { return rejection }
+        guard let person = intake.assignment.person, let id = caches.personID(person.uid) else { return unknownPerson }
+        guard caches.personID(day.person) == id else {
+            return Rejection(code: "person", reason: "the day names another person than the one it is assigned to")
+        }
+        guard !day.series.isEmpty else {
+            return Rejection(code: "json", reason: "series is empty; name the policy that made the day")
+        }
+        return nil
+    }
+
+    private static func check(_ retraction: Retraction) -> Rejection? {
+        if case .sample(let source, _) = retraction.identity, source != retraction.source {
+            return Rejection(code: "source", reason: "a sample can be retracted only by the source that sent it")
+        }
+        guard retraction.author == .source else {
+            return Rejection(code: "reserved", reason: "a source cannot retract in a person's name")
+        }
+        return check(retraction.source)
+    }
+
+    private static func check(_ source: Source) -> Rejection? {
+        source.plugin.isEmpty
+            ? Rejection(code: "source", reason: "source.plugin is empty; the hub fills it in from the session") : nil
+    }
+
+    private static func check(_ value: Double, _ unit: String, _ canonical: StoredRecord.CanonicalValue?) -> Rejection?
+    {
+        guard value.isFinite, canonical?.value.isFinite ?? true else {
+            return Rejection(code: "value", reason: "the value is not a finite number, or overflows in the type's unit")
+        }
+        guard !unit.isEmpty, canonical?.unit.isEmpty != true else {
+            return Rejection(code: "unit", reason: "the unit is empty")
+        }
+        return nil
+    }
+
+    private static let unknownPerson = Rejection(
+        code: "person",
+        reason: "the store does not know the person; name one of hub.conf, which the hub makes known at its start")
+}

@@ -1,0 +1,86 @@
+import GRDB
+
+/// How the file is opened: what it must be, how it is brought up to date, and that every commit is durable.
+enum Opening {
+    static func open(_ path: String, _ migrator: DatabaseMigrator, now: Int64) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.label = "HubStore"
+        configuration.maximumReaderCount = 4
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            // `temp_store`: sorting health data must leave no file behind.
+            try db.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+            if db.configuration.readonly { return }
+            try identify(db, path)
+        }
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        try pool.writeWithoutTransaction { db in
+            try refuseNewer(db, migrator, path)
+            try copyOlder(db, migrator, path)
+        }
+        try migrator.migrate(pool)
+        try pool.writeWithoutTransaction { db in
+            try makeMeta(db, now: now)
+            try makeDurable(db)
+        }
+        return pool
+    }
+
+    static func meta(_ db: Database) throws -> (hub: String, epoch: String) {
+        guard let row = try Row.fetchOne(db, sql: "SELECT hub, epoch FROM meta") else {
+            throw StoreError(.corrupt, "the store has lost its name; restore a backup")
+        }
+        return (row[0], row[1])
+    }
+
+    /// GRDB opens in WAL mode with `synchronous = NORMAL`, under which a power cut takes back confirmed commits.
+    private static func makeDurable(_ db: Database) throws {
+        // On Linux the two `fullfsync` settings do nothing; on macOS `fsync` alone does not reach the platter.
+        try db.execute(
+            sql: """
+                PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
+                PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8000
+                """)
+        guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
+            throw StoreError(.internalFault, "SQLite did not accept synchronous = FULL")
+        }
+    }
+
+    /// Marks a new file as ours, and refuses one that belongs to another program, before anything is written to it.
+    private static func identify(_ db: Database, _ path: String) throws {
+        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id")
+        if application == Schema.applicationID { return }
+        guard application == 0, try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
+            throw StoreError(.foreign, "open \(path): this database belongs to another program; name another store")
+        }
+        try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID)")
+    }
+
+    private static func refuseNewer(_ db: Database, _ migrator: DatabaseMigrator, _ path: String) throws {
+        guard try migrator.hasBeenSuperseded(db) else { return }
+        let unknown = try migrator.appliedIdentifiers(db).subtracting(migrator.migrations).sorted()
+        throw StoreError(
+            .newerSchema,
+            "open \(path): a newer hub wrote it (schema \(unknown.joined(separator: ", "))); update this hub, or restore an older backup"
+        )
+    }
+
+    /// A migration is the one moment when a fault could harm everything at once.
+    private static func copyOlder(_ db: Database, _ migrator: DatabaseMigrator, _ path: String) throws {
+        let applied = try migrator.appliedIdentifiers(db)
+        guard !applied.isEmpty, let step = migrator.migrations.first(where: { !applied.contains($0) }) else { return }
+        let copy = "\(path).before-\(step)"
+        // A copy that a crash cut short, or that an earlier attempt left, is of the same or an older state: made anew under its own name.
+        let draft = copy + ".part"
+        try StoreLock.removeFile(draft)
+        try StoreLock.prepareFile(draft)
+        try db.execute(sql: "VACUUM INTO ?", arguments: [draft])
+        try StoreLock.moveDurably(draft, to: copy)
+    }
+
+    private static func makeMeta(_ db: Database, now: Int64) throws {
+        try db.execute(
+            sql: "INSERT INTO meta (id, hub, epoch, created) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            arguments: [RandomName.uid(), RandomName.epoch(), now])
+    }
+}

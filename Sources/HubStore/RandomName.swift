@@ -1,0 +1,16 @@
+/// Random names of 5 bits a character, from the system's generator.
+enum RandomName {
+    private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".unicodeScalars)
+
+    static func make(length: Int) -> String {
+        var generator = SystemRandomNumberGenerator()
+        var text = ""
+        for _ in 0..<length { text.unicodeScalars.append(alphabet[Int(generator.next() & 31)]) }
+        return text
+    }
+
+    /// 130 bits: never given out twice, by any hub.
+    static func uid() -> String { make(length: 26) }
+
+    static func epoch() -> String { make(length: 8) }
+}

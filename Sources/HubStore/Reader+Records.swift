@@ -1,0 +1,136 @@
+import GRDB
+import Samples
+
+/// Single records and their stories.
+extension Reader {
+    func records(numbers: [Int64]) throws -> [StoredRecord] {
+        try numbers.compactMap { number in
+            if let row = try current(SampleRow.byNumber, number, SampleRow.init) { return row.stored }
+            return try current(DayRow.byNumber, number, DayRow.init)?.stored
+        }
+    }
+
+    func record(_ identity: RecordIdentity) throws -> StoredRecord? {
+        switch identity {
+        case .sample(let source, let key):
+            let sql = """
+                SELECT number FROM sample WHERE key = ?4 AND source =
+                    (SELECT id FROM source WHERE plugin = ?1 AND ifnull(device, 0) = ifnull(?2, 0) AND ifnull(account, 0) = ifnull(?3, 0))
+                """
+            let statement = try RawStatement(cached: sql, in: db)
+            defer { statement.clear() }
+            statement.bind(1, source.plugin)
+            statement.bind(2, source.device)
+            statement.bind(3, source.account)
+            statement.bind(4, key.text)
+            return try statement.step() ? try records(numbers: [statement.integer(0)]).first : nil
+        case .day(let person, let type, let series, let date):
+            guard let person = try Filter.person(person, in: db) else { return nil }
+            let sql = """
+                SELECT number FROM day WHERE person = ?1 AND date = ?2
+                    AND type = (SELECT id FROM term WHERE text = ?3) AND series = (SELECT id FROM term WHERE text = ?4)
+                """
+            let statement = try RawStatement(cached: sql, in: db)
+            defer { statement.clear() }
+            statement.bind(1, person)
+            statement.bind(2, Int64(date.daysSinceEpoch))
+            statement.bind(3, type.rawValue)
+            statement.bind(4, series)
+            return try statement.step() ? try records(numbers: [statement.integer(0)]).first : nil
+        }
+    }
+
+    func mostRecent(types: Set<TypeID>?, persons: Set<RecordQuery.Whose>?, limit: Int) throws -> [StoredRecord] {
+        guard (1...100).contains(limit) else {
+            throw StoreError(.query, "most recent: limit is 1 to 100 for each type and person")
+        }
+        var query = RecordQuery()
+        query.types = types
+        query.persons = persons
+        query.order = .newestFirst
+        let filter = try Filter(query, in: db)
+        if filter.isEmpty { return [] }
+        var records: [StoredRecord] = []
+        for range in try HistoryRange.samples(filter, in: db) {
+            var lane = try Lane(
+                .sample, "INDEXED BY sample_history", [range.condition, "retracted IS NULL"], by: .newestFirst, in: db)
+            var count = 0
+            while count < limit, lane.head != nil {
+                records.append(try lane.take(lexicon, db))
+                count += 1
+            }
+            guard records.count <= RecordQuery.maximumPage else {
+                throw StoreError(.query, "most recent: more than 1,000 records; name fewer types or a lower limit")
+            }
+        }
+        return records
+    }
+
+    private func current<Row>(
+        _ sql: String, _ number: Int64, _ make: (RawStatement, Lexicon, Database) throws -> Row
+    ) throws -> Row? {
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        return try statement.step() ? try make(statement, lexicon, db) : nil
+    }
+
+    // MARK: - The story of a record
+
+    func trace(_ number: Int64) throws -> RecordTrace? {
+        if let row = try current(SampleRow.byNumber, number, SampleRow.init) {
+            let sql = "SELECT \(SampleColumn.list) FROM sample_version WHERE number = ?1 ORDER BY seq"
+            var versions = try superseded(sql, number, SampleRow.init).map { version in
+                (version.stored, version.recordedAt)
+            }
+            versions.append((row.stored, row.recordedAt))
+            let key =
+                row.personID == 0
+                ? StreamKey.inbox
+                : StreamKey(
+                    kind: row.retraction == nil ? .sample : .retraction, type: row.typeID, person: row.personID,
+                    label: try term(row.sample.source.plugin))
+            var live = row
+            live.retraction = nil
+            return try story(versions, retracted: row.retraction == nil ? nil : live.stored, key)
+        }
+        guard let row = try current(DayRow.byNumber, number, DayRow.init) else { return nil }
+        let sql = "SELECT \(DayColumn.list) FROM day_version WHERE number = ?1 ORDER BY seq"
+        var versions = try superseded(sql, number, DayRow.init).map { version in (version.stored, version.recordedAt) }
+        versions.append((row.stored, row.recordedAt))
+        let key = StreamKey(
+            kind: row.retraction == nil ? .day : .retraction, type: row.typeID, person: row.personID,
+            label: try term(row.retraction == nil ? row.day.series : row.day.source.plugin))
+        var live = row
+        live.retraction = nil
+        return try story(versions, retracted: row.retraction == nil ? nil : live.stored, key)
+    }
+
+    private func story(_ versions: [(StoredRecord, Int64)], retracted: StoredRecord?, _ key: StreamKey) throws
+        -> RecordTrace
+    {
+        let sql = """
+            SELECT last_seq, count FROM stream
+            WHERE kind = ? AND ifnull(type, 0) = ? AND ifnull(person, 0) = ? AND ifnull(label, 0) = ?
+            """
+        let row = try Row.fetchOne(db, sql: sql, arguments: [key.kind.rawValue, key.type, key.person, key.label])
+        return RecordTrace(
+            versions: versions.map { RecordTrace.Version(record: $0, recordedAt: $1) }, retracted: retracted,
+            topicHead: row?[0] ?? 0, topicCount: row?[1] ?? 0)
+    }
+
+    private func superseded<Row>(
+        _ sql: String, _ number: Int64, _ make: (RawStatement, Lexicon, Database) throws -> Row
+    ) throws -> [Row] {
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        var rows: [Row] = []
+        while try statement.step() { rows.append(try make(statement, lexicon, db)) }
+        return rows
+    }
+
+    private func term(_ text: String) throws -> Int64 {
+        try Filter.id("SELECT id FROM term WHERE text = ?", text, db) ?? 0
+    }
+}

@@ -1,0 +1,94 @@
+public import Samples
+
+/// The kind of a record as the bus names it.
+public enum RecordKind: String, Hashable, Sendable, CaseIterable {
+    case quantity, category, correlation, workout, characteristic, other, day, retraction
+}
+
+/// What to read.
+///
+/// Every member that is `nil` leaves its side open; those that are set must all hold.
+public struct RecordQuery: Hashable, Sendable {
+    public enum Order: String, Hashable, Sendable {
+        /// The order of change: the latest version of each record, retractions included.
+        case sequence
+        /// By start, then number.
+        ///
+        /// Retracted records are left out.
+        case time
+        /// By start downwards, then number downwards.
+        ///
+        /// Retracted records are left out.
+        case newestFirst = "-time"
+    }
+
+    /// Whose records.
+    public enum Whose: Hashable, Sendable {
+        /// A person by uid or name.
+        case person(String)
+        /// Records that have no person yet.
+        case nobody
+    }
+
+    /// What the records measure; a retraction counts as what it takes back.
+    public var types: Set<TypeID>?
+    public var persons: Set<Whose>?
+    /// Kinds of plugins, such as `ihealth-hs3`.
+    public var sources: Set<String>?
+    /// With `retraction` among them, retractions are given in every order.
+    public var kinds: Set<RecordKind>?
+    /// Microseconds since 1970: records that end at or after it.
+    ///
+    /// A day lasts from midnight to midnight UTC.
+    public var from: Int64?
+    /// Microseconds since 1970: records that start before it.
+    public var to: Int64?
+    /// With it a record must also start at or after `from`.
+    public var strictStart = false
+    /// With it a record must also end before `to`.
+    public var strictEnd = false
+    public var group: String?
+    /// Changes after this place only; needs the order `sequence`.
+    public var since: Cursor?
+    public var order: Order = .sequence
+    /// Records in a page, 1…1,000; a page may hold fewer and yet have a `next`.
+    public var limit = RecordQuery.maximumPage
+    /// Where the page before ended, from its `next`; the rest of the query must be the same.
+    public var next: String?
+
+    /// The most records of one page.
+    public static let maximumPage = 1_000
+    /// About how many bytes of records end a page.
+    public static let pageBytes = 1_048_576
+
+    /// Everything, in the order of change.
+    public init() {}
+}
+
+/// One page of an answer, read in one snapshot of the store.
+public struct RecordPage: Hashable, Sendable {
+    public var records: [StoredRecord]
+    /// Ask again with it for the rest; `nil` when this page is the last.
+    ///
+    /// A page may be empty and yet have it.
+    public var next: String?
+    /// The store's head when the *first* page was read: changes since it are exactly those this answer may lack.
+    public var cursor: Cursor
+}
+
+/// A record's life, as far as the store knows it.
+public struct RecordTrace: Hashable, Sendable {
+    /// A version, and when the hub stored it, in microseconds since 1970.
+    public struct Version: Hashable, Sendable {
+        public var record: StoredRecord
+        public var recordedAt: Int64
+    }
+
+    /// Oldest first; the last one is current.
+    public var versions: [Version]
+    /// The sample or day that a retraction, where it is current, took back.
+    public var retracted: StoredRecord?
+    /// The last sequence on the topic of the current version, and how many versions that topic has carried.
+    public var topicHead: Int64
+    public var topicCount: Int64
+}

@@ -1,0 +1,224 @@
+import Dispatch
+import GRDB
+public import Samples
+import Synchronization
+
+/// The hub's records in one SQLite file: everything it has confirmed, and nothing twice.
+///
+/// Commits run one after another on the store's own queue, each made durable by `fsync` before it returns; reads run beside them, each in
+/// a snapshot. Callers from any thread; no call blocks the caller's thread except `init` and `close`.
+public final class Store: Sendable {
+    /// The random, permanent name of this hub.
+    public let hubID: String
+
+    private let path: String
+    let pool: DatabasePool
+    private let lock: StoreLock
+    private let writer: Writer
+    private let readerLexicon = Lexicon()
+    private let place: Mutex<Samples.Cursor>
+
+    /// Opens the store, or makes it where there is none.
+    ///
+    /// Of an older schema a copy is kept beside it as `<path>.before-<version>` before it is brought up to date.
+    /// - Parameters:
+    ///   - path: the file; its folder must exist. It gets mode 0600, as do SQLite's `-wal` and `-shm`; `<path>.lock` names the process.
+    ///   - now: microseconds since 1970, the creation time of a new store.
+    public convenience init(path: String, now: Int64) throws(StoreError) {
+        try self.init(path: path, now: now, migrator: Schema.migrator)
+    }
+
+    init(path: String, now: Int64, migrator: DatabaseMigrator) throws(StoreError) {
+        self.path = path
+        lock = try StoreLock(for: path)
+        try StoreLock.prepareFile(path)
+        do {
+            pool = try Opening.open(path, migrator, now: now)
+            let opened = try pool.writeWithoutTransaction { db in
+                (try Opening.meta(db), try WriterCaches(from: db))
+            }
+            hubID = opened.0.hub
+            place = Mutex(Samples.Cursor(epoch: opened.0.epoch, sequence: opened.1.head))
+            writer = Writer(opened.1)
+        } catch {
+            throw StoreError(error, doing: "open \(path)")
+        }
+    }
+
+    /// Eight characters that change when the store is restored; part of every cursor.
+    public var epoch: String { cursor.epoch }
+
+    /// The last sequence that is stored; 0 in an empty store.
+    public var head: Int64 { cursor.sequence }
+
+    /// The place after everything that is stored.
+    public var cursor: Samples.Cursor { place.withLock { $0 } }
+
+    // MARK: - Writing
+
+    /// Stores the batches of any number of instances in one durable transaction, in order.
+    ///
+    /// Bad records are rejected one by one, with the rest of their group. When this throws, nothing at all was stored or counted.
+    /// A commit that has begun is finished even if the calling task is cancelled.
+    /// - Parameter recordedAt: microseconds since 1970, by the hub's clock.
+    public func commit(_ batches: [IntakeBatch], recordedAt: Int64) async throws(StoreError) -> [CommitResult] {
+        try await write("commit", recordedAt) { transaction in
+            try batches.map { batch in try transaction.store(batch) }
+        }
+    }
+
+    /// Retracts records by hand: no source can bring them back.
+    ///
+    /// A result per number, in order: stored, duplicate (a person did so before) or rejected with `unknown`.
+    public func retract(
+        numbers: [Int64], reason: String? = nil, recordedAt: Int64
+    ) async throws(StoreError) -> [RecordResult] {
+        try await write("retract", recordedAt) { transaction in
+            try transaction.retract(numbers: numbers, reason: reason)
+        }
+    }
+
+    /// The persons of these names, made with a random uid where they are new.
+    ///
+    /// No name may be empty.
+    public func ensurePersons(_ names: [String], recordedAt: Int64) async throws(StoreError) -> [Person] {
+        guard names.allSatisfy({ !$0.isEmpty }) else { throw StoreError(.query, "persons: a name is empty") }
+        return try await write("persons", recordedAt) { transaction in try transaction.ensurePersons(names) }
+    }
+
+    /// Starts a new epoch, as after a restore: every cursor given out before becomes worthless.
+    @discardableResult
+    public func newEpoch() async throws(StoreError) -> String {
+        let epoch = RandomName.epoch()
+        _ = try await write("new epoch", 0) { transaction in
+            try transaction.db.execute(sql: "UPDATE meta SET epoch = ?", arguments: [epoch])
+        }
+        place.withLock { $0.epoch = epoch }
+        return epoch
+    }
+
+    // MARK: - Reading
+
+    /// One page of records; see `RecordQuery`.
+    public func page(_ query: RecordQuery) async throws(StoreError) -> RecordPage {
+        try await read("query") { [readerLexicon] db in try Reader(db, readerLexicon).page(query) }
+    }
+
+    /// The records with these numbers in their current version, in the order asked; unknown numbers are left out.
+    ///
+    /// At most 1,000.
+    public func records(numbers: [Int64]) async throws(StoreError) -> [StoredRecord] {
+        guard numbers.count <= RecordQuery.maximumPage else {
+            throw StoreError(.query, "records: at most 1,000 numbers in one call")
+        }
+        return try await read("records") { [readerLexicon] db in try Reader(db, readerLexicon).records(numbers: numbers)
+        }
+    }
+
+    /// The current version of what has this identity; a day's person by uid or name.
+    public func record(_ identity: RecordIdentity) async throws(StoreError) -> StoredRecord? {
+        try await read("record") { [readerLexicon] db in try Reader(db, readerLexicon).record(identity) }
+    }
+
+    /// The latest samples by start, `limit` (1…100) of each type and person, newest first within each.
+    ///
+    /// - Parameter types: `nil` for every type. Fails when the answer would exceed 1,000 records.
+    public func mostRecent(
+        types: Set<TypeID>? = nil, persons: Set<RecordQuery.Whose>? = nil, limit: Int = 1
+    ) async throws(StoreError) -> [StoredRecord] {
+        try await read("most recent") { [readerLexicon] db in
+            try Reader(db, readerLexicon).mostRecent(types: types, persons: persons, limit: limit)
+        }
+    }
+
+    /// The story of a record; `nil` when there is none of this number.
+    public func trace(_ number: Int64) async throws(StoreError) -> RecordTrace? {
+        try await read("trace") { [readerLexicon] db in try Reader(db, readerLexicon).trace(number) }
+    }
+
+    /// The raw bytes that a version was read from, where its source's settings keep them.
+    public func payload(sequence: Int64) async throws(StoreError) -> [UInt8]? {
+        try await read("payload") { db in
+            let statement = try RawStatement(cached: "SELECT bytes FROM payload WHERE seq = ?", in: db)
+            defer { statement.clear() }
+            statement.bind(1, sequence)
+            return try statement.step() ? statement.bytes(0) : nil
+        }
+    }
+
+    /// Everyone the store knows, in the order they were made known.
+    public func persons() async throws(StoreError) -> [Person] {
+        try await read("persons") { db in
+            try Row.fetchAll(db, sql: "SELECT uid, name FROM person ORDER BY id").map {
+                Person(uid: $0[0], name: $0[1])
+            }
+        }
+    }
+
+    /// What every instance sent and what became of it, by name.
+    public func accounts() async throws(StoreError) -> [Account] {
+        try await read("accounts") { db in try Account.all(in: db) }
+    }
+
+    /// Recomputes from the records all that the counters and streams claim; a sentence per difference.
+    ///
+    /// Reads the whole file.
+    public func verifyAccounts() async throws(StoreError) -> [String] {
+        try await read("verify accounts") { db in try AccountCheck.discrepancies(in: db) }
+    }
+
+    /// How many records there are in their current version, retracted ones included.
+    public func recordCount() async throws(StoreError) -> Int64 {
+        // Each sequence that started an identity was counted once in an account; counting rows would read the file.
+        try await accounts().reduce(0) { $0 + $1.stored }
+    }
+
+    /// Finishes the commits in progress and closes the file; every later call throws `closed`.
+    ///
+    /// A second call does nothing.
+    public func close() throws(StoreError) {
+        do {
+            try pool.close()
+            lock.release()
+        } catch {
+            throw StoreError(error, doing: "close \(path)")
+        }
+    }
+
+    // MARK: - Queues
+
+    /// Runs `body` in one transaction on the writer's queue; the head moves when it is durable.
+    private func write<Value: Sendable>(
+        _ verb: String, _ recordedAt: Int64, _ body: @escaping @Sendable (inout Transaction) throws -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            pool.asyncWriteWithoutTransaction { [self] db in
+                do {
+                    guard db.sqliteConnection != nil else {
+                        throw StoreError(.closed, "\(verb) in \(path): the store is closed")
+                    }
+                    let value = try writer.transaction(db, recordedAt: recordedAt, body) { head in
+                        place.withLock { $0.sequence = head }
+                    }
+                    continuation.resume(returning: .success(value))
+                } catch {
+                    continuation.resume(returning: .failure(StoreError(error, doing: "\(verb) in \(path)")))
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    private func read<Value: Sendable>(
+        _ verb: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            pool.asyncRead { [path] database in
+                continuation.resume(
+                    returning: Result { try body(try database.get()) }
+                        .mapError { StoreError($0, doing: "\(verb) in \(path)") })
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,100 @@
+import GRDB
+import GRDBSQLite
+
+/// Why the store did not do what it was asked; nothing of a failed commit is stored.
+public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of failure it is.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        enum Value: String {
+            case full, readOnly, busy, locked, corrupt, foreign, newerSchema, input, epoch, cursor, token, query,
+                closed, internalFault
+        }
+        let value: Value
+
+        /// The disk or a limit is full; space must be made first.
+        public static let full = Code(value: .full)
+        /// The file or its folder cannot be written.
+        public static let readOnly = Code(value: .readOnly)
+        /// Another program holds SQLite's own lock for too long.
+        public static let busy = Code(value: .busy)
+        /// Another hub has this store open; the text names its process.
+        public static let locked = Code(value: .locked)
+        /// The file is damaged.
+        public static let corrupt = Code(value: .corrupt)
+        /// The file is no store of this hub.
+        public static let foreign = Code(value: .foreign)
+        /// A newer version of the hub made the file.
+        public static let newerSchema = Code(value: .newerSchema)
+        /// Reading or writing failed below SQLite.
+        public static let input = Code(value: .input)
+        /// A cursor of another epoch: the store was restored since, so a new snapshot is needed.
+        public static let epoch = Code(value: .epoch)
+        /// A cursor beyond the store's head.
+        public static let cursor = Code(value: .cursor)
+        /// A page token that this store did not give out for this query.
+        public static let token = Code(value: .token)
+        /// A query that cannot be answered as it stands; the text says what to change.
+        public static let query = Code(value: .query)
+        /// The store has been closed.
+        public static let closed = Code(value: .closed)
+        /// A fault of the hub itself.
+        public static let internalFault = Code(value: .internalFault)
+
+        /// The code as one word.
+        public var description: String { value.rawValue }
+    }
+
+    /// What kind of failure it is.
+    public var code: Code
+    /// One line: what was being done, to what, why it failed, what to do.
+    public var message: String
+
+    /// Whether the same call may succeed later without anything being repaired in the call itself.
+    ///
+    /// `full` counts: space may be made while the hub runs, and sources keep what was not confirmed.
+    public var isRetryable: Bool {
+        switch code.value {
+        case .full, .busy, .locked, .input: true
+        default: false
+        }
+    }
+
+    /// Code and message, for logs: no health value is in it.
+    public var description: String { "\(code): \(message)" }
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Translates what GRDB or SQLite threw while `doing`; never carries bound values.
+    init(_ error: any Error, doing: String) {
+        if let error = error as? StoreError {
+            self = error
+            return
+        }
+        guard let error = error as? DatabaseError else {
+            self.init(.internalFault, "\(doing): \(error)")
+            return
+        }
+        let reason = error.message ?? String(describing: error.resultCode)
+        switch error.resultCode {
+        case .SQLITE_FULL:
+            self.init(.full, "\(doing): no space left (\(reason)); make room, nothing confirmed is lost")
+        case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN:
+            self.init(.readOnly, "\(doing): \(reason); check the owner and mode of the file and its folder")
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.busy, "\(doing): another program holds the file (\(reason))")
+        case .SQLITE_CORRUPT:
+            self.init(.corrupt, "\(doing): the file is damaged (\(reason)); restore a backup")
+        case .SQLITE_NOTADB:
+            self.init(.foreign, "\(doing): the file is no SQLite database (\(reason))")
+        case .SQLITE_IOERR:
+            self.init(.input, "\(doing): \(reason) (\(error.extendedResultCode))")
+        case .SQLITE_MISUSE where reason.contains("closed"):
+            self.init(.closed, "\(doing): the store is closed")
+        default:
+            self.init(.internalFault, "\(doing): \(reason) (\(error.extendedResultCode))")
+        }
+    }
+}

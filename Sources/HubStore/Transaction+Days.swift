@@ -1,0 +1,93 @@
+import GRDB
+import Samples
+
+extension Transaction {
+    mutating func put(_ given: DayValue, _ intake: IntakeRecord) throws -> RecordResult {
+        var day = given
+        if let person = intake.assignment.person, let id = caches.personID(person.uid) {
+            day.person = try caches.lexicon.person(id, in: db).name  // Named by uid or by name: one day all the same.
+        }
+        let references = DayRow.References(
+            source: try caches.source(day.source, in: db).id, type: try caches.term(day.type.rawValue, .type, in: db),
+            person: personID(intake.assignment), series: try caches.term(day.series, .other, in: db))
+        let sequence = caches.head + 1
+        let insert = try RawStatement(cached: DayRow.insert, in: db)
+        try DayRow.bind(
+            day, canonical: intake.canonical, number: sequence, sequence: sequence, references, recordedAt: recordedAt,
+            to: insert, &caches, db)
+        var number = sequence
+        if try insert.run() == 0 {
+            guard let known = try findDay(references.person, references.type, references.series, day.date) else {
+                throw StoreError(.corrupt, "commit: an index names a day that is not there; restore a backup")
+            }
+            guard known.retraction?.author != .person, known.retraction != nil || known.day != day else {
+                return .duplicate(number: known.number, sequence: known.sequence)
+            }
+            number = known.number
+            try archive(DayRow.archive, number)
+            let replace = try RawStatement(cached: DayRow.replace, in: db)
+            try DayRow.bind(
+                day, canonical: intake.canonical, number: number, sequence: sequence, references,
+                recordedAt: recordedAt,
+                to: replace, &caches, db)
+            try replace.run()
+        }
+        caches.head = sequence
+        try keepPayload(intake, number: number, sequence: sequence)
+        let key = StreamKey(kind: .day, type: references.type, person: references.person, label: references.series)
+        let previous = caches.advance(key, to: sequence)
+        return .stored(Placement(number: number, sequence: sequence, previous: previous))
+    }
+
+    mutating func retract(
+        _ known: DayRow, _ author: Retraction.Author, reason: String?, version: Int64?, source: Source?
+    ) throws -> RecordResult {
+        if let standing = known.retraction, !isNews(author, reason, version, for: standing) {
+            return .duplicate(number: known.number, sequence: known.sequence)
+        }
+        if let version, let floor = known.retraction?.sourceVersion, version < floor {
+            return .duplicate(number: known.number, sequence: known.sequence)
+        }
+        let by = source ?? known.day.source
+        let ids = try caches.source(by, in: db)
+        let sequence = caches.head + 1
+        try archive(DayRow.archive, known.number)
+        let statement = try RawStatement(cached: DayRow.retract, in: db)
+        bindRetraction(statement, known.number, sequence, author, reason, version)
+        statement.bind(7, ids.id)
+        try statement.run()
+        caches.head = sequence
+        var row = known
+        row.sequence = sequence
+        row.retraction = Retraction(
+            identity: .day(
+                person: known.person.name, type: known.day.type, series: known.day.series, date: known.day.date),
+            source: by, author: author, reason: reason, sourceVersion: version)
+        let key = StreamKey(kind: .retraction, type: known.typeID, person: known.personID, label: ids.plugin)
+        let previous = caches.advance(key, to: sequence)
+        return .stored(Placement(number: known.number, sequence: sequence, previous: previous, retraction: row.stored))
+    }
+
+    func findDay(_ sql: String, _ number: Int64) throws -> DayRow? {
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        return try statement.step() ? try DayRow(statement, caches.lexicon, db) : nil
+    }
+
+    func findDay(_ person: Int64, _ type: Int64, _ series: Int64, _ date: LocalDate) throws -> DayRow? {
+        let statement = try RawStatement(cached: DayRow.byIdentity, in: db)
+        defer { statement.clear() }
+        statement.bind(1, person)
+        statement.bind(2, type)
+        statement.bind(3, series)
+        statement.bind(4, Int64(date.daysSinceEpoch))
+        return try statement.step() ? try DayRow(statement, caches.lexicon, db) : nil
+    }
+}
+
+extension DayRow {
+    static let byNumber = "SELECT \(DayColumn.list) FROM day WHERE number = ?1"
+    static let byIdentity =
+        "SELECT \(DayColumn.list) FROM day WHERE person = ?1 AND type = ?2 AND series = ?3 AND date = ?4"
+}

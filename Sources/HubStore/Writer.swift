@@ -1,0 +1,29 @@
+import GRDB
+
+/// The one writer's memory between transactions.
+///
+/// Unchecked because the compiler cannot see it: everything here happens on the pool's writer queue, one at a time.
+final class Writer: @unchecked Sendable {
+    /// `nil` after a failure: what is true then stands in the file alone, and is read from there.
+    private var caches: WriterCaches?
+
+    init(_ caches: WriterCaches) { self.caches = caches }
+
+    /// Runs `body` in one transaction; `committed` gets the new head once the transaction is durable.
+    func transaction<Value>(
+        _ db: Database, recordedAt: Int64, _ body: (inout Transaction) throws -> Value, committed: (Int64) -> Void
+    ) throws -> Value {
+        let known = caches.take()
+        var outcome: (value: Value, caches: WriterCaches)?
+        try db.inTransaction(.immediate) {
+            var transaction = try Transaction(db, known ?? WriterCaches(from: db), recordedAt: recordedAt)
+            let value = try body(&transaction)
+            outcome = (value, try transaction.finish())
+            return .commit
+        }
+        guard let outcome else { throw StoreError(.internalFault, "a transaction without an outcome") }
+        committed(outcome.caches.head)
+        caches = outcome.caches
+        return outcome.value
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import GRDB
+import Samples
+import Testing
+
+@testable import HubStore
+
+@Suite struct FailureTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    @Test
+    func `a commit that does not fit leaves nothing behind, and the next one goes on where the last good one ended`()
+        async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let accounts = try await store.accounts()
+        try await store.pool.writeWithoutTransaction { db in
+            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            try db.execute(sql: "PRAGMA max_page_count = \(pages + 4)")
+        }
+        let source = Source(plugin: "new-plugin")
+        let many = try (0..<2_000).map { Record.sample(try sample("many-\($0)", type: "stepCount", source: source)) }
+        let error = await failure { try await store.put(many, instance: "other") }
+        #expect(error?.code == .full)
+        #expect(error?.isRetryable == true)
+        #expect(store.head == 2)
+        #expect(try await store.accounts() == accounts)
+        #expect(try await store.page(RecordQuery()).records.count == 2)
+
+        try await store.pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA max_page_count = 1073741823") }
+        let placements = try await store.put(many, instance: "other").map(\.placement)
+        #expect(placements.map(\.?.sequence) == (3...2_002).map(Int64?.some))
+        #expect(placements.map(\.?.previous) == ([0] + (3...2_001)).map(Int64?.some))
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `an error in the middle of a commit takes back words, sources, streams and persons`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try await store.pool.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    CREATE TEMP TRIGGER fault BEFORE INSERT ON main.sample WHEN NEW.key = 'fault'
+                    BEGIN SELECT RAISE(ABORT, 'fault'); END
+                    """)
+        }
+        let strange = Source(plugin: "strange", device: "d")
+        #expect(
+            await failure {
+                try await store.put([
+                    .sample(try sample("b", type: "stepCount", source: strange)), .sample(try sample("fault")),
+                ])
+            } != nil)
+        #expect(store.head == 1)
+        let words = try await store.pool.read { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM term WHERE text IN ('strange', 'stepCount')")
+        }
+        #expect(words == 0)
+        // The next commit's words take the ids that were given back: nothing may still point to the old meaning.
+        let other = Source(plugin: "other")
+        let results = try await store.put([
+            .sample(try sample("c", type: "heartRate", source: other)),
+            .sample(try sample("b", type: "stepCount", source: strange)),
+        ])
+        #expect(results.map(\.placement?.sequence) == [2, 3])
+        #expect(results.map(\.placement?.previous) == [0, 0])
+        let back = try await store.records(numbers: [2, 3])
+        #expect(back.map(\.record.source) == [other, strange])
+        #expect(back.map(\.type.rawValue) == ["heartRate", "stepCount"])
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `a full disk is an error that passes when there is room again`() async throws {
+        guard let disk = try SmallDisk(bytes: 1_000_000) else { return }
+        let store = try Store(path: disk.path + "/hub.sqlite", now: 0)
+        var stored = 0
+        var error: StoreError?
+        while error == nil, stored < 100_000 {
+            let records = try (stored..<stored + 100).map { Record.sample(try sample("k\($0)")) }
+            error = await failure { try await store.put(records) }
+            if error == nil { stored += 100 }
+        }
+        #expect(error?.code == .full)
+        #expect(store.head == Int64(stored))
+        try disk.resize(bytes: 50_000_000)
+        _ = try await store.put(try (stored..<stored + 100).map { Record.sample(try sample("k\($0)")) })
+        #expect(try await store.recordCount() == Int64(stored + 100))
+        #expect(try await store.verifyAccounts() == [])
+        try store.close()
+    }
+
+    @Test func `a disk that cannot be written is named so`() async throws {
+        guard let disk = try SmallDisk(bytes: 4_000_000) else { return }
+        try Store(path: disk.path + "/hub.sqlite", now: 0).close()
+        try disk.makeReadOnly()
+        let error = await failure { _ = try Store(path: disk.path + "/hub.sqlite", now: 0) }
+        #expect(error?.code == .readOnly)
+        #expect(error?.isRetryable == false)
+    }
+
+    @Test func `a damaged file is an error, not a crash`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })
+        try store.close()
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
+        let size = try file.seekToEnd()
+        for page in stride(from: UInt64(8), to: size / 4_096, by: 1) {
+            try file.seek(toOffset: page * 4_096)
+            try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
+        }
+        try file.close()
+        let error = await failure {
+            let damaged = try folder.open()
+            _ = try await damaged.all(RecordQuery())
+        }
+        #expect(error?.code == .corrupt)
+    }
+}
+
+/// A file system of its own, where the tests may mount one.
+private final class SmallDisk {
+    let path: String
+
+    init?(bytes: Int) throws {
+        guard getuid() == 0 else { return nil }
+        path = NSTemporaryDirectory() + "hub-disk-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        guard try SmallDisk.run("mount", ["-t", "tmpfs", "-o", "size=\(bytes)", "tmpfs", path]) else {
+            try FileManager.default.removeItem(atPath: path)
+            return nil
+        }
+    }
+
+    func resize(bytes: Int) throws { _ = try SmallDisk.run("mount", ["-o", "remount,size=\(bytes)", path]) }
+
+    func makeReadOnly() throws { _ = try SmallDisk.run("mount", ["-o", "remount,ro", path]) }
+
+    deinit {
+        _ = try? SmallDisk.run("umount", ["-l", path])
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    private static func run(_ tool: String, _ arguments: [String]) throws -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [tool] + arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+}

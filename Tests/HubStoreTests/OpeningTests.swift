@@ -1,0 +1,160 @@
+import Foundation
+import GRDB
+import Samples
+import Testing
+
+@testable import HubStore
+
+@Suite struct OpeningTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private func mode(_ path: String) throws -> Int {
+        try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+
+    @Test func `every file of the store can be read by its owner alone`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        for file in ["", "-wal", "-shm", ".lock"] { #expect(try mode(folder.store + file) == 0o600, "\(file)") }
+        try store.close()
+    }
+
+    @Test func `a store that others could read is tightened`() throws {
+        try folder.open().close()
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.store)
+        try folder.open().close()
+        #expect(try mode(folder.store) == 0o600)
+    }
+
+    @Test func `commits are durable: WAL with full synchronisation and foreign keys`() async throws {
+        let store = try folder.open()
+        let settings = try await store.pool.writeWithoutTransaction { db in
+            try ["journal_mode", "synchronous", "foreign_keys"].map { try String.fetchOne(db, sql: "PRAGMA \($0)") }
+        }
+        #expect(settings == ["wal", "2", "1"])
+    }
+
+    @Test func `a second hub is refused and told which process has the store`() async throws {
+        let store = try folder.open()
+        let error = await failure { _ = try folder.open() }
+        #expect(error?.code == .locked)
+        #expect(error?.isRetryable == true)
+        #expect(error?.message.contains("process \(ProcessInfo.processInfo.processIdentifier)") == true)
+        _ = try await store.put(try sample("a"))
+    }
+
+    @Test func `a closed store answers every call with an error`() async throws {
+        let store = try folder.open()
+        try store.close()
+        try store.close()
+        let error = await failure { _ = try await store.put([], .nobody(reason: "")) }
+        #expect(error?.code == .closed, "\(String(describing: error))")
+        #expect(await failure { _ = try await store.page(RecordQuery()) }?.code == .closed)
+    }
+
+    @Test func `a file that is no database is refused and left alone`() async throws {
+        let bytes = Data(repeating: 0x41, count: 8_192)
+        try bytes.write(to: URL(fileURLWithPath: folder.store))
+        #expect(await failure { _ = try folder.open() }?.code == .foreign)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == bytes)
+    }
+
+    @Test func `a database of another program is refused`() async throws {
+        let other = try DatabaseQueue(path: folder.store)
+        try await other.write { db in try db.execute(sql: "CREATE TABLE mail (id INTEGER)") }
+        try other.close()
+        #expect(await failure { _ = try folder.open() }?.code == .foreign)
+    }
+
+    @Test func `a folder that does not exist is named`() async throws {
+        let error = await failure { _ = try Store(path: folder.path + "/missing/hub.sqlite", now: 0) }
+        #expect(error?.code == .readOnly)
+        #expect(error?.message.contains("missing/hub.sqlite") == true)
+    }
+
+    @Test func `a newer schema is refused with what to do`() async throws {
+        var newer = Schema.migrator
+        newer.registerMigration("v999") { db in
+            try db.execute(sql: "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT")
+        }
+        try Store(path: folder.store, now: 0, migrator: newer).close()
+        let error = await failure { _ = try folder.open() }
+        #expect(error?.code == .newerSchema)
+        #expect(error?.message.contains("v999") == true)
+    }
+
+    @Test func `an older store is copied before it is migrated, with its rows`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        try store.close()
+        var newer = Schema.migrator
+        newer.registerMigration("v999") { db in try db.execute(sql: "ALTER TABLE sample ADD COLUMN mood INTEGER") }
+        let migrated = try Store(path: folder.store, now: 0, migrator: newer)
+        #expect(migrated.head == 2)
+        #expect(try await migrated.put(try sample("a"))[0].isDuplicate)
+        try migrated.close()
+        let copy = folder.store + ".before-v999"
+        #expect(try mode(copy) == 0o600)
+        let old = try Store(path: copy, now: 0)
+        #expect(old.head == 2)
+        #expect(old.hubID == store.hubID)
+    }
+
+    @Test func `a fresh store has no copy beside it`() throws {
+        try folder.open().close()
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(!files.contains { $0.contains("before") })
+    }
+
+    @Test func `the schema is strict and its rules hold against our own faults`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        let loose = try await store.pool.read { db in
+            try String.fetchAll(
+                db,
+                sql:
+                    "SELECT name FROM pragma_table_list WHERE schema = 'main' AND NOT strict AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'grdb%'"
+            )
+        }
+        #expect(loose == [])
+        let faults = [
+            "UPDATE sample SET seq = number - 1", "UPDATE sample SET duration = -1", "UPDATE sample SET person = 99",
+            "UPDATE sample SET person = NULL", "UPDATE sample SET value = NULL", "UPDATE sample SET start = 'noon'",
+            "UPDATE account SET received = received + 1", "INSERT INTO meta VALUES (2, 'x', 'abcdefgh', 0)",
+            "INSERT INTO source (plugin, device, account) SELECT plugin, device, account FROM source",
+            "DELETE FROM person",
+        ]
+        for fault in faults {
+            #expect(throws: DatabaseError.self, "\(fault)") {
+                try store.pool.write { db in try db.execute(sql: fault) }
+            }
+        }
+    }
+
+    @Test func `a new epoch makes every older cursor worthless`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        var query = RecordQuery()
+        query.since = store.cursor
+        let epoch = try await store.newEpoch()
+        #expect(Samples.Cursor.isEpoch(epoch))
+        #expect(store.epoch == epoch)
+        #expect(await failure { _ = try await store.page(query) }?.code == .epoch)
+        try store.close()
+        #expect(try folder.open().epoch == epoch)
+    }
+
+    @Test func `a person is made once and keeps its uid`() async throws {
+        let store = try folder.open()
+        let made = try await store.ensurePersons(["me", "you", "me"], recordedAt: 1)
+        #expect(made[0] == made[2])
+        #expect(made[0].uid != made[1].uid)
+        try store.close()
+        let again = try folder.open()
+        #expect(try await again.ensurePersons(["you"], recordedAt: 1) == [made[1]])
+        #expect(try await again.persons() == [made[0], made[1]])
+        #expect(await failure { _ = try await again.ensurePersons([""], recordedAt: 1) }?.code == .query)
+    }
+}

@@ -1,0 +1,141 @@
+import HubStore
+import Samples
+import Testing
+
+@Suite struct RetractionTests {
+    let folder: Folder
+    let store: Store
+
+    init() throws {
+        folder = try Folder()
+        store = try folder.open()
+    }
+
+    @Test func `a source's retraction carries the type and person of what it takes back`() async throws {
+        let weight = try sample("a")
+        _ = try await store.put(weight)
+        let placement = try #require(try await store.retract(weight, reason: "deleted").placement)
+        #expect((placement.number, placement.sequence, placement.previous) == (1, 2, 0))
+        let retraction = try #require(placement.retraction)
+        #expect(retraction.type == weight.type)
+        #expect(retraction.assignment == (try await store.me()))
+        #expect(try await store.records(numbers: [1]) == [retraction])
+        #expect(try await store.retract(weight, reason: "deleted") == .duplicate(number: 1, sequence: 2))
+    }
+
+    @Test func `a source undoes its own retraction by sending the identity again`() async throws {
+        let weight = try sample("a")
+        _ = try await store.put(weight)
+        _ = try await store.retract(weight)
+        #expect(try await store.put(weight)[0].placement?.sequence == 3)
+        #expect(try await store.records(numbers: [1]).map(\.record) == [.sample(weight)])
+    }
+
+    @Test func `a retraction's version holds off an older put`() async throws {
+        _ = try await store.put(try sample("a", version: 5))
+        #expect(try await store.retract(try sample("a"), version: 4).isDuplicate)
+        #expect(try await store.retract(try sample("a"), version: 6).placement != nil)
+        #expect(try await store.put(try sample("a", version: 5))[0].isDuplicate)
+        #expect(try await store.put(try sample("a", version: 6))[0].placement?.sequence == 3)
+    }
+
+    @Test func `no source can undo what a person retracted`() async throws {
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let results = try await store.retract(numbers: [1, 99, 1], reason: "somebody else", recordedAt: 3)
+        #expect(results[0].placement?.sequence == 3)
+        #expect(results[1].code == "unknown")
+        #expect(results[2] == .duplicate(number: 1, sequence: 3))
+        #expect(try await store.put(try sample("a"))[0].isDuplicate)
+        #expect(try await store.put(try sample("a", 99))[0].isDuplicate)
+        #expect(try await store.retract(try sample("a")).isDuplicate)
+        #expect(try await store.put(try sample("b", 71))[0].placement?.sequence == 4)
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `a person may confirm what a source retracted`() async throws {
+        _ = try await store.put(try sample("a"))
+        _ = try await store.retract(try sample("a"))
+        #expect(try await store.retract(numbers: [1], recordedAt: 3)[0].placement?.sequence == 3)
+        #expect(try await store.put(try sample("a", 80))[0].isDuplicate)
+    }
+
+    @Test func `what the store never had cannot be retracted`() async throws {
+        #expect(try await store.retract(try sample("a")).code == "unknown")
+        let missing = RecordIdentity.day(
+            person: "me", type: try type("weight"), series: "x", date: LocalDate(daysSinceEpoch: 0))
+        let retraction = Retraction(identity: missing, source: Source(plugin: "gap-filler"))
+        #expect(try await store.put([.retraction(retraction)])[0].code == "unknown")
+        #expect(store.head == 0)
+    }
+
+    @Test func `a sample is retracted by its own source alone, and a source never speaks for a person`() async throws {
+        let weight = try sample("a")
+        _ = try await store.put(weight)
+        let foreign = Retraction(identity: .sample(scale, weight.key), source: Source(plugin: "sami"))
+        #expect(try await store.put([.retraction(foreign)])[0].code == "source")
+        let posing = Retraction(identity: .sample(scale, weight.key), source: scale, author: .person)
+        #expect(try await store.put([.retraction(posing)])[0].code == "reserved")
+    }
+
+    @Test func `the retraction of a record without a person stays in the inbox`() async throws {
+        let nobody = Assignment.nobody(reason: "no rule")
+        _ = try await store.put([.sample(try sample("a")), .sample(try sample("b"))], nobody)
+        let placement = try #require(try await store.retract(try sample("a")).placement)
+        #expect(placement.previous == 2)
+        #expect(placement.retraction?.assignment == nobody)
+    }
+
+    @Test func `a day is one per person, type, series and date`() async throws {
+        let first = try await store.put([
+            .day(try day("2024-03-15", 70)), .day(try day("2024-03-15", 70, series: "carried")),
+        ])
+        #expect(first.map(\.placement?.sequence) == [1, 2])
+        let uid = try #require(try await store.me().person?.uid)
+        #expect(
+            try await store.put([.day(try day("2024-03-15", 70, person: uid))])[0] == .duplicate(number: 1, sequence: 1)
+        )
+        #expect(try await store.put([.day(try day("2024-03-15", 71))])[0].placement?.sequence == 3)
+        let other = try #require(try await store.ensurePersons(["you"], recordedAt: 1).first)
+        #expect(try await store.put([.day(try day("2024-03-15", 71))], .person(other))[0].code == "person")
+        #expect(try await store.put([.day(try day("2024-03-15", 71))], .nobody(reason: "?"))[0].code == "person")
+        let identity = RecordIdentity.day(
+            person: uid, type: try type("weight"), series: "mean30", date: try #require(LocalDate("2024-03-15")))
+        #expect(try await store.record(identity)?.record == .day(try day("2024-03-15", 71)))
+    }
+
+    @Test func `a day is retracted and comes back like a sample`() async throws {
+        _ = try await store.put([.day(try day("2024-03-15", 70))])
+        let identity = RecordIdentity.day(
+            person: "me", type: try type("weight"), series: "mean30", date: try #require(LocalDate("2024-03-15")))
+        let retraction = Retraction(identity: identity, source: Source(plugin: "gap-filler"), reason: "basis gone")
+        let placement = try #require(try await store.put([.retraction(retraction)])[0].placement)
+        #expect((placement.number, placement.sequence) == (1, 2))
+        #expect(placement.retraction?.record == .retraction(retraction))
+        #expect(try await store.put([.day(try day("2024-03-15", 70))])[0].placement?.sequence == 3)
+        _ = try await store.retract(numbers: [1], recordedAt: 4)
+        #expect(try await store.put([.day(try day("2024-03-15", 75))])[0].isDuplicate)
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `a trace tells every version, when it came, and what a retraction took back`() async throws {
+        let owner = try await store.me()
+        for (time, value) in [(10, 70.0), (20, 71.0)] {
+            let intake = IntakeRecord(record: .sample(try sample("a", value)), assignment: owner)
+            _ = try await store.commit([IntakeBatch(instance: "scale", records: [intake])], recordedAt: Int64(time))
+        }
+        _ = try await store.retract(numbers: [1], reason: "guest", recordedAt: 30)
+        let trace = try #require(try await store.trace(1))
+        #expect(trace.versions.map(\.recordedAt) == [10, 20, 30])
+        #expect(trace.versions.map(\.record.sequence) == [1, 2, 3])
+        #expect(trace.versions[0].record.record == .sample(try sample("a", 70)))
+        #expect(trace.retracted?.record == .sample(try sample("a", 71)))
+        guard case .retraction(let retraction) = trace.versions[2].record.record else {
+            Issue.record("the last version is no retraction")
+            return
+        }
+        #expect(retraction.author == .person)
+        #expect(retraction.reason == "guest")
+        #expect((trace.topicHead, trace.topicCount) == (3, 1))
+        #expect(try await store.trace(2) == nil)
+    }
+}

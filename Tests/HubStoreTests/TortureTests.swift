@@ -1,0 +1,71 @@
+import Foundation
+import HubStore
+import Samples
+import Testing
+
+@Suite struct TortureTests {
+    /// Rounds of one store; `HUB_TORTURE_ROUNDS` asks for more.
+    private static let rounds = ProcessInfo.processInfo.environment["HUB_TORTURE_ROUNDS"].flatMap(Int.init) ?? 6
+
+    @Test func `every record that was confirmed before a kill is there once, under its number`() async throws {
+        let folder = try Folder()
+        let seed = UInt64.random(in: .min ... .max)
+        var random = Seeded(seed)
+        var confirmed: [Int: Int64] = [:]
+        var next = 0
+        for _ in 0..<Self.rounds {
+            let size = [1, 7, 200].randomElement(using: &random) ?? 1
+            let wanted = Int.random(in: 1...40, using: &random) * size
+            let lines = try kill(after: wanted, folder.store, first: next, size: size)
+            for line in lines {
+                let parts = line.split(separator: " ").compactMap { Int64($0) }
+                #expect(parts.count == 2, "\(line)")
+                guard parts.count == 2 else { continue }
+                let index = Int(parts[0])
+                // What was confirmed twice, because its answer was cut off by a kill, must be the same record.
+                if let before = confirmed[index] { #expect(before == parts[1], "seed \(seed)") }
+                confirmed[index] = parts[1]
+                next = max(next, index + 1)
+            }
+        }
+        let store = try folder.open()
+        let all = try await store.all(RecordQuery()).records
+        let byKey = Dictionary(grouping: all) { record -> String in
+            if case .sample(_, let key) = record.record.identity { key.text } else { "" }
+        }
+        #expect(byKey.values.allSatisfy { $0.count == 1 }, "seed \(seed)")
+        for (index, number) in confirmed {
+            let record = byKey["k\(index)"]?.first
+            #expect(record?.number == number, "seed \(seed): record \(index)")
+            guard case .sample(let sample)? = record?.record else { continue }
+            #expect(sample.value == .quantity(Double(index) / 8, unit: "kg"))
+        }
+        #expect(all.map(\.sequence) == Array(1...store.head))
+        #expect(try await store.verifyAccounts() == [], "seed \(seed)")
+    }
+
+    /// Starts the helper, kills it as soon as it has confirmed `wanted` records, and returns all the whole lines it got out.
+    private func kill(after wanted: Int, _ store: String, first: Int, size: Int) throws -> [String] {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("store-torture")
+        process.arguments = [store, String(first), String(size)]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        var output = Data()
+        var count = 0
+        while count < wanted {
+            let chunk = pipe.fileHandleForReading.availableData
+            if chunk.isEmpty { break }
+            count += chunk.count { $0 == UInt8(ascii: "\n") }
+            output += chunk
+        }
+        #expect(count >= wanted, "the helper ended by itself")
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        output += pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let text = String(decoding: output, as: UTF8.self)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+}
