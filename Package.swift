@@ -10,6 +10,9 @@ let strict: [SwiftSetting] = [
 ]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 
@@ -40,7 +43,10 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
         // Vocabulary and leaves.
@@ -58,6 +64,8 @@ let package = Package(
         module("HubStore", ["Samples", grdb, sqlite]),
         tests("HubStoreTests", ["HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
+
+        module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
 
         // The plugin's side.
         module("PluginState", [grdb]),

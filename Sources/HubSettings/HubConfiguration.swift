@@ -153,6 +153,10 @@ public struct LoadedConfiguration: Sendable {
     public var problems: [SettingsProblem]
     /// Instances with errors; they do not start, and stop nothing else from starting.
     public var refusedInstances: [String]
+
+    public init(configuration: HubConfiguration?, problems: [SettingsProblem], refusedInstances: [String]) {
+        (self.configuration, self.problems, self.refusedInstances) = (configuration, problems, refusedInstances)
+    }
 }
 
 extension HubConfiguration {

@@ -74,6 +74,10 @@ public struct RecordPage: Hashable, Sendable {
     public var next: String?
     /// The store's head when the *first* page was read: changes since it are exactly those this answer may lack.
     public var cursor: Cursor
+
+    public init(records: [StoredRecord], next: String?, cursor: Cursor) {
+        (self.records, self.next, self.cursor) = (records, next, cursor)
+    }
 }
 
 /// A record's life, as far as the store knows it.

@@ -167,6 +167,13 @@ public final class Store: Sendable {
         try await read("verify accounts") { db in try AccountCheck.discrepancies(in: db) }
     }
 
+    /// How many samples wait for somebody to say whose they are.
+    public func inboxCount() async throws(StoreError) -> Int64 {
+        try await read("inbox") { db in
+            try Int64.fetchOne(db, sql: "SELECT count(*) FROM sample WHERE person IS NULL AND state = 0") ?? 0
+        }
+    }
+
     /// How many records there are in their current version, retracted ones included.
     public func recordCount() async throws(StoreError) -> Int64 {
         // Each sequence that started an identity was counted once in an account; counting rows would read the file.

@@ -1,0 +1,60 @@
+import HubStore
+import HubWire
+import Logging
+import Samples
+
+/// What becomes of batches.
+extension Bus {
+    /// A transaction has ended: answers its batches, publishes what was stored.
+    ///
+    /// STORED and publishing follow the commit (R5.1, R7.1); both in the order of the sequence.
+    func report(_ outcome: Committer.Outcome) {
+        switch outcome {
+        case .committed(let batches):
+            if storeFault != nil {
+                storeFault = nil
+                logger.notice("the store works again")
+            }
+            for (work, results) in batches { settle(work, results) }
+        case .failed(let works, let error):
+            if storeFault == nil { logger.error("the store does not work", metadata: ["error": "\(error)"]) }
+            storeFault = error
+            for work in works {
+                answer(work, .error(WireError(.store, "\(error)", after: Self.retryAfter)))
+            }
+        }
+    }
+
+    /// The batches whose sessions still wait for their answer.
+    func awaited(_ works: [Committer.Work]) -> [Committer.Work] {
+        works.filter { sessions[$0.session]?.isAwaiting(batch: $0.batch) ?? false }
+    }
+
+    /// How long a source waits before it sends again what could not be stored, in milliseconds.
+    private static let retryAfter: Int64 = 2_000
+
+    private func settle(_ work: Committer.Work, _ results: [HubStore.RecordResult]) {
+        let answers = results.map { result -> HubWire.RecordResult in
+            switch result {
+            case .stored(let placement): .stored(number: placement.number, sequence: placement.sequence)
+            case .duplicate(let number, let sequence): .duplicate(number: number, sequence: sequence)
+            case .rejected(let rejection):
+                .rejected(RecordRejection.Code(received: rejection.code), reason: rejection.reason)
+            }
+        }
+        answer(work, .stored(Stored(batch: work.batch, results: answers, credit: .zero)))
+
+        let stored = zip(work.intake.items, results).compactMap { item, result -> Publication? in
+            guard case .stored(let placement) = result else { return nil }
+            return Publication(item, placement)
+        }
+        guard !stored.isEmpty else { return }
+        ledger.stored(stored.count, of: work.intake.instance, at: facts.clock.now())
+        if !work.isBackfill { publish(stored) }
+        headMoved()
+    }
+
+    private func answer(_ work: Committer.Work, _ message: HubMessage) {
+        perform(sessions.answer(message, to: .batch(work.batch), in: work.session))
+    }
+}

@@ -1,0 +1,159 @@
+import HubWire
+import Logging
+import Samples
+import ZeroMQ
+
+// MARK: - The gate
+
+extension Bus {
+    func gateIsReady() {
+        do throws(ZeroMQError) {
+            var question = Multipart()
+            while case .complete? = try gate?.receiveMultipart(into: &question) {
+                guard let request = ZAPRequest(question) else { continue }
+                _ = try gate?.sendMultipart(request.reply(tokens.verdict(on: request.credentials)))
+            }
+        } catch {
+            logger.error("the gate broke", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+// MARK: - The door
+
+extension Bus {
+    func doorIsReady() {
+        for _ in 0..<PollLoop.messagesPerTurn {
+            do throws(ZeroMQError) {
+                let outcome = try door?.receiveMultipart(
+                    into: &incoming, maxFrames: 3 + facts.policy.limits.batchRecords, maxBytes: facts.largestMessage)
+                switch outcome {
+                case .nothing, nil: return
+                case .complete: receive()
+                case .overLimit(let frames, let bytes): refuseOverLong(frames: frames, bytes: bytes)
+                }
+            } catch {
+                logger.error("the door broke", metadata: ["error": "\(error)"])
+                return
+            }
+        }
+    }
+
+    private var sender: RoutingID { incoming.bytes(of: 0) }
+
+    private func receive() {
+        let peer = sender
+        let endpoint = incoming.property("User-Id").flatMap { $0.isEmpty ? nil : Endpoint.plugin(user: $0) } ?? .owner
+        if let session = sessions[peer], session.endpoint != endpoint {
+            // A routing id that came back over another endpoint: a stranger, whatever it knows.
+            perform(sessions.gone(peer))
+        }
+        let frames = incoming.count - 1
+        let arrival = withFrame(1) { verb in
+            withFrame(2) { body in
+                sessions.receive(verb: verb, body: body, frameCount: frames, from: peer, endpoint: endpoint, at: now)
+            }
+        }
+        switch arrival {
+        case .hello(let hello): welcome(hello, peer, endpoint)
+        case .samples(let session): take(session)
+        case .actions(let actions): perform(actions)
+        }
+    }
+
+    private func refuseOverLong(frames: Int, bytes: Int) {
+        let error = WireError(
+            .limit,
+            "a message of \(frames) frames and \(bytes) bytes; at most \(facts.policy.limits.batchRecords) payload frames and \(facts.largestMessage) bytes are read",
+            closed: true)
+        perform(sessions.malformed(error, from: sender, at: now))
+    }
+
+    /// Lends a frame; no bytes for one that is not there.
+    private func withFrame<Value>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        guard index < incoming.count else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        return incoming.withBytes(of: index) { bytes in bytes.withUnsafeBytes(body) }
+    }
+
+    private func size(of frame: Int) -> Int { withFrame(frame, \.count) }
+
+    private func take(_ session: SessionReference) {
+        let peer = session.peer
+        guard var guest = guests[peer] else { return }
+        do throws(WireError) {
+            let payloads = max(0, incoming.count - 3)
+            let result = withFrame(2) { body in
+                Result<SamplesMessage, WireError> { () throws(WireError) in
+                    try guest.decoder.samples(body, payloadFrames: payloads)
+                }
+            }
+            guests[peer] = guest
+            let message = try result.get()
+            var (bytes, largest) = (size(of: 2), 0)
+            for frame in 3..<max(3, incoming.count) {
+                let size = size(of: frame)
+                (bytes, largest) = (bytes + size, max(largest, size))
+            }
+            let actions = sessions.batch(
+                message.batch, records: message.records.count, bytes: bytes, largestPayload: largest, from: peer,
+                at: now)
+            for action in actions {
+                if case .store(let batch) = action.action {
+                    let intake = guest.intake.batch(message) { incoming.bytes(of: 3 + $0) }
+                    committer.submit(
+                        Committer.Work(session: session, batch: batch, isBackfill: message.isBackfill, intake: intake))
+                } else {
+                    perform([action])
+                }
+            }
+        } catch {
+            perform(sessions.malformed(error, from: peer, at: now))
+        }
+    }
+}
+
+// MARK: - Carrying out
+
+extension Bus {
+    func perform(_ actions: [PeerAction]) {
+        for action in actions {
+            switch action.action {
+            case .reply(let message): send(message, to: action.peer)
+            case .admit(let message): admit(message, from: action.peer)
+            case .end(let reason): forget(action.peer, reason)
+            case .store: break  // Only a batch leads to it, and `take` has its records.
+            }
+        }
+    }
+
+    func send(_ message: HubMessage, to peer: RoutingID) {
+        var frames = Multipart()
+        frames.append(peer)
+        frames.append(message.verb.bytes)
+        let body = message.body
+        frames.append(body)
+        do throws(ZeroMQError) {
+            switch try door?.sendMultipart(&frames) {
+            case .sent: perform(sessions.sent(message.verb.bytes.count + body.count, to: peer))
+            case .wouldBlock, .unroutable, .abandoned, nil: perform(sessions.gone(peer))
+            }
+        } catch {
+            logger.error("an answer could not be sent", metadata: ["error": "\(error)"])
+            perform(sessions.gone(peer))
+        }
+    }
+
+    private func forget(_ peer: RoutingID, _ reason: SessionEnd) {
+        guard let guest = guests.removeValue(forKey: peer) else { return }
+        for task in guest.questions.values { task.cancel() }
+        ledger.sessionEnded(guest.hello)
+        logger.info(
+            "session ended", metadata: ["instance": "\(guest.hello.instance)", "reason": "\(reason)"])
+    }
+
+    /// Ends sessions that have been silent too long, once a second.
+    func beat() {
+        perform(sessions.tick(at: now))
+        loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.beat() } }
+    }
+}

@@ -1,0 +1,87 @@
+import HubStore
+import HubWire
+import Samples
+
+/// Questions and their answers.
+extension Bus {
+    func answer(_ query: QueryRequest, for guest: Guest) {
+        let (session, readable, registry) = (guest.reference, guest.policy.grants.read, guest.registry)
+        let task = Task {
+            let message: HubMessage
+            do throws(WireError) {
+                message = .result(QueryResult(id: query.id, content: try await content(of: query, readable, registry)))
+            } catch {
+                var error = error
+                error.ref = query.id
+                message = .error(error)
+            }
+            finish(query.id, message, for: session)
+        }
+        guests[guest.reference.peer]?.questions[query.id] = task
+    }
+
+    private func finish(_ id: Int64, _ message: HubMessage, for session: SessionReference) {
+        if guests[session.peer]?.reference == session { guests[session.peer]?.questions[id] = nil }
+        perform(sessions.answer(message, to: .query(id), in: session))
+    }
+
+    private func content(
+        of query: QueryRequest, _ readable: Grants.Scope, _ registry: TypeRegistry
+    ) async throws(WireError) -> QueryResult.Content {
+        do {
+            switch query.want {
+            case .records: return try await records(query, readable, registry)
+            case .status: return .answer(.status, JSONText().object(try await status()))
+            case .plugins: return .answer(.plugins, facts.catalogue)
+            case .persons: return .answer(.persons, JSONText().object(try await persons()))
+            case .accounts: return .answer(.accounts, JSONText().object(try await accounts()))
+            case .trace: return .answer(.trace, try await trace(query.number ?? 0))
+            }
+        } catch let error as WireError {
+            throw error
+        } catch let error as StoreError {
+            throw WireError(error)
+        } catch {
+            throw WireError(.internal, "\(error)")
+        }
+    }
+
+    private func records(
+        _ request: QueryRequest, _ readable: Grants.Scope, _ registry: TypeRegistry
+    ) async throws -> QueryResult.Content {
+        var question = try PageQuestion(request, readable: readable, registry: registry)
+        var page = try await question.page(of: store)
+        // A narrow filter may find nothing in a stretch of the sequence; an empty page would only cost the asker a round trip.
+        while page.records.isEmpty, let next = page.next {
+            try Task.checkCancellation()
+            question.query.next = next
+            page = try await question.page(of: store)
+        }
+        let answer = question.answer(page)
+        var records = RawRecords()
+        for record in answer.records { records.append { RecordEncoder.append(record, to: &$0) } }
+        return .records(records, next: answer.next, cursor: answer.cursor)
+    }
+
+    private func trace(_ number: Int64) async throws -> RawJSON {
+        guard let trace = try await store.trace(number) else {
+            throw WireError(.query, "QUERY.number: the hub has no record \(number)")
+        }
+        return TraceText.json(of: trace)
+    }
+}
+
+extension WireError {
+    /// A failure of the store as an answer to a question.
+    init(_ error: StoreError) {
+        let code: Code =
+            switch error.code {
+            case .epoch: .epoch
+            case .cursor, .token: .cursor
+            case .query: .query
+            case .full, .readOnly, .busy, .input, .locked: .store
+            default: .internal
+            }
+        self.init(code, error.message)
+    }
+}

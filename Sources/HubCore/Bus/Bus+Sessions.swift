@@ -1,0 +1,130 @@
+import HubStore
+import HubWire
+import Logging
+import Samples
+
+/// Opening sessions, and what they say in passing.
+extension Bus {
+    /// Judges a HELLO by configuration and registry, and opens its session or refuses it.
+    func welcome(_ hello: Hello, _ peer: RoutingID, _ endpoint: Endpoint) {
+        do throws(WireError) {
+            let policy = try policy(for: hello, endpoint)
+            let registry = try registry(with: hello.declares)
+            let (reference, actions) = sessions.open(hello, from: peer, endpoint: endpoint, at: now)
+            perform(actions)
+            let intake = Intake(
+                instance: hello.instance, policy: policy, rules: facts.rules,
+                validation: RecordValidation(registry: registry))
+            guests[peer] = Guest(
+                reference: reference, hello: hello, policy: policy, registry: registry,
+                decoder: RecordDecoder(plugin: hello.plugin, registry: registry), intake: intake)
+            ledger.sessionBegan(hello)
+            logger.info(
+                "session began",
+                metadata: [
+                    "instance": "\(hello.instance)", "plugin": "\(hello.plugin)", "version": "\(hello.version)",
+                    "mode": "\(hello.mode)",
+                ])
+            send(.welcome(welcome(hello, policy, reference, endpoint)), to: peer)
+        } catch {
+            perform(sessions.refuse(error, from: peer))
+        }
+    }
+
+    private func policy(for hello: Hello, _ endpoint: Endpoint) throws(WireError) -> InstancePolicy {
+        if let policy = facts.instances[hello.instance] { return policy }
+        guard endpoint == .owner else {
+            throw WireError(.instance, "HELLO.instance: hub.conf has no [plugin.\(hello.instance)]")
+        }
+        return facts.strangers
+    }
+
+    private func registry(with declarations: [TypeDeclaration]) throws(WireError) -> TypeRegistry {
+        var registry = TypeRegistry.standard
+        for declaration in declarations {
+            do throws(TypeError) {
+                registry = try registry.registering(
+                    HealthType(
+                        declaring: TypeID(declaration.id), kind: declaration.kind, unit: declaration.unit,
+                        aggregation: declaration.aggregation))
+            } catch {
+                throw WireError(.field, "HELLO.declares: \(error)")
+            }
+        }
+        return registry
+    }
+
+    private func welcome(
+        _ hello: Hello, _ policy: InstancePolicy, _ reference: SessionReference, _ endpoint: Endpoint
+    ) -> Welcome {
+        let announcement = facts.clock.announcement()
+        let cursor = store.cursor
+        return Welcome(
+            version: ProtocolVersion.common(with: hello.protocols) ?? ProtocolVersion.spoken[0],
+            session: "\(hello.instance)-\(reference.serial)", hub: store.hubID, epoch: cursor.epoch,
+            head: cursor.sequence, instance: hello.instance, plugin: hello.plugin, grants: policy.grants,
+            limits: facts.policy.limits, credit: facts.policy.credit, heartbeat: facts.policy.heartbeat,
+            settings: policy.settings,
+            persons: facts.persons.filter { policy.persons?.contains($0.name) ?? true },
+            clock: announcement.clock, time: announcement.time,
+            feed: endpoint == .owner ? facts.endpoints.feed : facts.endpoints.pluginFeed,
+            serves: Verb.allCases.filter(facts.policy.serves.contains))
+    }
+
+    /// Acts on a message that its session has admitted.
+    func admit(_ message: ClientMessage, from peer: RoutingID) {
+        guard let guest = guests[peer] else { return }
+        switch message {
+        case .live(let live): pass(live, of: guest)
+        case .event(let event): pass(event, of: guest)
+        case .query(let query): answer(query, for: guest)
+        case .command(let command): carryOut(command, for: guest)
+        case .hello, .samples, .want, .done, .progress, .outcome, .token, .tokenPut, .ping, .pong, .bye:
+            break  // The session machine admits none of these: they are answered there, or not served.
+        }
+    }
+
+    private func pass(_ live: LiveValue, of guest: Guest) {
+        guard let type = guest.registry.resolve(live.type) else {
+            let nearest = guest.registry.suggestion(for: live.type).map { "; did you mean \"\($0)\"?" } ?? ""
+            return complain(WireError(.field, "LIVE.type: no such type\(nearest)"), to: guest)
+        }
+        guard guest.policy.grants.write.allows(type: type.id.rawValue) else {
+            return complain(
+                WireError(.forbidden, "LIVE.type: \(guest.hello.instance) may not write \(type.id)"), to: guest)
+        }
+        let person = facts.rules.assignment(
+            of: live.subject, instance: guest.hello.instance, allowed: guest.policy.persons
+        ).person
+        publish(
+            .live(type: type.id.rawValue, person: person?.name, plugin: guest.hello.plugin),
+            body: live.body,
+            adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))], of: guest)
+    }
+
+    private func pass(_ event: DeviceEvent, of guest: Guest) {
+        let instance = guest.hello.instance
+        if event.isResolved {
+            ledger.recovered(instance)
+        } else if event.severity == .error {
+            ledger.failed(instance, event.text ?? event.event)
+        }
+        publish(
+            .device(plugin: guest.hello.plugin, event: event.event), body: event.body,
+            adding: [("instance", .string(instance))], of: guest)
+    }
+
+    private func publish(
+        _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of guest: Guest
+    ) {
+        let common: [(name: String, value: RawJSON)] = [
+            ("source", .string(guest.hello.plugin)), ("time", .string(facts.clock.time.text)),
+        ]
+        guard let body = body.setting(members + common) else { return }
+        publish(topic, .passing, body.bytes)
+    }
+
+    private func complain(_ error: WireError, to guest: Guest) {
+        send(.error(error), to: guest.reference.peer)
+    }
+}

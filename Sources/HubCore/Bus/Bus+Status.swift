@@ -1,0 +1,89 @@
+import HubStore
+import HubWire
+import Samples
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// What the hub says of itself.
+extension Bus {
+    func status() async throws -> HubStatus {
+        let accounts = try await store.accounts()
+        let inbox = try await store.inboxCount()
+        let cursor = store.cursor
+        return HubStatus(
+            hub: store.hubID, version: facts.version, epoch: cursor.epoch, head: cursor.sequence,
+            records: accounts.reduce(0) { $0 + $1.stored }, inbox: inbox, time: facts.clock.time.text,
+            clock: facts.clock.description, uptime: Double(now) / 1_000,
+            endpoints: HubStatus.Endpoints(door: facts.endpoints.door, feed: facts.endpoints.feed),
+            store: HubStatus.StoreState(
+                path: facts.storePath, state: storeFault.map { "\($0.code)" } ?? "ok", error: storeFault?.message),
+            plugins: facts.plugins.map(lamps), sessions: sessionList(),
+            accounts: accounts.map(HubStatus.AccountStatus.init), persons: try await persons(),
+            residentBytes: ProcessMemory.residentBytes() ?? 0,
+            dropped: sessions.all.values.reduce(0) { $0 + Int64($1.passing.dropped) } + ledger.droppedBefore)
+    }
+
+    func accounts() async throws -> [HubStatus.AccountStatus] {
+        try await store.accounts().map(HubStatus.AccountStatus.init)
+    }
+
+    func persons() async throws -> [HubStatus.PersonStatus] {
+        let zones = Dictionary(facts.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
+        return try await store.persons().map { person in
+            HubStatus.PersonStatus(name: person.name, uid: person.uid, zone: zones[person.name] ?? nil)
+        }
+    }
+
+    private func lamps(_ plugin: PluginStatus) -> PluginStatus {
+        var plugin = plugin
+        let seen = ledger[plugin.name]
+        let process = processes[plugin.name]
+        plugin.pid = process?.pid
+        plugin.restarts = process?.restarts ?? 0
+        plugin.sessions = seen.sessions
+        plugin.alive = seen.sessions > 0
+        plugin.records = seen.records
+        plugin.lastRecord = seen.lastRecord.map { Timestamp(microseconds: $0).text }
+        plugin.fresh = seen.lastRecord.map { facts.clock.now() - $0 < 86_400_000_000 }
+        plugin.lastError = seen.lastError ?? process?.fault ?? plugin.lastError
+        return plugin
+    }
+
+    private func sessionList() -> [HubStatus.SessionStatus] {
+        sessions.all.values.sorted { $0.serial < $1.serial }.map { session in
+            HubStatus.SessionStatus(
+                instance: session.hello.instance, plugin: session.hello.plugin, version: session.hello.version,
+                mode: session.hello.mode.rawValue, endpoint: session.endpoint == .owner ? "owner" : "plugin")
+        }
+    }
+}
+
+extension HubStatus.AccountStatus {
+    init(_ account: Account) {
+        self.init(
+            instance: account.instance, received: account.received, stored: account.stored, versions: account.versions,
+            retractions: account.retractions, duplicates: account.duplicates, rejected: account.rejected)
+    }
+}
+
+/// What the system says this process holds.
+enum ProcessMemory {
+    /// Resident bytes; `nil` where the system does not say.
+    static func residentBytes() -> Int64? {
+        guard let file = fopen("/proc/self/statm", "r") else { return nil }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        guard fgets(&line, CInt(line.count), file) != nil else { return nil }
+        let fields = line.prefix { $0 != 0 }.split(separator: CChar(UInt8(ascii: " ")))
+        guard fields.count > 1,
+            let pages = Int64(String(decoding: fields[1].map(UInt8.init(bitPattern:)), as: UTF8.self))
+        else {
+            return nil
+        }
+        return pages * Int64(sysconf(CInt(_SC_PAGESIZE)))
+    }
+}

@@ -1,0 +1,127 @@
+import HubStore
+import HubWire
+import Logging
+import Samples
+import ZeroMQ
+
+/// The door and the feed: both sockets, all sessions, one thread.
+///
+/// Everything here runs on the poll loop; sockets are made, used and closed on it. The door is always read: a peer is slowed by its credit
+/// alone, and what it may not do is answered, not left lying.
+actor Bus {
+    let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    let facts: HubFacts
+    let store: Store
+    let committer: Committer
+    let logger: Logger
+    let context: Context
+
+    var door: Socket?
+    var feed: Socket?
+    var gate: Socket?
+    var incoming = Multipart()
+
+    var sessions: SessionTable
+    /// What the hub keeps for each session beside its state.
+    var guests: [RoutingID: Guest] = [:]
+    var tokens = LaunchTokens()
+    /// Prefixes that somebody listens to: what nobody wants is not even encoded.
+    var subscriptions: Set<[UInt8]> = []
+    var ledger = InstanceLedger()
+    var pulse = Pulse()
+    var encoded: [UInt8] = []
+    /// The store's last failure, until a commit succeeds again.
+    var storeFault: StoreError?
+    var onStopCommand: (@Sendable () -> Void)?
+    var commands: [CommandKey: Task<Void, Never>] = [:]
+    var processes: [String: ProcessState] = [:]
+
+    init(facts: HubFacts, store: Store, committer: Committer, loop: PollLoop, context: Context, logger: Logger) {
+        (self.facts, self.store, self.committer) = (facts, store, committer)
+        (self.loop, self.context, self.logger) = (loop, context, logger)
+        sessions = SessionTable(policy: facts.policy)
+    }
+
+    /// What the supervisor tells of an instance's process.
+    struct ProcessState {
+        var pid: Int?
+        var restarts = 0
+        var fault: String?
+    }
+
+    /// A session's companion.
+    struct Guest {
+        let reference: SessionReference
+        let hello: Hello
+        let policy: InstancePolicy
+        let registry: TypeRegistry
+        var decoder: RecordDecoder
+        var intake: Intake
+        /// Batches between the session's acceptance and its answer by the committer.
+        var questions: [Int64: Task<Void, Never>] = [:]
+    }
+
+    /// Monotonic milliseconds, as sessions count them.
+    var now: Int64 { ContinuousClock.now.millisecondsSinceStart(facts.started) }
+}
+
+// MARK: - Opening and closing
+
+extension Bus {
+    /// Binds the gate, the door and the feed, in this order: whoever may log in must be answered from the first moment.
+    func open(stopCommand: @escaping @Sendable () -> Void) throws(ZeroMQError) {
+        onStopCommand = stopCommand
+        let gate = try Socket(.rep, in: context)
+        try gate.bind(ZAPRequest.endpoint)
+        loop.watch(gate) { [weak self] _ in self?.assumeIsolated { $0.gateIsReady() } }
+        self.gate = consume gate
+
+        let door = try Socket(.router, in: context)
+        try door.set(.routerMandatory, to: true)
+        try door.set(.maxMessageSize, to: Int64(facts.policy.limits.frameBytes))
+        // Answers are small and bounded by what a peer may ask for; bytes are bounded by the proof of reading.
+        try door.set(.sendHighWaterMark, to: 20_000)
+        try door.set(.linger, to: .milliseconds(500))
+        try bind(door, facts.endpoints.door, facts.endpoints.pluginDoor)
+        loop.watch(door) { [weak self] _ in self?.assumeIsolated { $0.doorIsReady() } }
+        self.door = consume door
+
+        let feed = try Socket(.xpub, in: context)
+        try feed.set(.maxMessageSize, to: 4_096)  // Only subscriptions come in.
+        try feed.set(.linger, to: .milliseconds(500))
+        try bind(feed, facts.endpoints.feed, facts.endpoints.pluginFeed)
+        loop.watch(feed) { [weak self] _ in self?.assumeIsolated { $0.readSubscriptions() } }
+        self.feed = consume feed
+
+        beat()
+        pulseRegularly()
+    }
+
+    /// The owner's endpoint first, without log-in; then the plugins', which ask the gate.
+    private func bind(_ socket: borrowing Socket, _ owner: String, _ plugin: String) throws(ZeroMQError) {
+        try socket.bind(owner)
+        try socket.set(.zapDomain, to: "hub")
+        try socket.set(.plainServer, to: true)
+        try socket.bind(plugin)
+    }
+
+    /// Asks every plugin to finish; batches that come from now on are refused and stay with their senders.
+    func beginStopping(deadline: Duration) {
+        let stop = Stop(reason: "the hub is stopping", deadline: Int64(deadline / .milliseconds(1)))
+        perform(sessions.stop(stop))
+    }
+
+    /// Closes the sockets; what was sent gets half a second to leave.
+    func close() {
+        for guest in guests.values {
+            for task in guest.questions.values { task.cancel() }
+        }
+        for task in commands.values { task.cancel() }
+        guests = [:]
+        door = nil
+        feed = nil
+        gate = nil
+    }
+}

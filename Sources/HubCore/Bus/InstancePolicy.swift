@@ -1,0 +1,49 @@
+import HubSettings
+import HubWire
+
+/// What `hub.conf` says of an instance, as its sessions feel it.
+///
+/// A program that `hub.conf` does not name gets the owner's.
+struct InstancePolicy: Sendable {
+    var grants: Grants
+    /// Names of the persons it may write for; `nil` means all.
+    var persons: [String]?
+    /// Whether the bytes its records were made from are kept.
+    var keepsRaw: Bool
+    /// The plugin's own settings as WELCOME carries them, secrets in plain text.
+    var settings: RawJSON
+
+    /// Whoever may open the owner's socket owns the data.
+    static func owner(keepsRaw: Bool) -> InstancePolicy {
+        InstancePolicy(grants: Grants(), persons: nil, keepsRaw: keepsRaw, settings: .emptyObject)
+    }
+
+    init(grants: Grants, persons: [String]?, keepsRaw: Bool, settings: RawJSON) {
+        (self.grants, self.persons, self.keepsRaw, self.settings) = (grants, persons, keepsRaw, settings)
+    }
+
+    /// The policy of a configured instance.
+    ///
+    /// - Parameters:
+    ///   - reads: the types its manifest asks to read.
+    ///   - writes: the types its manifest asks to write. `hub.conf` may narrow both.
+    init(_ instance: PluginInstance, reads: [String], writes: [String]) {
+        if case .only(let names) = instance.persons { persons = names } else { persons = nil }
+        let scope = persons ?? ["*"]
+        grants = Grants(
+            read: Grants.Scope(types: Self.narrowed(reads, to: instance.grants.read), persons: scope),
+            write: Grants.Scope(types: Self.narrowed(writes, to: instance.grants.write), persons: scope))
+        keepsRaw = instance.keepRaw
+        settings = Self.json(instance.settings)
+    }
+
+    private static func narrowed(_ asked: [String], to granted: [String]?) -> [String] {
+        guard let granted else { return asked }
+        return asked.contains("*") ? granted : granted.contains("*") ? asked : asked.filter(granted.contains)
+    }
+
+    private static func json(_ settings: [String: SettingValue]) -> RawJSON {
+        let encoder = JSONText()
+        return encoder.object(settings.mapValues { $0.revealed() })
+    }
+}

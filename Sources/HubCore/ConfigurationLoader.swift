@@ -1,0 +1,136 @@
+import FoundationEssentials
+public import HubSettings
+public import HubWire
+import Subprocess
+import Synchronization
+
+#if canImport(System)
+    import System
+#else
+    import SystemPackage
+#endif
+
+/// `hub.conf`, checked against the manifests of the plugins it names.
+public struct CheckedConfiguration: Sendable {
+    public var loaded: LoadedConfiguration
+    /// By instance; those whose program answered `--describe`.
+    public var manifests: [String: Manifest]
+    /// By instance: the absolute path of its program, where there is one.
+    public var executables: [String: String]
+    /// By instance: why its program could not be asked, in words for `hub status`.
+    public var faults: [String: String]
+}
+
+/// Reads `hub.conf` and asks every plugin's program what settings it takes.
+public struct ConfigurationLoader: Sendable {
+    private let path: String
+    private let environment: SettingsEnvironment
+    private let finder: ExecutableFinder
+
+    /// - Parameters:
+    ///   - path: of `hub.conf`.
+    ///   - programPath: of the running hub: plugins are looked for beside it first.
+    public init(path: String, environment: SettingsEnvironment = .process(), programPath: String) {
+        (self.path, self.environment) = (path, environment)
+        finder = ExecutableFinder(programPath: programPath, searchPath: environment.variables["PATH"] ?? "")
+    }
+
+    /// All problems at once.
+    ///
+    /// Starts each plugin's program once, with `--describe`; none of them writes anything.
+    public func load() async -> CheckedConfiguration {
+        let text: String
+        do {
+            text = String(decoding: try environment.readFile(path), as: UTF8.self)
+        } catch {
+            let problem = SettingsProblem(
+                file: path, position: SourcePosition(line: 1, column: 1), message: "cannot be read: \(error)")
+            let loaded = LoadedConfiguration(configuration: nil, problems: [problem], refusedInstances: [])
+            return CheckedConfiguration(loaded: loaded, manifests: [:], executables: [:], faults: [:])
+        }
+        let mode = (try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int).map {
+            UInt16(truncatingIfNeeded: $0)
+        }
+
+        // The first reading only learns which programs there are; the second checks against what they say.
+        let asked = Mutex<[String: String]>([:])
+        _ = HubConfiguration.load(text: text, file: path, fileMode: mode, environment: environment) {
+            instance, executable in
+            asked.withLock { $0[instance] = executable }
+            return nil
+        }
+        let answers = await describe(asked.withLock { $0 })
+        let loaded = HubConfiguration.load(text: text, file: path, fileMode: mode, environment: environment) {
+            instance, _ in
+            answers.manifests[instance]?.settings
+        }
+        return CheckedConfiguration(
+            loaded: loaded, manifests: answers.manifests, executables: answers.executables, faults: answers.faults)
+    }
+
+    private struct Answers {
+        var manifests: [String: Manifest] = [:]
+        var executables: [String: String] = [:]
+        var faults: [String: String] = [:]
+    }
+
+    private func describe(_ programs: [String: String]) async -> Answers {
+        var answers = Answers()
+        for (instance, program) in programs {
+            if let path = finder.path(of: program) {
+                answers.executables[instance] = path
+            } else {
+                answers.faults[instance] =
+                    "its program \(program) is not beside the hub or in PATH; install it, or set executable"
+            }
+        }
+        let paths = Set(answers.executables.values)
+        let described = await withTaskGroup(of: (String, Result<Manifest, DescribeError>).self) { group in
+            for path in paths { group.addTask { (path, await manifest(of: path)) } }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        for (instance, path) in answers.executables {
+            switch described[path] {
+            case .success(let manifest): answers.manifests[instance] = manifest
+            case .failure(let error): answers.faults[instance] = "\(path) --describe \(error.reason)"
+            case nil: break
+            }
+        }
+        return answers
+    }
+
+    private struct DescribeError: Error { let reason: String }
+
+    /// A plugin has ten seconds and a MiB to say what it is.
+    private func manifest(of path: String) async -> Result<Manifest, DescribeError> {
+        await withTaskGroup(of: Result<Manifest, DescribeError>.self) { group in
+            group.addTask {
+                do {
+                    let result = try await run(
+                        .path(FilePath(path)), arguments: ["--describe"], output: .bytes(limit: 1 << 20),
+                        error: .discarded)
+                    guard result.terminationStatus.isSuccess else {
+                        return .failure(DescribeError(reason: "ended with \(result.terminationStatus)"))
+                    }
+                    let manifest = try JSONDecoder().decode(Manifest.self, from: Data(result.standardOutput))
+                    let faults = manifest.faults
+                    guard faults.isEmpty else {
+                        return .failure(DescribeError(reason: "has faults: \(faults.joined(separator: "; "))"))
+                    }
+                    return .success(manifest)
+                } catch is DecodingError {
+                    return .failure(DescribeError(reason: "did not print a manifest"))
+                } catch {
+                    return .failure(DescribeError(reason: "failed: \(error)"))
+                }
+            }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(10))
+                return .failure(DescribeError(reason: "gave no answer within ten seconds"))
+            }
+            let first = await group.next() ?? .failure(DescribeError(reason: "gave no answer"))
+            group.cancelAll()
+            return first
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import FoundationEssentials
+import HubSettings
+import HubStore
+import HubWire
+public import Logging
+import Samples
+public import ServiceLifecycle
+import Synchronization
+import ZeroMQ
+
+/// A running hub: the store, the door and the feed, and the plugins it starts.
+///
+/// Started in order of need, stopped backwards: plugins stop producing, the door answers what it has accepted, the store closes.
+public final class Hub: Service, Sendable {
+    /// The version of this program.
+    public static let version = "0.1.0"
+
+    public let endpoints: HubEndpoints
+    private let checked: CheckedConfiguration
+    private let configuration: HubConfiguration
+    private let logger: Logger
+    private let ready = Flag()
+    private let told = Flag()
+
+    /// How long plugins and open answers get at the end.
+    private static let stopDeadline = Duration.seconds(5)
+
+    /// - Throws: `configuration` when `hub.conf` has problems beyond single plugins.
+    public init(_ checked: CheckedConfiguration, logger: Logger) throws(HubError) {
+        guard let configuration = checked.loaded.configuration else {
+            throw HubError(
+                .configuration,
+                "hub.conf cannot be used: \(checked.loaded.problems.first.map(String.init(describing:)) ?? "it is missing")"
+            )
+        }
+        (self.checked, self.configuration, self.logger) = (checked, configuration, logger)
+        endpoints = HubEndpoints(run: configuration.hub.run)
+    }
+
+    /// Returns once door and feed are bound and the plugins are being started; at once when the hub has ended.
+    public func waitUntilReady() async { await ready.wait() }
+
+    /// Runs until graceful shutdown, a `stop` command, or a failure.
+    public func run() async throws {
+        defer { ready.raise() }
+        let directories = HubDirectories(configuration.hub)
+        let lock = try directories.prepare()
+        defer { lock.release() }
+        let clock = try clock()
+        let store: Store
+        do throws(StoreError) {
+            store = try Store(path: directories.storePath, now: clock.now())
+        } catch {
+            throw HubError(.store, error.message)
+        }
+        do {
+            try await run(store, clock, directories)
+        } catch {
+            try? store.close()
+            throw error
+        }
+        do throws(StoreError) { try store.close() } catch { throw HubError(.store, error.message) }
+        logger.notice("the hub has stopped", metadata: ["head": "\(store.head)"])
+    }
+
+    private func run(_ store: Store, _ clock: HubClock, _ directories: HubDirectories) async throws {
+        let persons = try await persons(in: store, clock)
+        let facts = facts(persons: persons, clock: clock, storePath: directories.storePath)
+        let committer = Committer(store: store, clock: clock)
+        let (loop, context) = try bus()
+        let bus = Bus(facts: facts, store: store, committer: committer, loop: loop, context: context, logger: logger)
+        do throws(ZeroMQError) {
+            try await bus.open { [told] in told.raise() }
+        } catch {
+            await bus.close()
+            loop.stop()
+            throw HubError(.endpoints, "\(error)")
+        }
+        let supervisor = Supervisor(
+            programs: try programs(directories), endpoints: endpoints, bus: bus, logger: logger)
+        logger.notice(
+            "the hub is ready",
+            metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
+        ready.raise()
+
+        let memory = await withTaskGroup(of: HubError?.self) { group in
+            let leaving = Flag()
+            group.addTask { [told] in
+                await withGracefulShutdownHandler {
+                    await told.wait()
+                } onGracefulShutdown: {
+                    told.raise()
+                }
+                await bus.beginStopping(deadline: Hub.stopDeadline)
+                leaving.raise()
+                return nil
+            }
+            group.addTask {
+                await supervisor.run { await leaving.wait() }
+                await leaving.wait()  // Without plugins, or when all have ended, the hub goes on.
+                committer.finish()
+                return nil
+            }
+            group.addTask {
+                await committer.run { outcome in
+                    await bus.report(outcome)
+                } stillAwaited: { works in
+                    await bus.awaited(works)
+                }
+                return nil
+            }
+            group.addTask { [told] in await self.watchMemory(until: leaving) { told.raise() } }
+            return await group.reduce(nil) { $0 ?? $1 }
+        }
+        await bus.close()
+        loop.stop()
+        context.shutdown()
+        if let memory { throw memory }
+    }
+
+    /// Leaves cleanly at `memory_limit`: libzmq hides one growth, an unfinished multipart message, and nothing else bounds it.
+    private func watchMemory(until leaving: Flag, leave: @Sendable () -> Void) async -> HubError? {
+        guard let limit = configuration.hub.memoryLimit?.bytes else { return nil }
+        while !leaving.isRaised {
+            if let resident = ProcessMemory.residentBytes(), resident > Int64(limit) {
+                leave()
+                return HubError(
+                    .memory,
+                    "the hub held \(resident) bytes, more than memory_limit = \(limit) bytes, and left; start it again")
+            }
+            await leaving.wait(upTo: .seconds(2))
+        }
+        return nil
+    }
+}
+
+// MARK: - Preparing
+
+extension Hub {
+    private func clock() throws(HubError) -> HubClock {
+        switch configuration.hub.clock {
+        case .system: return .system
+        case .simulated(let start, let rate):
+            guard let clock = HubClock(start: Timestamp(microseconds: start), rate: rate) else {
+                throw HubError(
+                    .configuration,
+                    "[hub] clock: the rate is outside \(HubClock.rates.lowerBound) to \(HubClock.rates.upperBound)")
+            }
+            return clock
+        }
+    }
+
+    private func persons(in store: Store, _ clock: HubClock) async throws(HubError) -> [Person] {
+        do throws(StoreError) {
+            return try await store.ensurePersons(configuration.persons.map(\.name), recordedAt: clock.now())
+        } catch {
+            throw HubError(.store, error.message)
+        }
+    }
+
+    private func bus() throws(HubError) -> (PollLoop, Context) {
+        do throws(ZeroMQError) {
+            let context = try Context()
+            let loop = try PollLoop(name: "hub-bus")
+            try loop.start()
+            return (loop, context)
+        } catch {
+            throw HubError(.endpoints, "\(error)")
+        }
+    }
+
+    private func facts(persons: [Person], clock: HubClock, storePath: String) -> HubFacts {
+        let enabled = configuration.plugins.filter(\.enabled)
+        let policies = enabled.map { instance in
+            let manifest = checked.manifests[instance.name]
+            return (
+                instance.name,
+                InstancePolicy(instance, reads: manifest?.reads ?? ["*"], writes: manifest?.writes ?? ["*"])
+            )
+        }
+        let machineZone = TimeZone.current.identifier
+        return HubFacts(
+            version: Hub.version, endpoints: endpoints, clock: clock, policy: SessionPolicy(),
+            instances: Dictionary(policies, uniquingKeysWith: { first, _ in first }),
+            strangers: .owner(keepsRaw: configuration.hub.keepRaw),
+            persons: configuration.persons.map { person in
+                Welcome.PersonEntry(name: person.name, zone: person.zone ?? configuration.hub.zone ?? machineZone)
+            },
+            rules: PersonRules(
+                configuration.persons,
+                uids: Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })),
+            storePath: storePath, catalogue: PluginCatalogue.json(configuration, checked),
+            plugins: PluginCatalogue.statuses(configuration, checked), started: .now)
+    }
+
+    private func programs(_ directories: HubDirectories) throws(HubError) -> [Supervisor.Program] {
+        var programs: [Supervisor.Program] = []
+        for instance in configuration.plugins where instance.enabled {
+            guard let executable = checked.executables[instance.name] else {
+                logger.error(
+                    "plugin cannot start",
+                    metadata: [
+                        "plugin": "\(instance.name)", "reason": "\(checked.faults[instance.name] ?? "no program")",
+                    ])
+                continue
+            }
+            programs.append(
+                Supervisor.Program(
+                    instance: instance.name, executable: executable,
+                    stateDirectory: try directories.state(of: instance.name)))
+        }
+        return programs
+    }
+}

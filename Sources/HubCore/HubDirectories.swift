@@ -1,0 +1,73 @@
+import FoundationEssentials
+import HubSettings
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// The hub's folders: made with mode 0700, and checked each time.
+struct HubDirectories {
+    private let data, run: String
+
+    init(_ section: HubSection) { (data, run) = (section.data, section.run) }
+
+    var storePath: String { "\(data)/hub.sqlite" }
+
+    /// Makes what is missing and takes the run directory for this process.
+    ///
+    /// libzmq would quietly take over the socket of another hub: the lock is what tells two hubs apart.
+    func prepare() throws(HubError) -> RunLock {
+        try make(data)
+        try make(run)
+        return try RunLock(run)
+    }
+
+    /// The private folder of an instance.
+    func state(of instance: String) throws(HubError) -> String {
+        try make("\(data)/plugins")
+        let path = "\(data)/plugins/\(instance)"
+        try make(path)
+        return path
+    }
+
+    private func make(_ path: String) throws(HubError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw HubError(.endpoints, "cannot make the folder \(path): \(error)")
+        }
+        guard chmod(path, 0o700) == 0 else {
+            throw HubError(
+                .endpoints,
+                "cannot give the folder \(path) mode 0700 (\(String(cString: strerror(errno)))): the hub does not run where others can read"
+            )
+        }
+    }
+}
+
+/// Holds the run directory for one hub.
+struct RunLock {
+    private let descriptor: CInt
+
+    fileprivate init(_ run: String) throws(HubError) {
+        let path = "\(run)/lock"
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw HubError(.endpoints, "cannot open \(path): \(String(cString: strerror(errno)))")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw HubError(
+                .endpoints, "another hub runs in \(run); stop it first, or set another run directory in hub.conf")
+        }
+    }
+
+    /// Lets the next hub in.
+    func release() {
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
+}

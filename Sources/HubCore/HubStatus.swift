@@ -1,0 +1,85 @@
+/// How the hub and its plugins are: what `hub status --json` prints and the door answers to the owner.
+public struct HubStatus: Codable, Hashable, Sendable {
+    /// The store's permanent random name.
+    public var hub: String
+    /// The program's version.
+    public var version: String
+    public var epoch: String
+    /// The newest sequence.
+    public var head: Int64
+    /// Identities that are stored, retracted ones included.
+    public var records: Int64
+    /// Records that wait for somebody to say whose they are.
+    public var inbox: Int64
+    /// By the hub's clock, RFC 3339.
+    public var time: String
+    public var clock: String
+    /// Seconds since the start.
+    public var uptime: Double
+    public var endpoints: Endpoints
+    public var store: StoreState
+    public var plugins: [PluginStatus]
+    public var sessions: [SessionStatus]
+    public var accounts: [AccountStatus]
+    public var persons: [PersonStatus]
+    /// Memory the hub holds.
+    public var residentBytes: Int64
+    /// LIVE and EVENT messages beyond the allowance.
+    public var dropped: Int64
+
+    public struct Endpoints: Codable, Hashable, Sendable {
+        public var door, feed: String
+    }
+
+    public struct StoreState: Codable, Hashable, Sendable {
+        public var path: String
+        /// `ok`, or the kind of failure: `full`, `readOnly`, ….
+        public var state: String
+        public var error: String?
+    }
+
+    /// What an instance or script gave, and what became of it: received = stored + versions + retractions + duplicates + rejected.
+    public struct AccountStatus: Codable, Hashable, Sendable {
+        public var instance: String
+        public var received, stored, versions, retractions, duplicates, rejected: Int64
+    }
+
+    public struct SessionStatus: Codable, Hashable, Sendable {
+        public var instance, plugin, version, mode: String
+        /// `owner` or `plugin`.
+        public var endpoint: String
+    }
+
+    public struct PersonStatus: Codable, Hashable, Sendable {
+        public var name, uid: String
+        public var zone: String?
+    }
+}
+
+/// One `[plugin.…]` of `hub.conf` and its three lamps.
+public struct PluginStatus: Codable, Hashable, Sendable {
+    public var name: String
+    public var kind: String
+    public var enabled: Bool
+    public var executable: String?
+    /// Process id while it runs.
+    public var pid: Int?
+    /// Whether it runs and has a session.
+    public var alive: Bool
+    /// Whether it gave a record within the last day by the hub's clock; absent until it gave one.
+    public var fresh: Bool?
+    /// Whether everything wanted was delivered; absent for what is no sink.
+    public var delivering: Bool?
+    public var restarts: Int
+    public var lastError: String?
+    /// When it last gave a record, RFC 3339.
+    public var lastRecord: String?
+    /// Records it gave since the hub started.
+    public var records: Int64
+    public var sessions: Int
+
+    init(name: String, kind: String, enabled: Bool, executable: String?, lastError: String? = nil) {
+        (self.name, self.kind, self.enabled, self.executable) = (name, kind, enabled, executable)
+        (self.lastError, alive, restarts, records, sessions) = (lastError, false, 0, 0, 0)
+    }
+}

@@ -1,0 +1,71 @@
+import HubStore
+import HubWire
+import Samples
+
+/// From decoded records to what the store takes: grants, the canonical value, the person, the payload.
+struct Intake {
+    let instance: String
+    let policy: InstancePolicy
+    let rules: PersonRules
+    let validation: RecordValidation
+
+    /// - Parameter payload: the bytes of a payload frame.
+    func batch(_ message: SamplesMessage, payload: (Int) -> [UInt8]) -> IntakeBatch {
+        let items = message.records.enumerated().map { index, result in
+            let raw = policy.keepsRaw ? message.payloads[index].map(payload) : nil
+            return item(result, raw: raw)
+        }
+        return IntakeBatch(instance: instance, items: items)
+    }
+
+    private func item(_ result: Result<Record, RecordRejection>, raw: [UInt8]?) -> IntakeItem {
+        do throws(RecordRejection) {
+            return .record(try judge(try result.get(), raw: raw))
+        } catch {
+            return .refused(Rejection(code: error.code.rawValue, reason: error.reason), group: error.group)
+        }
+    }
+
+    private func judge(_ record: Record, raw: [UInt8]?) throws(RecordRejection) -> IntakeRecord {
+        switch record {
+        case .sample(let sample):
+            try allow(sample.type, group: sample.group)
+            let assignment = rules.assignment(of: sample.subject, instance: instance, allowed: policy.persons)
+            return IntakeRecord(
+                record: record, assignment: assignment, canonical: try validation.canonical(of: record), rawPayload: raw
+            )
+        case .day(var day):
+            try allow(day.type, group: nil)
+            let person = try person(day.person)
+            day.person = person.uid
+            return IntakeRecord(
+                record: .day(day), assignment: .person(person), canonical: try validation.canonical(of: record),
+                rawPayload: raw)
+        case .retraction(var retraction):
+            if case .day(let name, let type, let series, let date) = retraction.identity {
+                try allow(type, group: nil)
+                retraction.identity = .day(person: try person(name).uid, type: type, series: series, date: date)
+            }
+            return IntakeRecord(
+                record: .retraction(retraction), assignment: .nobody(reason: "as of the record it takes back"),
+                rawPayload: raw)
+        }
+    }
+
+    private func allow(_ type: TypeID, group: String?) throws(RecordRejection) {
+        guard policy.grants.write.allows(type: type.rawValue) else {
+            throw RecordRejection(
+                .forbidden,
+                "type: \(instance) may not write \(type.rawValue); its manifest and grants allow \(policy.grants.write.types.joined(separator: ", "))",
+                group: group)
+        }
+    }
+
+    private func person(_ name: String) throws(RecordRejection) -> Person {
+        guard let person = rules.person(named: name, allowed: policy.persons) else {
+            throw RecordRejection(
+                .person, "person: \"\(name)\" is no person that \(instance) may write; hub.conf names them")
+        }
+        return person
+    }
+}
