@@ -170,7 +170,7 @@ public final class Store: Sendable {
     /// How many samples wait for somebody to say whose they are.
     public func inboxCount() async throws(StoreError) -> Int64 {
         try await read("inbox") { db in
-            try Int64.fetchOne(db, sql: "SELECT count(*) FROM sample WHERE person IS NULL AND state = 0") ?? 0
+            try Int64.fetchOne(db, sql: "SELECT count(*) FROM sample WHERE person IS NULL AND retracted IS NULL") ?? 0
         }
     }
 
