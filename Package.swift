@@ -38,6 +38,8 @@ let package = Package(
     products: [
         .library(name: "Samples", targets: ["Samples"]),
         .library(name: "HubWire", targets: ["HubWire"]),
+        .library(name: "PluginKit", targets: ["PluginKit"]),
+        .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
     ],
     dependencies: [
@@ -71,6 +73,18 @@ let package = Package(
         module("PluginState", [grdb]),
         tests("PluginStateTests", ["PluginState", "spool-torture"]),
         program("spool-torture", ["PluginState"], path: "Tests/Support/SpoolTorture"),
+
+        module(
+            "PluginKit", ["HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", argumentParser, logging]),
+        module("PluginTesting", ["PluginKit", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", logging]),
+        tests(
+            "PluginKitTests",
+            [
+                "PluginKit", "PluginTesting", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ",
+                "example-source",
+            ],
+            resources: [.copy("Cases")]),
+        program("example-source", ["PluginKit"], path: "Tests/Support/ExampleSource"),
 
         // Scales.
         module("ScaleFrames"),

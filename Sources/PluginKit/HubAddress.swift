@@ -1,0 +1,70 @@
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Where the hub's door is, and how to get in.
+package struct HubAddress: Sendable {
+    /// PLAIN log-in of a launched plugin (Protocol §2).
+    package struct LogIn: Sendable {
+        var instance: String
+        var token: String
+    }
+
+    /// An endpoint as ZeroMQ writes it.
+    package var door: String
+    /// Nil on the owner's endpoint.
+    package var logIn: LogIn?
+
+    package init(door: String, logIn: LogIn? = nil) {
+        (self.door, self.logIn) = (door, logIn)
+    }
+}
+
+/// What the hub hands to a plugin that it starts (Protocol §2).
+struct Launch {
+    var address: HubAddress
+    var instance: String
+    var stateDirectory: String
+
+    /// Reads the environment and, on a launch, the token from stdin; nil when the hub did not start this process.
+    /// - Throws: ``PluginFailure`` when only a part is there.
+    static func read(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> Launch? {
+        guard let door = environment["HUB_DOOR"] else { return nil }
+        guard let instance = environment["HUB_INSTANCE"], let state = environment["HUB_STATE"] else {
+            throw PluginFailure(
+                .usage,
+                "HUB_DOOR is set, but HUB_INSTANCE or HUB_STATE is not: the hub sets all of them; by hand use --door")
+        }
+        guard let token = readToken(from: STDIN_FILENO), !token.isEmpty else {
+            throw PluginFailure(
+                .usage, "HUB_DOOR is set, but the first line on stdin holds no launch token; by hand use --door")
+        }
+        return Launch(
+            address: HubAddress(door: door, logIn: .init(instance: instance, token: token)), instance: instance,
+            stateDirectory: state)
+    }
+
+    /// The first line, read byte by byte, because what follows it belongs to whoever watches for the end of stdin.
+    private static func readToken(from descriptor: CInt) -> String? {
+        var line: [UInt8] = []
+        while line.count <= 255 {
+            var byte: UInt8 = 0
+            switch systemRead(descriptor, &byte, 1) {
+            case 1 where byte == UInt8(ascii: "\n"): return String(validating: line, as: UTF8.self)
+            case 1: line.append(byte)
+            case -1 where errno == EINTR: continue
+            default: return nil
+            }
+        }
+        return nil
+    }
+}
+
+/// `read`, which the members of that name hide.
+private func systemRead(_ descriptor: CInt, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
+    read(descriptor, bytes, count)
+}

@@ -1,0 +1,92 @@
+import HubWire
+import Logging
+import ZeroMQ
+
+// The way between the machine and libzmq.
+extension HubLink {
+    /// Sends what needs no answer; dropped while no session is open or the hub does not read.
+    func pass(_ message: ClientMessage) {
+        guard outgoing.isEmpty, let action = machine.message(message) else { return }
+        perform([action])
+    }
+
+    func send(_ message: OutgoingMessage) {
+        if outgoing.isEmpty, transfer(message) { return }
+        // One HELLO is as good as many, and one PING.
+        if message.verb == .ping, outgoing.contains(where: { $0.verb == .ping }) { return }
+        if message.verb == .hello { outgoing.removeAll() }
+        outgoing.append(message)
+        watch?.interest = [.readable, .writable]
+    }
+
+    /// Whether the socket took the message.
+    private func transfer(_ message: OutgoingMessage) -> Bool {
+        var frames = Multipart()
+        for frame in message.frames { frames.append(frame) }
+        do {
+            return try socket?.sendMultipart(frames) != .wouldBlock
+        } catch {
+            logger.error("sending failed", metadata: ["zeromq.error": "\(error)"])
+            return true
+        }
+    }
+
+    private func flush() {
+        while let message = outgoing.first, transfer(message) { outgoing.removeFirst() }
+        if outgoing.isEmpty { watch?.interest = .readable }
+    }
+
+    func isReady(_ ready: Readiness) {
+        if ready.contains(.writable) { flush() }
+        guard ready.contains(.readable) else { return }
+        for _ in 0..<PollLoop.messagesPerTurn {
+            do {
+                guard case .complete? = try socket?.receiveMultipart(into: &incoming) else { return }
+            } catch {
+                return logger.error("receiving failed", metadata: ["zeromq.error": "\(error)"])
+            }
+            receive()
+        }
+    }
+
+    private func receive() {
+        guard incoming.count >= 2 else { return }
+        let (verb, body, count) = (incoming.bytes(of: 0), incoming.bytes(of: 1), incoming.count)
+        let decoded: Result<HubMessage, WireError> = verb.withUnsafeBytes { verb in
+            body.withUnsafeBytes { body in
+                do throws(WireError) {
+                    return .success(try HubMessage.decode(verb: verb, body: body, frameCount: count))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        switch decoded {
+        case .success(let message): step { $0.receive(message, at: $1) }
+        case .failure(let error):
+            logger.error("the hub sent what cannot be read", metadata: ["hub.error": "\(error)"])
+            let verb = verb.withUnsafeBytes { Verb($0) }
+            step { $0.receive(malformed: error, verb: verb, at: $1) }
+        }
+    }
+
+    func monitorIsReady() {
+        while let event = try? monitor?.receive() {
+            switch event.kind {
+            case .handshakeSucceeded: connected()
+            case .handshakeRefused:
+                fail(WireError(.forbidden, "the log-in with the launch token was refused", closed: true))
+            case .disconnected: lost("the connection ended")
+            default: break
+            }
+        }
+    }
+
+    /// A new connection is a new peer to the hub: a session that the machine takes for open is none, which the answer to
+    /// a PING (`hello-first`) tells it at once instead of after the heartbeat's timeout (R4.2).
+    private func connected() {
+        outgoing.removeAll { $0.verb != .hello }
+        if machine.isOpen, let ping = machine.message(.ping(.emptyObject)) { perform([ping]) }
+        flush()
+    }
+}

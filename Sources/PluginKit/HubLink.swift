@@ -1,0 +1,276 @@
+import HubWire
+import Logging
+import PluginState
+import Synchronization
+import ZeroMQ
+
+/// The dialogue with the hub over one DEALER socket: drives ``ClientMachine``, sends the spool, hands answers back.
+///
+/// Lives on a ``PollLoop``. Holds at most ``spoolBatches`` batches of the spool in memory, beside those that callers of
+/// ``store(_:isBackfill:)`` hold themselves.
+actor HubLink {
+    /// What the runner is told.
+    enum Signal: Sendable {
+        case opened
+        /// The hub asks to stop within so many milliseconds.
+        case stop(Stop)
+        case ended(ClientEnd)
+    }
+
+    /// What every WELCOME may change.
+    struct Terms: Sendable {
+        var persons: [Welcome.PersonEntry] = []
+        var clock = HubClock.system
+    }
+
+    nonisolated let loop: PollLoop
+    nonisolated let instance: String
+    nonisolated let terms = Mutex(Terms())
+    /// Whether the plugin has been asked to stop.
+    nonisolated let hasStopRequest = Mutex(false)
+    nonisolated let signals: AsyncStream<Signal>
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Batches of the spool that are on their way at a time.
+    static let spoolBatches = 4
+
+    let logger: Logger
+    /// Nil for `--check`, which has no spool.
+    let state: PluginState?
+    var machine: ClientMachine
+    private let context: Context
+    private let address: HubAddress
+    private let signal: AsyncStream<Signal>.Continuation
+    private let origin = ContinuousClock.now
+
+    var socket: Socket?
+    var monitor: SocketMonitor?
+    var watch: PollLoop.Registration?
+    private var timer: PollLoop.Timer?
+    var incoming = Multipart()
+    /// What the socket would not take yet.
+    var outgoing: [OutgoingMessage] = []
+    /// The connection or the session was lost, and there is no new one yet; logged once.
+    var isAway = false
+
+    // The spool's way to the hub: HubLink+Spool.swift.
+    var spool = SpoolPump()
+    var roomWaiters: [CheckedContinuation<Void, Never>] = []
+    /// Whether the hub should know that the spool is full, and whether it does.
+    var fullness = Fullness()
+
+    // Batches of `store`: HubLink+Store.swift.
+    var direct: [BatchTicket: DirectBatch] = [:]
+    var queueWaiters: [CheckedContinuation<Void, Never>] = []
+
+    private var welcomeWaiters: [CheckedContinuation<Welcome?, Never>] = []
+    private var endWaiters: [CheckedContinuation<Void, Never>] = []
+    var isStopping = false
+    /// While true, `finish` waits until the spool is empty.
+    private var isDraining = false
+    private var isClosing = false
+    private var hasLeft = false
+    /// Why the dialogue is over, if it is.
+    private(set) var end: ClientEnd?
+
+    init(
+        hello: Hello, address: HubAddress, state: PluginState?, logger: Logger, loop: PollLoop, context: Context,
+        policy: ClientPolicy = ClientPolicy(helloRepeat: 500, longestHelloRepeat: 2_000)
+    ) {
+        (self.loop, self.context, self.address, self.state) = (loop, context, address, state)
+        (self.logger, self.instance) = (logger, hello.instance)
+        machine = ClientMachine(hello: hello, policy: policy)
+        (signals, signal) = AsyncStream.makeStream()
+    }
+
+    /// Milliseconds of a clock that only goes forward.
+    var now: Int64 {
+        let (seconds, attoseconds) = origin.duration(to: .now).components
+        return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    }
+
+    // MARK: - Life
+
+    /// Connects, now or whenever there is a hub, and says HELLO.
+    func open() throws(ZeroMQError) {
+        let socket = try Socket(.dealer, in: context)
+        // Nothing is queued for a hub that is away: what a new one reads first is HELLO.
+        try socket.set(.immediate, to: true)
+        try socket.set(.reconnectInterval, to: .milliseconds(100))
+        try socket.set(.reconnectIntervalMax, to: .seconds(2))
+        try socket.set(.linger, to: .milliseconds(500))
+        try socket.set(.maxMessageSize, to: 16 << 20)
+        if let logIn = address.logIn {
+            try socket.set(.plainUsername, to: logIn.instance)
+            try socket.set(.plainPassword, to: logIn.token)
+        }
+        let monitor = try socket.monitor()
+        loop.watch(monitor.events) { [weak self] _ in self?.assumeIsolated { $0.monitorIsReady() } }
+        try socket.connect(address.door)
+        watch = loop.watch(socket) { [weak self] ready in self?.assumeIsolated { $0.isReady(ready) } }
+        self.socket = consume socket
+        self.monitor = consume monitor
+        step { $0.start(at: $1) }
+    }
+
+    /// The terms of the first session, as soon as there is one; nil when the dialogue ended without, or the
+    /// plugin is to stop.
+    func welcome() async -> Welcome? {
+        if let welcome = machine.welcome, machine.isOpen { return welcome }
+        if end != nil || isStopping { return nil }
+        return await withCheckedContinuation { welcomeWaiters.append($0) }
+    }
+
+    /// Waits for no session any longer.
+    func giveUp() {
+        for waiter in welcomeWaiters { waiter.resume(returning: nil) }
+        welcomeWaiters = []
+    }
+
+    /// Why the hub ended the dialogue, if it did.
+    var refusal: WireError? {
+        if case .fatal(let error)? = end { error } else { nil }
+    }
+
+    /// From now on nothing new is taken from callers, and those who wait for the hub are told so.
+    func prepareStop() {
+        isStopping = true
+        giveUp()
+        if isClosing, isDraining {
+            isDraining = false
+            finishIfDrained()
+        }
+        failDirect(GiveError(.stopping, "the plugin is being stopped before the hub has answered"))
+        resume(&roomWaiters)
+        resume(&queueWaiters)
+    }
+
+    /// Says BYE, when `draining` after the spool is empty, and returns when the hub has answered or `limit` is over.
+    /// - Parameter waitsForHub: also while the hub is away; otherwise there is nothing to wait for then.
+    func close(draining: Bool, waitsForHub: Bool = false, within limit: Duration) async {
+        prepareStop()
+        isDraining = draining && state != nil
+        isClosing = true
+        spool.isPaused = !isDraining
+        if waitsForHub || machine.isOpen && !isAway { finishIfDrained() } else { leave() }
+        let deadline = loop.schedule(after: limit) { [weak self] in
+            self?.assumeIsolated { $0.leave() }
+        }
+        if !hasLeft { await withCheckedContinuation { endWaiters.append($0) } }
+        deadline.cancel()
+        spool.isPaused = true
+        await spool.reading?.value
+        await settled()
+        timer?.cancel()
+        watch = nil
+        monitor = nil
+        socket = nil
+        signal.finish()
+    }
+
+    /// The dialogue is over, one way or another.
+    private func leave() {
+        hasLeft = true
+        resume(&endWaiters)
+    }
+
+    /// Whether everything that was given is with the hub.
+    var isDrained: Bool { spool.isEmpty }
+
+    func finishIfDrained() {
+        guard isClosing, !hasLeft, !isDraining || spool.isEmpty else { return }
+        isDraining = false
+        spool.isPaused = true
+        step { $0.finish(at: $1) }
+    }
+
+    // MARK: - The machine
+
+    /// Lets the machine take a step, and does what it says.
+    func step(_ body: (inout ClientMachine, Int64) -> [ClientAction]) {
+        guard end == nil else { return }
+        perform(body(&machine, now))
+        timer?.cancel()
+        guard end == nil else { return }
+        timer = machine.nextDeadline.map { deadline in
+            loop.schedule(after: .milliseconds(max(0, deadline - now))) { [weak self] in
+                self?.assumeIsolated { link in link.step { $0.tick(at: $1) } }
+            }
+        }
+    }
+
+    func perform(_ actions: [ClientAction]) {
+        for action in actions {
+            switch action {
+            case .send(let message): send(message)
+            case .opened(let welcome): opened(welcome)
+            case .lost(let reason): lost(reason)
+            case .stored(let ticket, let results): stored(ticket, results)
+            case .refused(let ticket, let error): refused(ticket, error)
+            case .deliver(let message): received(message)
+            case .stop(let stop):
+                logger.info("the hub asks to stop", metadata: ["hub.reason": "\(stop.reason)"])
+                signal.yield(.stop(stop))
+            case .ended(let end): ended(end)
+            }
+        }
+    }
+
+    private func opened(_ welcome: Welcome) {
+        let clock: HubClock
+        do throws(WireError) {
+            clock = try welcome.hubClock()
+        } catch {
+            return fail(error)
+        }
+        terms.withLock { $0 = Terms(persons: welcome.persons, clock: clock) }
+        logger.info("the hub is there", metadata: ["hub.session": "\(welcome.session)"])
+        isAway = false
+        for waiter in welcomeWaiters { waiter.resume(returning: welcome) }
+        welcomeWaiters = []
+        signal.yield(.opened)
+        tellFullness()
+        readSpool()
+    }
+
+    /// An outage is logged once; its end is `opened`.
+    func lost(_ reason: String) {
+        if !isAway { logger.warning("the hub is away", metadata: ["hub.reason": "\(reason)"]) }
+        isAway = true
+        fullness.isTold = false
+    }
+
+    private func received(_ message: HubMessage) {
+        switch message {
+        case .command(let command):
+            let reason = "\(machine.hello.plugin) serves no commands"
+            pass(.outcome(CommandOutcome(id: command.id, .failed(code: "unsupported", reason: reason))))
+        case .error(let error):
+            logger.error("the hub reports an error", metadata: ["hub.error": "\(error)"])
+        default:
+            logger.debug("a message nobody asked for", metadata: ["hub.verb": "\(message.verb.rawValue)"])
+        }
+    }
+
+    func fail(_ error: WireError) {
+        perform([.ended(.fatal(error))])
+    }
+
+    private func ended(_ end: ClientEnd) {
+        self.end = end
+        if case .fatal(let error) = end {
+            logger.error("the hub does not want this plugin", metadata: ["hub.error": "\(error)"])
+        }
+        giveUp()
+        failDirect(GiveError(.stopping, "the dialogue with the hub is over"))
+        resume(&roomWaiters)
+        resume(&queueWaiters)
+        leave()
+        signal.yield(.ended(end))
+    }
+
+    func resume(_ waiters: inout [CheckedContinuation<Void, Never>]) {
+        for waiter in waiters { waiter.resume() }
+        waiters = []
+    }
+}

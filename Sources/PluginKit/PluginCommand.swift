@@ -1,0 +1,214 @@
+import ArgumentParser
+import Foundation
+import HubSettings
+import HubWire
+import Logging
+import Samples
+import ZeroMQ
+
+enum PluginVerb: String, EnumerableFlag {
+    case describe, check, once, run
+
+    static func help(for verb: PluginVerb) -> ArgumentHelp? {
+        switch verb {
+        case .describe: "Print the manifest as JSON: what it reads and writes, and its settings."
+        case .check: "Log in for real, write nothing, and say what was found."
+        case .once: "Do one pass, wait until the hub has stored it, and end."
+        case .run: "Work until stopped; this is what the hub starts."
+        }
+    }
+}
+
+/// The command line of every plugin.
+struct PluginCommand<P: Plugin>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "hub-\(P.manifest.name)", abstract: P.manifest.summary,
+            discussion: """
+                The hub starts this program for every [plugin.<instance>] of hub.conf that names it, and hands it address, \
+                settings and secrets. By hand, write the settings into a file of their own (NAME = VALUE, as below \
+                [plugin.<instance>]) and try:
+
+                  hub-\(P.manifest.name) --describe
+                  hub-\(P.manifest.name) --check --settings my.conf
+                  hub-\(P.manifest.name) --once --settings my.conf --door ipc:///run/user/1000/health-hub/door
+
+                `hub status --json` prints the door of a running hub. What the hub has not stored yet is kept in the state \
+                directory and sent when it is there again.
+
+                \(PluginExit.help)
+                """, version: P.manifest.version)
+    }
+
+    @Flag(exclusivity: .exclusive) var verb: PluginVerb?
+
+    @Option(help: ArgumentHelp("Take the settings from this file instead of the hub.", valueName: "file"))
+    var settings: String?
+
+    @Option(help: ArgumentHelp("The hub's door, such as ipc:///run/user/1000/health-hub/door.", valueName: "url"))
+    var door: String?
+
+    @Option(
+        help: ArgumentHelp("The name this instance has at the hub; \(P.manifest.name) if not given.", valueName: "name")
+    )
+    var instance: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where state and spool are kept; ~/.local/state/health-hub/<instance> if not given.", valueName: "dir"))
+    var state: String?
+
+    @Flag(help: "Log details too.") var verbose = false
+
+    func run() async throws {
+        guard let verb else {
+            say("hub-\(P.manifest.name) is started by the hub; by hand it needs one of the verbs below.\n")
+            say(Self.helpMessage())
+            throw ExitCode(PluginExit.usage.rawValue)
+        }
+        let faults = P.manifest.faults + P.manifest.typeFaults
+        guard faults.isEmpty else {
+            for fault in faults { say("hub-\(P.manifest.name): the manifest is wrong: \(fault)") }
+            throw ExitCode(PluginExit.manifest.rawValue)
+        }
+        do {
+            switch verb {
+            case .describe: print(try P.manifest.json)
+            case .check: print(try await check())
+            case .once: try await work(.once)
+            case .run: try await work(.run)
+            }
+        } catch let failure as PluginFailure {
+            say("hub-\(P.manifest.name): \(failure.message)")
+            throw ExitCode(failure.exit.rawValue)
+        }
+    }
+
+    private func say(_ text: String) {
+        FileHandle.standardError.write(Data("\(text)\n".utf8))
+    }
+
+    private func makeLogger(_ instance: String) -> Logger {
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        var logger = Logger(label: instance)
+        logger.logLevel = verbose ? .debug : .info
+        return logger
+    }
+
+    /// What `--settings` names, checked.
+    private func readSettings() throws -> PluginSettings? {
+        guard let settings else { return nil }
+        let text: String
+        var mode: UInt16?
+        do {
+            text = try String(contentsOfFile: settings, encoding: .utf8)
+            let attributes = try FileManager.default.attributesOfItem(atPath: settings)
+            mode = (attributes[.posixPermissions] as? NSNumber)?.uint16Value
+        } catch {
+            throw PluginFailure(.settings, "\(settings): the settings cannot be read: \(error.localizedDescription)")
+        }
+        let file = SettingsFile.load(
+            text: text, file: settings, fileMode: mode, environment: .process(), declarations: P.manifest.settings)
+        for problem in file.problems { say("\(problem)") }
+        guard let values = file.settings else {
+            throw PluginFailure(.settings, "the settings are wrong; nothing was started")
+        }
+        return PluginSettings(values)
+    }
+
+    /// Where the hub is: `--door`, or what the hub has handed over.
+    private func place(_ launch: Launch?) throws -> (address: HubAddress, instance: String, state: String) {
+        let instance = instance ?? launch?.instance ?? P.manifest.name
+        guard PeerName.isValid(instance) else {
+            throw PluginFailure(.usage, "--instance \(instance): expected \(PeerName.expected)")
+        }
+        let directory = state ?? launch?.stateDirectory ?? Self.defaultState(instance)
+        if let door { return (HubAddress(door: door), instance, directory) }
+        guard let launch else {
+            throw PluginFailure(
+                .usage,
+                "there is no hub to give to: add --door URL (hub status --json prints it), or let the hub start this")
+        }
+        return (launch.address, instance, directory)
+    }
+
+    private static func defaultState(_ instance: String) -> String {
+        let environment = ProcessInfo.processInfo.environment
+        let base = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (base ?? NSHomeDirectory() + "/.local/state") + "/health-hub/\(instance)"
+    }
+
+    private func work(_ mode: Hello.Mode) async throws {
+        let launch = door == nil ? try Launch.read() : nil
+        let settings = try readSettings()
+        let (address, instance, directory) = try place(launch)
+        let signals = StopSignals(watchingInput: launch != nil)
+        let runner = PluginRunner(
+            P(), mode: mode, address: address, instance: instance, stateDirectory: directory, settings: settings,
+            logger: makeLogger(instance), context: try Context())
+        let exit = await runner.run(requests: signals.requests)
+        // Not a return: work that was cut off may still go on.
+        Foundation.exit(exit.rawValue)
+    }
+
+    private func check() async throws -> String {
+        let launch = door == nil ? try Launch.read() : nil
+        if let settings = try readSettings() {
+            let instance = instance ?? P.manifest.name
+            let context = CheckContext(
+                instance: instance, settings: settings, clock: .system, logger: makeLogger(instance))
+            return try await checked(context)
+        }
+        guard door != nil || launch != nil else {
+            throw PluginFailure(
+                .usage,
+                "there is nothing to check with: add --settings FILE, or --door URL of a hub that knows the settings")
+        }
+        let (address, instance, directory) = try place(launch)
+        let logger = makeLogger(instance)
+        let runner = PluginRunner(
+            P(), mode: .check, address: address, instance: instance, stateDirectory: directory, settings: nil,
+            logger: logger, context: try Context())
+        return try await runner.withSession { welcome in
+            let context = CheckContext(
+                instance: instance, settings: try PluginSettings(welcome.settings), clock: try welcome.hubClock(),
+                logger: logger)
+            return try await checked(context)
+        }
+    }
+
+    private func checked(_ context: CheckContext) async throws -> String {
+        do {
+            return try await P().check(context)
+        } catch let failure as PluginFailure {
+            throw failure
+        } catch {
+            throw PluginFailure(.failed, "\(error)")
+        }
+    }
+}
+
+extension Manifest {
+    /// Types that nobody knows and this manifest does not declare, in sentences for the plugin's author.
+    package var typeFaults: [String] {
+        let declared = Set(declares.map(\.id))
+        let registry = TypeRegistry.standard
+        return (reads.map { ("reads", $0) } + writes.map { ("writes", $0) }).compactMap { list, id in
+            if id == "*" || declared.contains(id) { return nil }
+            if let type = try? TypeID(id), type.form == .healthKitIdentifier || registry.type(type) != nil {
+                return nil
+            }
+            let hint = registry.suggestion(for: id).map { "; did you mean \($0)?" } ?? ""
+            return "\(list): there is no type \"\(id)\", and it is not declared\(hint)"
+        }
+    }
+
+    /// One line, members in alphabetical order, so that the same manifest is always the same text.
+    package var json: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+    }
+}

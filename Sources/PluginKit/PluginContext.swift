@@ -1,0 +1,86 @@
+public import HubWire
+public import Logging
+public import PluginState
+public import Samples
+import Synchronization
+
+/// What ``Plugin/check(_:)`` may use: no spool and no state, because the instance may be running beside it.
+public struct CheckContext: Sendable {
+    /// The name of the `[plugin.<instance>]`.
+    public let instance: String
+    public let settings: PluginSettings
+    /// The one clock of hub and plugins.
+    public let clock: HubClock
+    /// Writes to stderr.
+    ///
+    /// Never give it a health value, a key or a secret.
+    public let logger: Logger
+}
+
+/// A running plugin's view of the hub.
+///
+/// All of it may be used from any task and thread.
+public final class PluginContext: Sendable {
+    /// The name of the `[plugin.<instance>]`.
+    public let instance: String
+    /// The plugin kind: the manifest's name.
+    public let kind: String
+    public let settings: PluginSettings
+    /// Key/value state and cursors of this instance, kept between runs; the spool lives in it too.
+    public let state: PluginState
+    /// Writes to stderr.
+    ///
+    /// Never give it a health value, a key or a secret.
+    public let logger: Logger
+    let link: HubLink
+    private let lastGiven = Mutex(ContinuousClock.now)
+
+    init(kind: String, settings: PluginSettings, state: PluginState, logger: Logger, link: HubLink) {
+        (self.instance, self.kind, self.settings) = (link.instance, kind, settings)
+        (self.state, self.logger, self.link) = (state, logger, link)
+    }
+
+    /// The persons of the hub, as of its last WELCOME; empty before the first.
+    public var persons: [Welcome.PersonEntry] { link.terms.withLock { $0.persons } }
+
+    /// The one clock of hub and plugins, as of the last WELCOME; the machine's before the first.
+    ///
+    /// Take all times from it that are not the device's own.
+    public var clock: HubClock { link.terms.withLock { $0.clock } }
+
+    /// Whether the plugin has been asked to stop; its task is cancelled at the same time.
+    public var isStopping: Bool { link.hasStopRequest.withLock { $0 } }
+
+    /// The source of this plugin's records.
+    public func source(device: String? = nil, account: String? = nil) -> Source {
+        Source(plugin: kind, device: device, account: account)
+    }
+
+    func noteGiven() { lastGiven.withLock { $0 = .now } }
+
+    /// Runs `body` and cancels it when nothing was given for `time`; returns when it has ended.
+    ///
+    /// - Throws: what `body` throws, unless that is `CancellationError` because of idleness.
+    public func untilIdle(for time: Duration, _ body: @escaping @Sendable () async throws -> Void) async throws {
+        noteGiven()
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await body()
+                return false
+            }
+            group.addTask { [self] in
+                while true {
+                    let end = lastGiven.withLock { $0 } + time
+                    if ContinuousClock.now >= end { return true }
+                    try await Task.sleep(until: end, clock: .continuous)
+                }
+            }
+            let isIdle = try await group.next() ?? false
+            group.cancelAll()
+            guard isIdle else { return }
+            do {
+                _ = try await group.next()
+            } catch is CancellationError {}
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// How a plugin's process ends.
+///
+/// | status | meaning |
+/// |---|---|
+/// | 0 | done, or stopped as asked; `--check`: all is well |
+/// | 1 | the plugin failed; its reason is the last line on stderr |
+/// | 64 | wrong arguments, or none |
+/// | 69 | the hub, or what `--check` logs in to, cannot be reached |
+/// | 70 | the plugin's own manifest is wrong |
+/// | 73 | the state directory cannot be used |
+/// | 75 | ended before all was done: records wait in the spool, or it did not stop in time |
+/// | 77 | the hub does not want this plugin: log-in, instance or version |
+/// | 78 | the settings are wrong |
+///
+/// The numbers are those of `sysexits.h`.
+public enum PluginExit: Int32, Sendable {
+    case done = 0
+    case failed = 1
+    case usage = 64
+    case unavailable = 69
+    case manifest = 70
+    case state = 73
+    case unfinished = 75
+    case refused = 77
+    case settings = 78
+
+    static let help = """
+        Exit status: 0 done, 1 the plugin failed, 64 wrong arguments, 69 the hub or the service cannot be reached, 73 \
+        the state directory cannot be used, 75 ended with records still in the spool, 77 refused by the hub, 78 wrong \
+        settings.
+        """
+}
+
+/// A failure that ends a plugin with a status of its own.
+///
+/// `check`, `run` and `once` may throw it; any other error ends the plugin with ``PluginExit/failed``.
+public struct PluginFailure: Error, Sendable, CustomStringConvertible {
+    public let exit: PluginExit
+    /// One or two sentences for a person: what failed, and what to do.
+    ///
+    /// No health value, no secret.
+    public let message: String
+
+    public var description: String { message }
+
+    public init(_ exit: PluginExit, _ message: String) {
+        (self.exit, self.message) = (exit, message)
+    }
+}

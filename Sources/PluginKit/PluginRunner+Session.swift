@@ -1,0 +1,39 @@
+package import HubWire
+import ZeroMQ
+
+extension PluginRunner {
+    /// Opens a session that gives nothing, hands its terms to `body`, and says BYE.
+    /// - Throws: ``PluginFailure`` `unavailable` when no hub answers in time or it does not want this plugin.
+    package func withSession<Value: Sendable>(
+        waiting limit: Duration = .seconds(10), _ body: (Welcome) async throws -> Value
+    ) async throws -> Value {
+        let loop = try PollLoop(name: "hub-link")
+        try loop.start()
+        defer { loop.stop() }
+        let link = HubLink(hello: hello, address: address, state: nil, logger: logger, loop: loop, context: context)
+        do {
+            try await link.open()
+        } catch {
+            throw PluginFailure(.usage, "\(address.door): \(error)")
+        }
+        let patience = Task {
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            await link.giveUp()
+        }
+        let welcome = await link.welcome()
+        patience.cancel()
+        guard let welcome else {
+            let reason = await link.refusal.map { "the hub refuses: \($0)" } ?? "no hub answers at \(address.door)"
+            await link.close(draining: false, within: .zero)
+            throw PluginFailure(.unavailable, reason)
+        }
+        do {
+            let value = try await body(welcome)
+            await link.close(draining: false, within: .seconds(2))
+            return value
+        } catch {
+            await link.close(draining: false, within: .seconds(2))
+            throw error
+        }
+    }
+}

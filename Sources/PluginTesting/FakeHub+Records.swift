@@ -1,0 +1,65 @@
+import HubWire
+import Samples
+
+extension FakeHub {
+    func samples(_ body: [UInt8], from peer: [UInt8]) {
+        batches += 1
+        guard var session = sessions[peer] else { return }
+        let message: SamplesMessage
+        do throws(WireError) {
+            let decoded: Result<SamplesMessage, WireError> = body.withUnsafeBytes { body in
+                do throws(WireError) { return .success(try session.decoder.samples(body)) } catch {
+                    return .failure(error)
+                }
+            }
+            message = try decoded.get()
+        } catch {
+            violations.append("\(error)")
+            return send(.error(error), to: peer)
+        }
+        let cost = Credit(records: message.records.count, bytes: body.count)
+        if !session.credit.covers(cost) {
+            violations.append("R4.12: a batch of \(cost.records) records and \(cost.bytes) bytes beyond the credit")
+        }
+        if message.records.count > behaviour.limits.batchRecords {
+            violations.append("R4.8: \(message.records.count) records in a batch")
+        }
+        session.credit = session.credit - cost
+        sessions[peer] = session
+        guard behaviour.answers else { return }
+        sessions[peer]?.credit = session.credit + cost
+        if behaviour.storeErrors > 0 {
+            behaviour.storeErrors -= 1
+            let error = WireError(.store, "the disk is full", ref: message.batch, after: 10, credit: cost)
+            return send(.error(error), to: peer)
+        }
+        let results = message.records.map { store($0) }
+        send(.stored(Stored(batch: message.batch, results: results, credit: cost)), to: peer)
+    }
+
+    private func store(_ result: Result<Record, RecordRejection>) -> RecordResult {
+        let record: Record
+        switch result {
+        case .failure(let rejection): return .rejected(rejection.code, reason: rejection.reason)
+        case .success(let read): record = read
+        }
+        if let (code, reason) = behaviour.rejects(record) { return .rejected(code, reason: reason) }
+        var bytes: [UInt8] = []
+        RecordEncoder.append(record, to: &bytes)
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let place = byIdentity[record.identity] {
+            let number = held[place].number
+            guard held[place].text != text else {
+                duplicates += 1
+                return .duplicate(number: number, sequence: number)
+            }
+            held[place].record = record
+            held[place].text = text
+            return .stored(number: number, sequence: number)
+        }
+        let number = Int64(held.count + 1)
+        byIdentity[record.identity] = held.count
+        held.append(Held(record: record, text: text, number: number))
+        return .stored(number: number, sequence: number)
+    }
+}

@@ -1,0 +1,293 @@
+public import HubWire
+public import Samples
+import Synchronization
+public import ZeroMQ
+
+/// A small hub for the tests of plugins: real ZeroMQ, real protocol, and as ill-behaved as a test wants.
+///
+/// It has the door only, keeps what it is given in memory, and notes whatever a plugin does against the protocol in
+/// ``violations``. Waits (`records(_:)`, `hellos(_:)`, …) return as soon as there is so much and have no deadline of their
+/// own: give the test a time limit.
+public actor FakeHub {
+    /// What it says and how it behaves; may be changed at any time.
+    public struct Behaviour: Sendable {
+        /// The settings of the plugin, as a JSON object.
+        public var settings = RawJSON.emptyObject
+        public var persons: [Welcome.PersonEntry] = [.init(name: "me", zone: "Europe/Berlin")]
+        /// `system` or `START@RATE`.
+        public var clock = "system"
+        public var limits = Limits()
+        public var credit = Credit.window
+        public var heartbeat = Heartbeat()
+        /// While false, SAMPLES are neither stored nor answered.
+        public var answers = true
+        /// So many batches are answered with ERROR `store` before one is stored.
+        public var storeErrors = 0
+        /// The records to reject, and why; the keys of the session's plugin.
+        public var rejects: @Sendable (Record) -> (RecordRejection.Code, reason: String)? = { _ in nil }
+        /// Refuses every HELLO so.
+        public var refusal: WireError?
+
+        public init() {}
+    }
+
+    /// A record as the hub holds it.
+    public struct Held: Sendable {
+        public var record: Record
+        /// As its source would send it, in canonical form.
+        public var text: String
+        public var number: Int64
+    }
+
+    public var behaviour: Behaviour
+    /// Where the plugin finds it.
+    public nonisolated let door: String
+    /// What plugins did against the protocol, in sentences.
+    public internal(set) var violations: [String] = []
+    /// In the order in which they were first stored.
+    public internal(set) var held: [Held] = []
+    public private(set) var hellos: [Hello] = []
+    public internal(set) var batches = 0
+    /// Records that came again unchanged.
+    public internal(set) var duplicates = 0
+    public private(set) var lives: [LiveValue] = []
+    public private(set) var events: [DeviceEvent] = []
+    public private(set) var pings = 0
+    public private(set) var pongs = 0
+    public private(set) var byes = 0
+
+    nonisolated let loop: PollLoop
+    private let context: Context
+    private let logIn: LogIn?
+    private var socket: Socket?
+    private var guardian: Socket?
+    var sessions: [[UInt8]: Session] = [:]
+    var byIdentity: [RecordIdentity: Int] = [:]
+    private var watchers: [(isMet: (isolated FakeHub) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    private var incoming = Multipart()
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// The only peer that a guarded door lets in.
+    public struct LogIn: Sendable {
+        public var instance: String
+        public var token: String
+
+        public init(instance: String, token: String) { (self.instance, self.token) = (instance, token) }
+    }
+
+    struct Session {
+        var hello: Hello
+        var credit: Credit
+        var decoder: RecordDecoder
+    }
+
+    /// A hub that is not there yet: ``start()`` binds its door.
+    /// - Parameters:
+    ///   - door: `ipc://…` in a directory of the test's own, or `inproc://…` in a shared `context`.
+    ///   - logIn: makes it a plugin's endpoint, with PLAIN log-in; nil an owner's.
+    public init(door: String, context: Context, behaviour: Behaviour = Behaviour(), logIn: LogIn? = nil) throws {
+        (self.door, self.context, self.behaviour, self.logIn) = (door, context, behaviour, logIn)
+        loop = try PollLoop(name: "fake-hub")
+        try loop.start()
+    }
+
+    deinit {
+        // The last reference may go on the loop's own thread, which cannot wait for itself.
+        let loop = loop
+        if loop.isIsolatingCurrentContext() != true { loop.stop() }
+    }
+
+    // MARK: - Life
+
+    /// Opens the door.
+    public func start() throws {
+        let socket = try Socket(.router, in: context)
+        try socket.set(.routerMandatory, to: true)
+        try socket.set(.maxMessageSize, to: Int64(behaviour.limits.frameBytes))
+        if logIn != nil {
+            try guardDoor()
+            try socket.set(.plainServer, to: true)
+            try socket.set(.zapDomain, to: "plugin")
+        }
+        try socket.bind(door)
+        loop.watch(socket) { [weak self] _ in self?.assumeIsolated { $0.isReady() } }
+        self.socket = consume socket
+    }
+
+    private func guardDoor() throws {
+        let guardian = try Socket(.rep, in: context)
+        try guardian.bind(ZAPRequest.endpoint)
+        loop.watch(guardian) { [weak self] _ in self?.assumeIsolated { $0.judge() } }
+        self.guardian = consume guardian
+    }
+
+    private func judge() {
+        var frames = Multipart()
+        while case .complete? = try? guardian?.receiveMultipart(into: &frames), let request = ZAPRequest(frames) {
+            var isRight = false
+            if let logIn, case .plain(let user, let password) = request.credentials {
+                isRight = user == Array(logIn.instance.utf8) && password == Array(logIn.token.utf8)
+            }
+            let verdict: ZAPRequest.Verdict = isRight ? .allow(userID: logIn?.instance ?? "") : .refuse("wrong token")
+            _ = try? guardian?.sendMultipart(request.reply(verdict))
+        }
+    }
+
+    /// As kill -9 does: the door is gone with all sessions; what is stored stays.
+    public func vanish() {
+        socket = nil
+        guardian = nil
+        sessions = [:]
+    }
+
+    /// Forgets all sessions, as a hub that has closed them; connections stay.
+    public func forgetSessions() { sessions = [:] }
+
+    public func change(_ body: @Sendable (inout Behaviour) -> Void) { body(&behaviour) }
+
+    /// Sends STOP to every session.
+    public func sendStop(reason: String = "a test", deadline: Int64 = 5_000) {
+        for peer in sessions.keys { send(.stop(Stop(reason: reason, deadline: deadline)), to: peer) }
+    }
+
+    /// Sends any message to every session.
+    public func send(_ message: HubMessage) {
+        for peer in sessions.keys { send(message, to: peer) }
+    }
+
+    // MARK: - Waits
+
+    /// The records held, as soon as there are `count`.
+    @discardableResult
+    public func records(_ count: Int) async -> [Held] {
+        await wait { $0.held.count >= count }
+        return held
+    }
+
+    @discardableResult
+    public func hellos(_ count: Int) async -> [Hello] {
+        await wait { $0.hellos.count >= count }
+        return hellos
+    }
+
+    @discardableResult
+    public func events(_ count: Int) async -> [DeviceEvent] {
+        await wait { $0.events.count >= count }
+        return events
+    }
+
+    @discardableResult
+    public func lives(_ count: Int) async -> [LiveValue] {
+        await wait { $0.lives.count >= count }
+        return lives
+    }
+
+    /// Returns when so many batches have come, answered or not.
+    public func batches(_ count: Int) async { await wait { $0.batches >= count } }
+    public func pings(_ count: Int) async { await wait { $0.pings >= count } }
+    public func pongs(_ count: Int) async { await wait { $0.pongs >= count } }
+    public func byes(_ count: Int) async { await wait { $0.byes >= count } }
+
+    /// Returns when `isMet` holds; it is asked after every message.
+    public func wait(until isMet: @escaping @Sendable (isolated FakeHub) -> Bool) async {
+        if isMet(self) { return }
+        await withCheckedContinuation { watchers.append((isMet, $0)) }
+    }
+
+    /// Lets all waits return, although what they wait for has not come.
+    public func giveUpWaiting() {
+        for watcher in watchers { watcher.continuation.resume() }
+        watchers = []
+    }
+
+    private func tellWatchers() {
+        let met = watchers.filter { $0.isMet(self) }
+        guard !met.isEmpty else { return }
+        watchers.removeAll { $0.isMet(self) }
+        for watcher in met { watcher.continuation.resume() }
+    }
+
+    // MARK: - Messages
+
+    private func isReady() {
+        for _ in 0..<PollLoop.messagesPerTurn {
+            guard case .complete? = try? socket?.receiveMultipart(into: &incoming) else { break }
+            receive()
+        }
+        tellWatchers()
+    }
+
+    private func receive() {
+        let peer = incoming.bytes(of: 0)
+        // ROUTER makes five bytes that begin with 0; anything else was set by the client.
+        if peer.count != 5 || peer[0] != 0 { violations.append("R2.1: a routing id was set") }
+        guard incoming.count >= 3 else {
+            violations.append("R3.1: \(incoming.count - 1) frames")
+            return send(.error(WireError(.frames, "expected two frames")), to: peer)
+        }
+        let (verb, body) = (incoming.bytes(of: 1), incoming.bytes(of: 2))
+        let known = verb.withUnsafeBytes { Verb($0) }
+        guard known == .hello || sessions[peer] != nil else {
+            return send(.error(WireError(.helloFirst, "no session: say HELLO")), to: peer)
+        }
+        if known == .samples { return samples(body, from: peer) }
+        let count = incoming.count - 1
+        let message: Result<ClientMessage, WireError> = verb.withUnsafeBytes { verb in
+            body.withUnsafeBytes { body in
+                do throws(WireError) {
+                    return .success(try ClientMessage.decode(verb: verb, body: body, frameCount: count))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        switch message {
+        case .success(let message): receive(message, from: peer)
+        case .failure(let error):
+            violations.append("\(error)")
+            send(.error(error), to: peer)
+        }
+    }
+
+    private func receive(_ message: ClientMessage, from peer: [UInt8]) {
+        switch message {
+        case .hello(let hello): greet(hello, peer)
+        case .live(let live): lives.append(live)
+        case .event(let event): events.append(event)
+        case .ping(let body):
+            pings += 1
+            if behaviour.answers { send(.pong(body), to: peer) }
+        case .pong: pongs += 1
+        case .bye:
+            byes += 1
+            send(.bye(Bye()), to: peer)
+            sessions[peer] = nil
+        case .query(let query):
+            send(.error(WireError(.unsupported, "this hub has no history", ref: query.id)), to: peer)
+        case .samples, .want, .done, .command, .progress, .outcome, .token, .tokenPut: break
+        }
+    }
+
+    private func greet(_ hello: Hello, _ peer: [UInt8]) {
+        hellos.append(hello)
+        if let refusal = behaviour.refusal { return send(.error(refusal), to: peer) }
+        sessions[peer] = Session(
+            hello: hello, credit: behaviour.credit, decoder: RecordDecoder(plugin: hello.plugin, registry: .standard))
+        let welcome = Welcome(
+            session: "session-\(hellos.count)", hub: "fake", epoch: "k7qz2m5a", head: Int64(held.count),
+            instance: hello.instance, plugin: hello.plugin, limits: behaviour.limits, credit: behaviour.credit,
+            heartbeat: behaviour.heartbeat, settings: behaviour.settings, persons: behaviour.persons,
+            clock: behaviour.clock, time: HubClock.system.time, feed: "inproc://nowhere",
+            serves: Verb.allCases.filter(Verb.stable.contains))
+        send(.welcome(welcome), to: peer)
+    }
+
+    func send(_ message: HubMessage, to peer: [UInt8]) {
+        var frames = Multipart()
+        frames.append(peer)
+        frames.append(message.verb.bytes)
+        frames.append(message.body)
+        _ = try? socket?.sendMultipart(frames)
+    }
+}

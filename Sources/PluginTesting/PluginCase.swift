@@ -1,0 +1,159 @@
+public import Foundation
+import HubSettings
+import HubWire
+import Logging
+public import PluginKit
+import ZeroMQ
+
+/// One case of a plugin: a folder with what the far side does and what the hub must then hold.
+///
+/// | file | |
+/// |---|---|
+/// | `settings.toml` | the plugin's settings; `"${NAME}"` is replaced by what the far side names, such as its address |
+/// | `script.json` | what the far side does, in a form of the plugin's own |
+/// | `expected.jsonl` | the records, one per line in the order in which the hub first stored them, as the source sends them; the text `"*"` stands for any value; lines that begin with `#` are comments |
+/// | `hub.json` | optional: `{"clock": "…", "persons": [{"name", "zone"}]}` of the hub |
+///
+/// ```swift
+/// @Test(arguments: PluginCase.all(in: .module)) func `gives what the case expects`(_ testCase: PluginCase) async throws {
+///     try await testCase.run(KitchenScale()) { script in try await SimulatedScale(script: script) }
+/// }
+/// ```
+public struct PluginCase: Sendable, CustomStringConvertible {
+    /// The far side of a running case: a simulated scale or service.
+    public protocol FarSide: Sendable {
+        /// What `${NAME}` in `settings.toml` stands for.
+        var variables: [String: String] { get }
+        func stop() async
+    }
+
+    public var name: String
+    public var directory: URL
+
+    public var description: String { name }
+
+    /// The case in `directory`.
+    public init(directory: URL) { (name, self.directory) = (directory.lastPathComponent, directory) }
+
+    /// The cases of a test target: the folders in its resource `Cases`, by name.
+    ///
+    /// A test without cases would pass without a check: none is a programmer's mistake, and ends the run.
+    public static func all(in bundle: Bundle, folder: String = "Cases") -> [PluginCase] {
+        let root = (bundle.resourceURL ?? bundle.bundleURL).appending(path: folder)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: root.path)) ?? []
+        let cases = names.filter { !$0.hasPrefix(".") }.sorted().map { PluginCase(directory: root.appending(path: $0)) }
+        precondition(!cases.isEmpty, "there are no cases in \(root.path)")
+        return cases
+    }
+
+    /// Plays the case: starts the far side, a ``FakeHub`` and the plugin, waits for as many records as are expected, stops
+    /// the plugin as the hub does, and compares everything that was stored.
+    /// - Parameter deadline: when it is over the case has failed, with what was there by then.
+    /// - Throws: ``CaseFailure``, or what reading the case or starting the far side threw.
+    public func run<P: Plugin>(
+        _ plugin: P, deadline: Duration = .seconds(30), farSide start: (Data) async throws -> any FarSide
+    ) async throws {
+        let expected = try lines("expected.jsonl").map { try CaseValue(json: $0) }
+        let place = try TestPlace()
+        let far = try await start(try Data(contentsOf: directory.appending(path: "script.json")))
+        do {
+            try await play(plugin, expected, place, far, deadline)
+        } catch {
+            await far.stop()
+            throw error
+        }
+        await far.stop()
+    }
+
+    private func play<P: Plugin>(
+        _ plugin: P, _ expected: [CaseValue], _ place: TestPlace, _ far: any FarSide, _ deadline: Duration
+    ) async throws {
+        let settings = try settings(of: P.self, far.variables)
+        let hub = try FakeHub(door: place.door, context: place.context, behaviour: try behaviour())
+        try await hub.start()
+        let run = PluginRun(plugin, at: place, door: hub.door, settings: settings)
+        let patience = Task {
+            guard (try? await Task.sleep(for: deadline)) != nil else { return }
+            run.stop()
+        }
+        async let exit = run.end()
+        let arrival = Task { await hub.records(expected.count) }
+        // Either everything has come, or the plugin has ended by itself or by the deadline.
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = await arrival.value }
+            group.addTask { _ = await run.end() }
+            await group.next()
+            run.stop()
+            _ = await run.end()
+            await hub.giveUpWaiting()
+        }
+        patience.cancel()
+        let status = await exit
+        var differences = try await report(expected, hub.held)
+        differences += await hub.violations.map { "the plugin broke the protocol: \($0)" }
+        if status != .done { differences.append("the plugin ended with status \(status.rawValue)") }
+        await hub.vanish()
+        guard differences.isEmpty else { throw CaseFailure(name: name, differences: differences) }
+    }
+
+    private func report(_ expected: [CaseValue], _ held: [FakeHub.Held]) throws -> [String] {
+        var differences: [String] = []
+        for index in 0..<max(expected.count, held.count) {
+            if index >= held.count {
+                differences.append("record \(index + 1) did not come")
+            } else if index >= expected.count {
+                differences.append("record \(index + 1) is not expected: \(held[index].text)")
+            } else {
+                let actual = try CaseValue(json: held[index].text)
+                differences += expected[index].differences(from: actual, at: "").map { "record \(index + 1): \($0)" }
+            }
+        }
+        return differences
+    }
+
+    private func lines(_ file: String) throws -> [Substring] {
+        try String(contentsOf: directory.appending(path: file), encoding: .utf8).split(separator: "\n")
+            .filter { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) }
+    }
+
+    private func settings<P: Plugin>(of: P.Type, _ variables: [String: String]) throws -> PluginSettings {
+        let file = directory.appending(path: "settings.toml")
+        let environment = SettingsEnvironment(variables: variables, currentDirectory: directory.path) { _ in
+            throw UnreadableFile(reason: "a case has no secret files")
+        }
+        let read = SettingsFile.load(
+            text: try String(contentsOf: file, encoding: .utf8), file: file.lastPathComponent, fileMode: 0o600,
+            environment: environment, declarations: P.manifest.settings)
+        guard let values = read.settings else {
+            throw CaseFailure(name: name, differences: read.problems.map(\.description))
+        }
+        return PluginSettings(values)
+    }
+
+    private struct HubFile: Decodable {
+        struct Person: Decodable {
+            var name: String
+            var zone: String?
+        }
+        var clock: String?
+        var persons: [Person]?
+    }
+
+    private func behaviour() throws -> FakeHub.Behaviour {
+        var behaviour = FakeHub.Behaviour()
+        guard let data = try? Data(contentsOf: directory.appending(path: "hub.json")) else { return behaviour }
+        let file = try JSONDecoder().decode(HubFile.self, from: data)
+        if let clock = file.clock { behaviour.clock = clock }
+        if let persons = file.persons { behaviour.persons = persons.map { .init(name: $0.name, zone: $0.zone) } }
+        return behaviour
+    }
+}
+
+/// What is different from what a case expects.
+public struct CaseFailure: Error, CustomStringConvertible {
+    public var name: String
+    /// A line each.
+    public var differences: [String]
+
+    public var description: String { "case \(name):\n" + differences.map { "  \($0)" }.joined(separator: "\n") }
+}

@@ -1,0 +1,68 @@
+import Foundation
+public import HubWire
+import Logging
+public import PluginKit
+public import PluginState
+import Synchronization
+public import ZeroMQ
+
+/// A directory, a ZeroMQ context and an endpoint of a test's own; the directory goes with it.
+public final class TestPlace: Sendable {
+    public let context: Context
+    /// Absolute.
+    public let directory: String
+
+    public init() throws {
+        context = try Context()
+        // Short: a socket's path has at most 107 bytes.
+        directory = "/tmp/plugin-\(UUID().uuidString.prefix(13))"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    /// For a ``FakeHub``.
+    public var door: String { "ipc://\(directory)/door" }
+    /// Of the plugin.
+    public var state: String { "\(directory)/state" }
+}
+
+/// A plugin that runs inside the test, against any hub.
+public final class PluginRun: Sendable {
+    private let requests: AsyncStream<StopRequest>.Continuation
+    private let task: Task<PluginExit, Never>
+
+    /// Starts it.
+    /// - Parameters:
+    ///   - settings: nil waits for those of WELCOME.
+    ///   - limits: of its spool.
+    public init<P: Plugin>(
+        _ plugin: P, at place: TestPlace, door: String? = nil, mode: Hello.Mode = .run, instance: String? = nil,
+        settings: PluginSettings? = PluginSettings(), limits: PluginState.Limits = .init(),
+        stopLimit: Duration = .seconds(5), drainLimit: Duration = .seconds(60)
+    ) {
+        let (stream, requests) = AsyncStream<StopRequest>.makeStream()
+        var logger = Logger(label: P.manifest.name)
+        logger.logLevel = .critical
+        var runner = PluginRunner(
+            plugin, mode: mode, address: HubAddress(door: door ?? place.door), instance: instance ?? P.manifest.name,
+            stateDirectory: place.state, settings: settings, logger: logger, context: place.context)
+        runner.limits = limits
+        runner.stopLimit = stopLimit
+        runner.drainLimit = drainLimit
+        let configured = runner
+        self.requests = requests
+        task = Task { await configured.run(requests: stream) }
+    }
+
+    /// Asks it to stop, as SIGTERM does.
+    public func stop() { requests.yield(.asked) }
+
+    /// As the end of stdin does: the hub is gone.
+    public func loseHub() { requests.yield(.hubGone) }
+
+    /// How it ended, when it has.
+    @discardableResult
+    public func end() async -> PluginExit { await task.value }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import HubWire
+import PluginKit
+import PluginState
+import PluginTesting
+import Samples
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `The end of a plugin` {
+    @Test func `STOP ends the work, and BYE follows`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<3))
+                await hub.untilStopped()
+                #expect(hub.isStopping)
+            }, at: scene.place)
+        await scene.hub.records(3)
+        await scene.hub.sendStop()
+        #expect(await run.end() == .done)
+        #expect(await scene.hub.byes == 1)
+        try await scene.end(run)
+    }
+
+    @Test func `the end of stdin ends it at once, and the spool keeps what was given`() async throws {
+        let scene = try await Scene(starting: false)
+        let isGiven = Gate()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<3))
+                await isGiven.open()
+                await hub.untilStopped()
+                try await hub.give(hub.samples(3..<4))  // Begun before, and finished now.
+            }, at: scene.place)
+        await isGiven.wait()
+        run.loseHub()
+        #expect(await run.end() == .done)
+        try await scene.end(run, pending: 4)
+    }
+
+    @Test func `once ends when the hub holds everything`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(ScriptedSource { try await $0.give($0.samples(0..<2_000)) }, at: scene.place, mode: .once)
+        #expect(await run.end() == .done)
+        #expect(await scene.hub.held.count == 2_000)
+        #expect(await scene.hub.hellos.first?.mode == .once)
+        try await scene.end(run)
+    }
+
+    @Test func `once without a hub ends as unfinished and keeps the records`() async throws {
+        let scene = try await Scene(starting: false)
+        let run = PluginRun(
+            ScriptedSource { try await $0.give($0.samples(0..<2)) }, at: scene.place, mode: .once,
+            drainLimit: .milliseconds(50))
+        #expect(await run.end() == .unfinished)
+        try await scene.end(run, .unfinished, pending: 2)
+    }
+
+    @Test func `STOP while once still waits for the hub ends it, and the records stay`() async throws {
+        let scene = try await Scene { $0.answers = false }
+        let run = PluginRun(ScriptedSource { try await $0.give($0.samples(0..<2)) }, at: scene.place, mode: .once)
+        await scene.hub.batches(1)
+        await scene.hub.sendStop(deadline: 100)
+        #expect(await run.end() == .done)
+        try await scene.end(run, pending: 2)
+    }
+
+    @Test func `a hub that does not want the plugin ends it`() async throws {
+        let scene = try await Scene { $0.refusal = WireError(.instance, "not configured", closed: true) }
+        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place, settings: nil)
+        #expect(await run.end() == .refused)
+        try await scene.end(run, .refused)
+    }
+
+    @Test func `a failure of the work is told to the hub and ends with status 1`() async throws {
+        struct Broken: Error, CustomStringConvertible { let description = "the scale has no battery" }
+        let scene = try await Scene()
+        let run = PluginRun(ScriptedSource { _ in throw Broken() }, at: scene.place, settings: nil)
+        #expect(await run.end() == .failed)
+        let event = try #require(await scene.hub.events.first)
+        #expect(event.severity == .error && event.text == "the scale has no battery")
+        try await scene.end(run, .failed)
+    }
+
+    @Test func `work that ignores the request to stop is cut off`() async throws {
+        let scene = try await Scene()
+        let (begun, freed, over) = (Gate(), Gate(), Gate())
+        let run = PluginRun(
+            ScriptedSource { _ in
+                await begun.open()
+                await freed.wait()
+                await over.open()
+            }, at: scene.place, stopLimit: .milliseconds(50))
+        await begun.wait()
+        run.stop()
+        #expect(await run.end() == .unfinished)
+        await freed.open()
+        await over.wait()
+        await scene.hub.vanish()
+    }
+
+    @Test func `a state directory in use ends it with status 73`() async throws {
+        let scene = try await Scene()
+        let state = try PluginState(directory: scene.place.state)
+        let run = PluginRun(ScriptedSource(), at: scene.place)
+        #expect(await run.end() == .state)
+        try state.close()
+    }
+
+    @Test func `a caller of store is told when the plugin stops before the answer`() async throws {
+        let scene = try await Scene { $0.answers = false }
+        let code = Received<GiveError.Code?>()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                do {
+                    _ = try await hub.store(hub.samples(0..<1))
+                    await code.take(nil)
+                } catch let error as GiveError { await code.take(error.code) }
+            }, at: scene.place, stopLimit: .milliseconds(200))
+        await scene.hub.batches(1)
+        run.stop()
+        #expect(await code.value() == .stopping)
+        await run.end()
+        await scene.hub.vanish()
+    }
+
+    @Test func `a full spool is a typed error, an EVENT, and room again`() async throws {
+        let scene = try await Scene { $0.answers = false }
+        var limits = PluginState.Limits()
+        limits.records = 10
+        let wasFull = Gate()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<10))
+                do {
+                    try await hub.give(hub.samples(10..<12))
+                    Issue.record("the spool took more than its bound")
+                } catch let error as GiveError { #expect(error.code == .full && error.mayRetry) }
+                await wasFull.open()
+                await hub.waitForRoom()
+                try await hub.give(hub.samples(10..<12))
+                await hub.untilStopped()
+            }, at: scene.place, settings: nil, limits: limits)
+        await wasFull.wait()
+        let event = try #require(await scene.hub.events(1).first)
+        #expect(event.event == "spool-full" && event.severity == .error)
+        await scene.hub.change {
+            $0.answers = true
+            $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000)
+        }
+        await scene.hub.vanish()
+        try await scene.hub.start()
+        await scene.hub.records(12)
+        await scene.hub.wait { $0.events.contains(where: \.isResolved) }
+        try await scene.end(run)
+    }
+}

@@ -1,0 +1,283 @@
+import Foundation
+import HubWire
+import PluginKit
+import PluginState
+import PluginTesting
+import Samples
+import Testing
+import ZeroMQ
+
+@Suite(.timeLimit(.minutes(1))) struct `A plugin and its hub` {
+    @Test func `HELLO says what the manifest says, and the terms of WELCOME reach the plugin`() async throws {
+        let scene = try await Scene {
+            $0.settings = RawJSON(#"{"address":"10.0.0.7"}"#) ?? .emptyObject
+            $0.clock = "2024-03-01T00:00:00Z@60"
+        }
+        let source = ScriptedSource { hub in
+            let address = try hub.settings.text("address")
+            let isMarch = hub.clock.time.text.hasPrefix("2024-03-01T")
+            let text = "\(address) \(hub.instance) \(hub.persons.map(\.name)) \(isMarch)"
+            await hub.event(try DeviceEvent("seen", text: text))
+            await hub.untilStopped()
+        }
+        let run = PluginRun(source, at: scene.place, instance: "kitchen", settings: nil)
+        let events = await scene.hub.events(1)
+        #expect(events.first?.text == #"10.0.0.7 kitchen ["me"] true"#)
+        let hello = try #require(await scene.hub.hellos.first)
+        #expect(hello.instance == "kitchen" && hello.plugin == "scripted" && hello.mode == .run)
+        #expect(hello.writes == ["weight"] && hello.version == "1.0")
+        try await scene.end(run)
+        #expect(await scene.hub.byes == 1)
+    }
+
+    @Test func `what was given is stored and leaves the spool`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                for number in 0..<20 { try await hub.give([hub.sample(number)]) }
+                await hub.untilStopped()
+            }, at: scene.place)
+        await scene.hub.records(20)
+        let counters = try await scene.end(run)
+        #expect(counters.spooled == 20 && counters.stored == 20)
+        #expect(await scene.keys() == (0..<20).map { "key-\($0)" })
+    }
+
+    @Test func `what is given while the hub is away is delivered when it comes`() async throws {
+        let scene = try await Scene(starting: false)
+        let isGiven = Gate()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<2_500))
+                await isGiven.open()
+                await hub.untilStopped()
+            }, at: scene.place)
+        await isGiven.wait()
+        try await scene.hub.start()
+        await scene.hub.records(2_500)
+        try await scene.end(run)
+    }
+
+    @Test func `R4.2 R5.7 after hello-first it says HELLO and sends again what was not stored`() async throws {
+        let scene = try await Scene {
+            $0.answers = false
+            $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000)
+        }
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<10))
+                await hub.untilStopped()
+            }, at: scene.place)
+        await scene.hub.batches(1)
+        await scene.hub.change { $0.answers = true }
+        await scene.hub.forgetSessions()
+        await scene.hub.records(10)
+        #expect(await scene.hub.hellos.count == 2)
+        #expect(await scene.hub.duplicates == 0)
+        try await scene.end(run)
+    }
+
+    @Test func `R5.7 a hub that is killed again and again loses nothing`() async throws {
+        let scene = try await Scene { $0.credit = Credit(records: 100, bytes: 100_000) }
+        let count = 3_000
+        let run = PluginRun(
+            ScriptedSource { hub in
+                for first in stride(from: 0, to: count, by: 50) { try await hub.give(hub.samples(first..<first + 50)) }
+                await hub.untilStopped()
+            }, at: scene.place)
+        for round in 1...5 {
+            await scene.hub.records(round * 400)
+            await scene.hub.vanish()
+            try await scene.hub.start()
+        }
+        await scene.hub.records(count)
+        let counters = try await scene.end(run)
+        #expect(Set(await scene.keys()).count == count)
+        #expect(counters.stored + counters.duplicate == count)
+    }
+
+    @Test func `R4.12 a window of three records is never exceeded`() async throws {
+        let scene = try await Scene { $0.credit = Credit(records: 3, bytes: 700) }
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<100))
+                await hub.untilStopped()
+            }, at: scene.place)
+        await scene.hub.records(100)
+        #expect(await scene.keys() == (0..<100).map { "key-\($0)" })
+        try await scene.end(run)
+    }
+
+    @Test func `R4.8 R3.7 batches and frames keep to the limits of WELCOME`() async throws {
+        let scene = try await Scene {
+            $0.limits.batchRecords = 7
+            $0.limits.frameBytes = 900
+            $0.limits.payloadBytes = 900
+        }
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<200))
+                _ = try await hub.store(hub.samples(200..<400))
+                await hub.untilStopped()
+            }, at: scene.place)
+        await scene.hub.records(400)
+        #expect(await scene.hub.hellos.count == 1)  // A larger frame would have ended the connection.
+        try await scene.end(run)
+    }
+
+    @Test func `a hub with smaller limits than the last one gets smaller batches`() async throws {
+        let scene = try await Scene { $0.answers = false }
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<500))
+                await hub.untilStopped()
+            }, at: scene.place)
+        await scene.hub.batches(1)
+        await scene.hub.vanish()
+        await scene.hub.change {
+            $0.answers = true
+            $0.limits.batchRecords = 9
+            $0.credit = Credit(records: 9, bytes: 3_000)
+        }
+        try await scene.hub.start()
+        await scene.hub.records(500)
+        let counters = try await scene.end(run)
+        #expect(counters.refused == 0)
+    }
+
+    @Test func `R4.16 a silent interval makes it send PING`() async throws {
+        let scene = try await Scene { $0.heartbeat = Heartbeat(interval: 20, timeout: 60_000) }
+        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+        await scene.hub.pings(2)
+        #expect(await scene.hub.hellos.count == 1)
+        try await scene.end(run)
+    }
+
+    @Test func `R4.18 a hub that says nothing for the timeout is greeted again`() async throws {
+        let scene = try await Scene {
+            $0.answers = false
+            $0.heartbeat = Heartbeat(interval: 20, timeout: 60)
+        }
+        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+        await scene.hub.hellos(2)
+        await scene.hub.change { $0.answers = true }
+        try await scene.end(run)
+    }
+
+    @Test func `R4.20 every PING is answered with the same body`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+        await scene.hub.hellos(1)
+        await scene.hub.send(.ping(RawJSON(#"{"nonce":1}"#) ?? .emptyObject))
+        await scene.hub.send(.ping(RawJSON(#"{"nonce":2}"#) ?? .emptyObject))
+        await scene.hub.pongs(2)
+        try await scene.end(run)
+    }
+
+    @Test func `rejected records are put aside with code and reason, the others are stored`() async throws {
+        let scene = try await Scene {
+            $0.rejects = { record in
+                guard case .sample(let sample) = record, sample.key.text.hasSuffix("3") else { return nil }
+                return (.unit, "expected kg")
+            }
+        }
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<20))
+                await hub.untilStopped()
+            }, at: scene.place)
+        await scene.hub.records(18)
+        let counters = try await scene.end(run)
+        #expect(counters.stored == 18 && counters.refused == 2)
+        let state = try PluginState(directory: scene.place.state)
+        let refused = try await state.refused()
+        #expect(refused.map(\.code) == ["unit", "unit"] && refused.map(\.reason) == ["expected kg", "expected kg"])
+        try state.close()
+    }
+
+    @Test func `a hub whose store fails gets the batch again`() async throws {
+        let scene = try await Scene { $0.storeErrors = 3 }
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<5))
+                await hub.untilStopped()
+            }, at: scene.place)
+        await scene.hub.records(5)
+        try await scene.end(run)
+    }
+
+    @Test func `passing values and events arrive`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                await hub.live(try LiveValue(type: "weight", value: 72.1, unit: "kg"))
+                await hub.event(try DeviceEvent("connected", device: "d"))
+                await hub.untilStopped()
+            }, at: scene.place, settings: nil)
+        #expect(await scene.hub.lives(1).first?.value == 72.1)
+        #expect(await scene.hub.events(1).first?.event == "connected")
+        try await scene.end(run)
+    }
+
+    @Test func `R3.7 what no batch can carry is an error before it reaches the spool`() async throws {
+        let scene = try await Scene()
+        let codes = Received<[GiveError.Code?]>()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                func code(_ samples: [Sample]) async -> GiveError.Code? {
+                    do throws(GiveError) { try await hub.give(samples) } catch { return error.code }
+                    return nil
+                }
+                let long = try hub.sample(1, group: String(repeating: "g", count: 70_000))
+                let many = try (0..<1_001).map { try hub.sample($0, group: "g") }
+                await codes.take([await code([]), await code([long]), await code(many), await code(many.dropLast())])
+                await hub.untilStopped()
+            }, at: scene.place)
+        #expect(await codes.value() == [.invalid, .invalid, .invalid, nil])
+        await scene.hub.records(1_000)
+        #expect(await scene.hub.batches == 1)
+        let counters = try await scene.end(run)
+        #expect(counters.spooled == 1_000)
+    }
+
+    @Test func `store answers per record in the order of the call, with groups in one batch`() async throws {
+        let scene = try await Scene {
+            $0.credit = Credit(records: 2, bytes: 2_000)
+            $0.rejects = { record in
+                guard case .sample(let sample) = record, sample.key.text == "key-2" else { return nil }
+                return (.value, "no")
+            }
+        }
+        let results = Received<[RecordResult]>()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                let samples = try (0..<5).map { try hub.sample($0, group: $0 == 0 || $0 == 3 ? "g" : nil) }
+                await results.take(try await hub.store(samples))
+            }, at: scene.place)
+        let answers = await results.value()
+        #expect(await scene.keys() == ["key-0", "key-3", "key-1", "key-4"])
+        #expect(
+            answers == [
+                .stored(number: 1, sequence: 1), .stored(number: 3, sequence: 3), .rejected(.value, reason: "no"),
+                .stored(number: 2, sequence: 2), .stored(number: 4, sequence: 4),
+            ])
+        try await scene.end(run)
+    }
+}
+
+/// One value that a test waits for.
+actor Received<Value: Sendable> {
+    private var taken: Value?
+    private var waiter: CheckedContinuation<Value, Never>?
+
+    func take(_ value: Value) {
+        taken = value
+        waiter?.resume(returning: value)
+        waiter = nil
+    }
+
+    func value() async -> Value {
+        if let taken { return taken }
+        return await withCheckedContinuation { waiter = $0 }
+    }
+}

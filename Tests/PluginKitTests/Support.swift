@@ -1,0 +1,99 @@
+import Foundation
+import HubWire
+import PluginKit
+import PluginState
+import PluginTesting
+import Samples
+import Testing
+import ZeroMQ
+
+/// A source whose work is a closure of the test.
+struct ScriptedSource: SourcePlugin {
+    static let manifest = Manifest(
+        name: "scripted", summary: "What a test says.", version: "1.0", writes: ["weight"],
+        settings: [.init("address", .string(), help: "Where it is.")])
+
+    var work: @Sendable (PluginContext) async throws -> Void = { _ in }
+
+    init() {}
+    init(_ work: @escaping @Sendable (PluginContext) async throws -> Void) { self.work = work }
+
+    func run(_ hub: PluginContext) async throws { try await work(hub) }
+    func once(_ hub: PluginContext) async throws { try await work(hub) }
+}
+
+extension PluginContext {
+    /// Sample `number` of a test.
+    func sample(_ number: Int, group: String? = nil) throws -> Sample {
+        try Sample(
+            source: source(device: "d"), key: #require(RecordKey("key-\(number)")), type: .weight,
+            value: .quantity(70 + Double(number % 100) / 10, unit: "kg"),
+            start: Timestamp(microseconds: Int64(1_700_000_000 + number) * 1_000_000, offsetMinutes: 60), group: group)
+    }
+
+    func samples(_ range: Range<Int>) throws -> [Sample] { try range.map { try sample($0) } }
+
+    /// Returns when the plugin is stopped.
+    func untilStopped() async {
+        for await _ in AsyncStream<Void>.makeStream().stream {}
+    }
+}
+
+/// A place, a hub in it that has started, and a source.
+struct Scene {
+    let place: TestPlace
+    let hub: FakeHub
+
+    init(starting: Bool = true, _ change: (inout FakeHub.Behaviour) -> Void = { _ in }) async throws {
+        place = try TestPlace()
+        var behaviour = FakeHub.Behaviour()
+        change(&behaviour)
+        hub = try FakeHub(door: place.door, context: place.context, behaviour: behaviour)
+        if starting { try await hub.start() }
+    }
+
+    /// Stops the plugin, and checks that it kept to the protocol and that the spool has `pending` records.
+    @discardableResult
+    func end(
+        _ run: PluginRun, _ expected: PluginExit = .done, pending: Int64 = 0,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> SpoolCounters {
+        run.stop()
+        let exit = await run.end()
+        #expect(exit == expected, sourceLocation: sourceLocation)
+        let violations = await hub.violations
+        #expect(violations == [], sourceLocation: sourceLocation)
+        await hub.vanish()
+        let state = try PluginState(directory: place.state)
+        let counters = try await state.counters()
+        #expect(counters.pending == pending, sourceLocation: sourceLocation)
+        try state.close()
+        return counters
+    }
+
+    /// The keys the hub holds.
+    func keys() async -> [String] { await hub.held.compactMap(\.key) }
+}
+
+extension FakeHub.Held {
+    var key: String? {
+        if case .sample(let sample) = record { sample.key.text } else { nil }
+    }
+}
+
+/// A door that opens once, for waiting without sleeping.
+actor Gate {
+    private var isOpen = false
+    private var waiters: [CheckedContinuation<Void, Never>] = []
+
+    func open() {
+        isOpen = true
+        for waiter in waiters { waiter.resume() }
+        waiters = []
+    }
+
+    func wait() async {
+        if isOpen { return }
+        await withCheckedContinuation { waiters.append($0) }
+    }
+}
