@@ -40,6 +40,7 @@ let package = Package(
         .library(name: "HubWire", targets: ["HubWire"]),
         .library(name: "PluginKit", targets: ["PluginKit"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
+        .executable(name: "hub", targets: ["HubCommand"]),
         .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
     ],
     dependencies: [
@@ -68,6 +69,14 @@ let package = Package(
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
 
         module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
+        program(
+            "HubCommand",
+            ["HubCore", "HubSettings", "HubWire", "Samples", "ZeroMQ", argumentParser, logging, lifecycle],
+            path: "Sources/HubCommand"),
+        tests(
+            "HubCommandTests",
+            ["HubCommand", "HubCore", "HubSettings", "HubWire", "Samples", "ZeroMQ", argumentParser, logging],
+            resources: [.copy("Help")]),
 
         // The plugin's side.
         module("PluginState", [grdb]),

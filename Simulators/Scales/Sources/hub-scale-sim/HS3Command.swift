@@ -27,7 +27,7 @@ struct HS3Command: ParsableCommand {
             The scale's zone is that of the environment (TZ). It stays powered when a
             host goes, and serves the next.
 
-            Exit codes: 0 ended by quit, SIGTERM, SIGINT or --exit-when-done;
+            Exit codes: 0 ended by quit, SIGTERM, SIGINT, --exit-when-done or --until-eof;
             64 wrong option; 65 wrong script; 69 the link cannot be opened.
             """)
 
@@ -83,6 +83,8 @@ struct HS3Command: ParsableCommand {
 
     @Flag(help: "End once everything planned has happened and is acknowledged.")
     var exitWhenDone = false
+    @Flag(help: "End when stdin does: for a scale that shall not outlive whoever started it.")
+    var untilEof = false
     @Flag(help: "A JSON object per line.")
     var json = false
     @Flag(help: "Show every byte on the link.")
@@ -108,7 +110,11 @@ struct HS3Command: ParsableCommand {
                 source.resume()
                 return source
             }
-            DispatchQueue.global().async { HS3Command.readCommands(for: simulator) }
+            let endsWithStdin = untilEof
+            DispatchQueue.global().async {
+                HS3Command.readCommands(for: simulator)
+                if endsWithStdin { simulator.stop() }
+            }
             try withExtendedLifetime(sources) { try simulator.run() }
         } catch let error as SimulatorError where error.kind == .usage {
             throw ValidationError(error.description)
@@ -189,7 +195,7 @@ struct HS3Command: ParsableCommand {
         return try SimulatorScript(json: data, file: path, hourMode: hourMode)
     }
 
-    /// The end of stdin is not the end of the scale: a service manager gives none.
+    /// Returns at the end of stdin, which by itself is not the end of the scale: a service manager gives none.
     private static func readCommands(for simulator: ScaleSimulator) {
         while let line = readLine() {
             do {

@@ -1,0 +1,72 @@
+import ArgumentParser
+import HubCore
+import HubSettings
+
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check hub.conf, and show all that is wrong with it at once.",
+        discussion: """
+            Every plugin's program is asked what settings it takes; nothing is started or
+            changed. Each problem names file, line and key, what was found and what is
+            allowed.
+
+            Examples:
+              hub check
+              hub check --config /etc/health-hub/hub.conf
+              hub check --json | jq -r '.problems[].message'
+
+            Exit codes: 0 nothing is wrong (there may be warnings), 65 there are errors,
+            66 there is no hub.conf.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document.")
+    var json = false
+
+    func run() async throws {
+        let path = try options.path()
+        let checked = await ConfigurationLoader(path: path, programPath: Program.path).load()
+        let report = CheckReport(file: path, checked.loaded)
+        if json {
+            try Output.print(try JSON.line(report))
+        } else {
+            for line in report.lines { try Output.print(line) }
+        }
+        if !report.ok { throw ExitCode(HubExit.badConfiguration.rawValue) }
+    }
+}
+
+/// What `hub check` says.
+struct CheckReport: Encodable {
+    let file: String
+    let ok: Bool
+    let errors: Int
+    let warnings: Int
+    /// How many there are, refused instances left out.
+    let persons: Int
+    let plugins: Int
+    let problems: [SettingsProblem]
+
+    init(file: String, _ loaded: LoadedConfiguration) {
+        self.file = file
+        problems = loaded.problems
+        errors = problems.count { $0.severity == .error }
+        warnings = problems.count - errors
+        ok = errors == 0
+        persons = loaded.configuration?.persons.count ?? 0
+        plugins = loaded.configuration?.plugins.count { $0.enabled } ?? 0
+    }
+
+    /// The problems, then one line that sums up.
+    var lines: [String] {
+        var parts: [String] = []
+        if errors > 0 { parts.append(NumberText.count(errors, "error")) }
+        if ok {
+            parts.append(NumberText.count(persons, "person"))
+            parts.append(NumberText.count(plugins, "plugin"))
+        }
+        if warnings > 0 { parts.append(NumberText.count(warnings, "warning")) }
+        return problems.map(\.description) + [(ok ? "ok: " : "") + parts.joined(separator: ", ")]
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import HubCore
+import HubSettings
+import HubWire
+
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Run the hub, in the foreground, until Ctrl-C or SIGTERM.",
+        discussion: """
+            Checks hub.conf first and shows all that is wrong. Then the door and the feed
+            open and the enabled plugins are started; a plugin that cannot start stops
+            nothing else. The log goes to stderr ([hub] log_level says how much).
+
+            Ctrl-C, SIGTERM and SIGHUP end it in order: plugins finish, what was accepted
+            is stored. A second Ctrl-C ends it at once; nothing that was confirmed is lost.
+
+            Examples:
+              hub run
+              hub run --config ~/health/hub.conf
+              hub run 2>> hub.log &
+
+            Exit codes: 0 ended in order; 65 hub.conf has errors; 71 the store or the
+            sockets cannot be opened; 75 another hub runs already, or the hub left at
+            memory_limit and shall be started again.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let path = try options.path()
+        let checked = await ConfigurationLoader(path: path, programPath: Program.path).load()
+        for problem in checked.loaded.problems { Terminal.say(problem.description) }
+        guard let configuration = checked.loaded.configuration else {
+            throw Failure(.badConfiguration, "\(path) cannot be used; nothing was started")
+        }
+        let interruption = Interruption()
+        let running = try RunningHub(checked, configuration)
+        try await running.run(interruption) {
+            let greeting = try? await blocking { RunCommand.greeting(running.hub.endpoints, configuration) }
+            if let greeting { Terminal.complain(greeting) }
+        } end: {
+            await interruption.wait()
+        }
+    }
+
+    /// The line that says the hub is ready.
+    ///
+    /// Blocks for the answer to one question.
+    static func greeting(_ endpoints: HubEndpoints, _ configuration: HubConfiguration) -> String {
+        var records = ""
+        if let answer = try? DoorClient(endpoint: endpoints.door, command: "run").ask(.status),
+            let status = try? JSON.answer(HubStatus.self, answer)
+        {
+            records = ", \(NumberText.count(status.records, "record"))"
+        }
+        let plugins = configuration.plugins.filter(\.enabled).map(\.name)
+        let names =
+            plugins.isEmpty
+            ? "no plugins" : NumberText.count(plugins.count, "plugin") + ": " + plugins.joined(separator: ", ")
+        return "ready: door \(endpoints.door), feed \(endpoints.feed)\(records), \(names)"
+    }
+}

@@ -1,0 +1,156 @@
+import ArgumentParser
+import Foundation
+import HubWire
+import Samples
+
+struct SamplesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "samples",
+        abstract: "What has been measured.",
+        discussion: """
+            Types are named as in HealthKit, without its prefixes: weight (also bodyMass),
+            bodyFatPercentage, heartRate, stepCount. Without a type, all are shown. Times
+            are those of the place of measurement; fractions show as percent.
+
+            Examples:
+              hub samples weight --last 10
+              hub samples weight bodyFatPercentage --from 2026-03-01 --to 2026-03-31
+              hub samples weight --from 30d --person anna --json | jq .value
+              hub samples --nobody                    what could not be assigned
+
+            --from and --to take a date (2026-03-01), today, yesterday, a span back from now
+            (90min, 12h, 7d, 4w) or an RFC 3339 time (2026-03-01T07:30:00+01:00). A date in
+            --to is meant whole. Dates are by this machine's zone.
+
+            Exit codes: 0, also when there is none; 64 no such type; 69 no hub answers.
+            """)
+
+    @Argument(help: "Types, or other names of them.")
+    var types: [String] = []
+    @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
+    var person: [String] = []
+    @Option(help: ArgumentHelp("Only what ends at or after this.", valueName: "when"), transform: SamplesCommand.date)
+    var from: DateArgument?
+    @Option(
+        help: ArgumentHelp("Only what begins before the end of this.", valueName: "when"),
+        transform: SamplesCommand.date)
+    var to: DateArgument?
+    @Option(help: ArgumentHelp("Only the newest n, the newest last.", valueName: "n"))
+    var last: Int?
+    @Option(help: ArgumentHelp("Only from plugins of this kind; may be repeated.", valueName: "kind"))
+    var source: [String] = []
+    @Option(help: "By time, newest first (-time), or as it was stored (sequence).")
+    var order: Order?
+    @Flag(help: "Only what nobody was found for.")
+    var nobody = false
+    @Flag(help: "A JSON object per line, byte for byte as on the feed.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    enum Order: String, ExpressibleByArgument, CaseIterable {
+        case time
+        case newestFirst = "-time"
+        case sequence
+
+        var onTheWire: QueryRequest.Order {
+            switch self {
+            case .time: .time
+            case .newestFirst: .newestFirst
+            case .sequence: .sequence
+            }
+        }
+    }
+
+    private static func date(_ text: String) throws -> DateArgument {
+        guard let date = DateArgument(text) else {
+            throw ValidationError("'\(text)' is none of: \(DateArgument.forms)")
+        }
+        return date
+    }
+
+    func validate() throws {
+        if let last, !(1...1_000_000).contains(last) {
+            throw ValidationError("--last takes a number from 1 to 1000000.")
+        }
+        if last != nil, order != nil { throw ValidationError("--last has its own order: the newest last.") }
+        if nobody, !person.isEmpty { throw ValidationError("--nobody and --person exclude each other.") }
+        for type in types where TypeArgument.resolved(type) == nil {
+            let nearest = TypeRegistry.standard.suggestion(for: type).map { " Did you mean \($0)?" } ?? ""
+            throw ValidationError("There is no type '\(type)'.\(nearest)")
+        }
+    }
+
+    func run() throws {
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
+        let welcome = try door.open()
+        for name in person where !welcome.persons.contains(where: { $0.name == name }) {
+            Terminal.complain(
+                "hub.conf has no person \(name); it has: \(welcome.persons.map(\.name).joined(separator: ", "))")
+        }
+        let query = try query(now: welcome.time.microseconds, zone: .current)
+        var listing = SampleListing(isJSON: json)
+        if last != nil {
+            var newest: [[UInt8]] = []
+            try door.pages(query) { records, _ in newest += records.map { Array($0) } }
+            for record in newest.reversed() { try listing.add(record[...]) }
+            try listing.endPage()
+        } else {
+            try door.pages(query) { records, _ in
+                for record in records { try listing.add(record) }
+                try listing.endPage()
+            }
+        }
+        try listing.end()
+    }
+
+    /// The question; dates as they are at `now`, microseconds since 1970.
+    func query(now: Int64, zone: TimeZone) throws(Failure) -> QueryRequest {
+        var filter = QueryRequest.Filter()
+        let ids = types.compactMap(TypeArgument.resolved)
+        if !ids.isEmpty { filter.types = ids }
+        if !person.isEmpty { filter.persons = person }
+        if !source.isEmpty { filter.sources = source }
+        filter.isOfNobody = nobody
+        filter.from = from?.start(now: now, zone: zone)
+        filter.to = to?.end(now: now, zone: zone)
+        if let start = filter.from, let end = filter.to, start.microseconds >= end.microseconds {
+            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
+        }
+        return QueryRequest(
+            id: 0, filter: filter, order: last != nil ? .newestFirst : (order ?? .time).onTheWire,
+            limit: last.map(Int64.init))
+    }
+}
+
+/// Prints records page by page: as they came, or as a table.
+struct SampleListing: ~Copyable {
+    private let isJSON: Bool
+    private var output = Output()
+    private var reader = RecordReader()
+    private var table = RecordText.table()
+    private var count = 0
+
+    init(isJSON: Bool) {
+        self.isJSON = isJSON
+    }
+
+    mutating func add(_ record: ArraySlice<UInt8>) throws {
+        count += 1
+        if isJSON { return try output.line(record) }
+        table.add(RecordText(try reader.record(record)).cells)
+    }
+
+    /// Shows what came.
+    mutating func endPage() throws {
+        if !isJSON, count > 0 { for line in table.takeLines() { try output.line(line) } }
+        try output.flush()
+        if Terminal.showsProgress, count >= 1_000 { Terminal.progress(NumberText.count(count, "record")) }
+    }
+
+    /// Says when there was nothing.
+    consuming func end() throws {
+        try output.flush()
+        if Terminal.showsProgress, count >= 1_000 { Terminal.progress("") }
+        if count == 0, !isJSON { Terminal.say("no records") }
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import HubCore
+import HubWire
+
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "How the hub and its plugins are.",
+        discussion: """
+            Three lamps per plugin: alive (it runs and talks to the hub), fresh (it gave a
+            record within the last day) and delivering (what it shall have, it has got).
+            A lamp shows - where it means nothing.
+
+            Examples:
+              hub status
+              eval "$(hub status --env)"              sets HUB_DOOR and HUB_FEED
+              hub status --json | jq .records
+              hub status > /dev/null || echo 'look at the hub'
+
+            Exit codes: 0 all is well; 1 a lamp of an enabled plugin is out, or the store
+            has a problem; 69 no hub answers. --env always succeeds: the addresses stand
+            in hub.conf.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document, as the hub gives it.")
+    var json = false
+    @Flag(help: "Two lines for eval: export HUB_DOOR=… and export HUB_FEED=….")
+    var env = false
+
+    func validate() throws {
+        if json, env { throw ValidationError("--json and --env exclude each other.") }
+    }
+
+    func run() throws {
+        let endpoints = try options.endpoints()
+        if env {
+            if UnixSocket.presence(endpoints.door) == .nobody {
+                Terminal.complain("\(DoorClient.absent(endpoints.door).message) (the addresses are right all the same)")
+            }
+            return try Output.print(endpoints.exports)
+        }
+        let answer = try DoorClient(endpoint: endpoints.door, command: "status").ask(.status)
+        let status = try JSON.answer(HubStatus.self, answer)
+        if json {
+            try Output.print(answer.text)
+        } else {
+            for line in StatusText(status, colours: Terminal.hasColours).lines { try Output.print(line) }
+        }
+        if !StatusText.isWell(status) { throw ExitCode(HubExit.notWell.rawValue) }
+    }
+}

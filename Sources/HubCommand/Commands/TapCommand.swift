@@ -1,0 +1,155 @@
+import ArgumentParser
+import HubWire
+import Samples
+
+struct TapCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tap",
+        abstract: "Print what the hub publishes, as it happens.",
+        discussion: """
+            Topics are sample/TYPE/PERSON/PLUGIN/, day/TYPE/PERSON/SERIES/,
+            retraction/TYPE/PERSON/PLUGIN/, live/TYPE/PERSON/PLUGIN/, device/PLUGIN/EVENT/
+            and hub/pulse/, hub/inbox/, hub/plugin/, hub/notice/. Any beginning of one
+            will do; without one, everything but the pulse is shown.
+
+            Examples:
+              hub tap sample/weight/
+              hub tap sample/weight/ --count 3 --json
+              hub tap live/ device/
+              hub tap sample/ --since k7qz2m5a-1042 --json   nothing missed, then live
+
+            The hub may come and go meanwhile: tap says so on stderr and waits. Without
+            --since it also says when it has missed something.
+
+            Exit codes: 0 after --count messages; 64 no such topic.
+            """)
+
+    @Argument(help: ArgumentHelp("Beginnings of topics.", valueName: "topic"))
+    var topics: [String] = []
+    @Option(help: ArgumentHelp("End after so many messages.", valueName: "n"))
+    var count: Int?
+    @Option(
+        help: ArgumentHelp(
+            "First everything that changed after this cursor, as the hub prints it (epoch-sequence), or 0 for all.",
+            valueName: "cursor"))
+    var since: String?
+    @Flag(help: "Each body as it came, a line each.")
+    var json = false
+    @Flag(help: "A line each of {\"topic\",\"seq\",\"previous\",\"body\"}.")
+    var frames = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count takes a number from 1.") }
+        if json, frames { throw ValidationError("--json and --frames exclude each other.") }
+        if let since, since != "0", Cursor(since) == nil {
+            throw ValidationError("--since takes a cursor such as k7qz2m5a-1042, or 0.")
+        }
+    }
+
+    func run() throws {
+        let prefixes = try topics.map { try TopicArgument.prefix($0) { Terminal.complain($0) } }
+        let endpoints = try options.endpoints()
+        let follower = try follower(prefixes.isEmpty ? TopicArgument.all : prefixes, endpoints)
+        var printer = TapPrinter(form: json ? .body : frames ? .frames : .text)
+        var left = count ?? .max
+        var output = Output()
+        while left > 0 {
+            guard let event = try follower.next(upTo: .milliseconds(500)) else { continue }
+            switch event {
+            case .message(let topic, let place, let body):
+                try output.line(try printer.line(topic: topic, place: place, body: body))
+                try output.flush()
+                left -= 1
+            case .gap(let topic, let after, let before):
+                Terminal.complain("missed something on \(topic) between \(after) and \(before); --since misses nothing")
+            case .away: Terminal.complain("no hub at \(endpoints.feed); waiting for it")
+            case .back: if printer.wasAway { Terminal.complain("the hub is there") }
+            case .restored: Terminal.complain("the hub's store was restored from a backup; reading it anew")
+            }
+            if case .away = event { printer.wasAway = true }
+            if case .back = event { printer.wasAway = false }
+        }
+    }
+
+    private func follower(_ prefixes: [String], _ endpoints: OwnerEndpoints) throws -> FeedFollower {
+        guard let since else { return try FeedFollower(feed: endpoints.feed, prefixes: prefixes) }
+        let door = { try DoorClient(endpoint: endpoints.door, command: "tap") }
+        let cursor = try Cursor(since) ?? Cursor(epoch: try door().open().epoch, sequence: 0)
+        return try FeedFollower(feed: endpoints.feed, prefixes: prefixes, since: cursor, door: door)
+    }
+}
+
+/// A beginning of topics as people type it.
+enum TopicArgument {
+    /// The first segments that topics have.
+    static let roots = ["sample", "day", "retraction", "live", "device", "hub"]
+    /// What is shown without a topic: everything but the pulse, which comes all the time.
+    static let all = ["sample/", "day/", "retraction/", "live/", "device/", "hub/inbox/", "hub/plugin/", "hub/notice/"]
+
+    /// The prefix to subscribe to: ends in `/`, with the type's one name.
+    /// - Throws: ``HubExit/usage`` for what no topic begins with.
+    static func prefix(_ text: String, warn: (String) -> Void = { _ in }) throws(Failure) -> String {
+        let prefix = text.hasSuffix("/") ? text : text + "/"
+        var parts = prefix.dropLast().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard Topic.isPrefix(prefix), let root = parts.first, roots.contains(root) else {
+            throw Failure(
+                .usage,
+                "\(text): no topic begins so; topics begin with \(roots.map { $0 + "/" }.joined(separator: ", "))")
+        }
+        guard parts.count > 1, root != "device", root != "hub" else { return prefix }
+        if let type = TypeArgument.resolved(parts[1]) {
+            parts[1] = type
+        } else {
+            let nearest = TypeRegistry.standard.suggestion(for: parts[1]).map { "; did you mean \($0)?" } ?? ""
+            warn("\(parts[1]) is no type that is known here\(nearest)")
+        }
+        return parts.joined(separator: "/") + "/"
+    }
+}
+
+/// A type as people type it.
+enum TypeArgument {
+    /// The id that `text` stands for; `nil` when it is no type that the registry knows or a plugin could declare.
+    static func resolved(_ text: String) -> String? {
+        if let type = TypeRegistry.standard.resolve(text) { return type.id.rawValue }
+        guard let id = try? TypeID(text) else { return nil }
+        return id.rawValue.hasPrefix("hc.") || id.rawValue.hasPrefix("x.")
+            || SampleKind(healthKitIdentifier: text) != nil
+            ? id.rawValue : nil
+    }
+}
+
+/// Writes messages of the feed.
+struct TapPrinter: ~Copyable {
+    /// What a line holds.
+    enum Form { case body, frames, text }
+
+    let form: Form
+    var wasAway = false
+    private var reader = RecordReader()
+
+    init(form: Form) {
+        self.form = form
+    }
+
+    mutating func line(topic: Topic, place: Place, body: [UInt8]) throws -> ArraySlice<UInt8> {
+        switch form {
+        case .body: return body[...]
+        case .frames:
+            let name = RawJSON.string(topic.text).text
+            let head = "{\"topic\":\(name),\"seq\":\(place.sequence),\"previous\":\(place.previous),\"body\":"
+            return (Array(head.utf8) + body + [UInt8(ascii: "}")])[...]
+        case .text: return Array(text(topic, place, body).utf8)[...]
+        }
+    }
+
+    private mutating func text(_ topic: Topic, _ place: Place, _ body: [UInt8]) -> String {
+        if place.sequence > 0, let stored = try? reader.record(body[...]) {
+            let record = RecordText(stored)
+            return [record.time, record.person, record.type, record.value, record.source, "#\(record.number)"]
+                .filter { !$0.isEmpty }.joined(separator: "  ")
+        }
+        return "\(topic)  \(String(decoding: body, as: UTF8.self))"
+    }
+}

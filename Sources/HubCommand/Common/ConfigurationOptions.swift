@@ -1,0 +1,113 @@
+import ArgumentParser
+import Foundation
+import HubSettings
+
+/// Which `hub.conf`, and what a client needs of it.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The settings; $HUB_CONF, ./hub.conf, ~/.config/health-hub/hub.conf or /etc/health-hub/hub.conf if not given.",
+            valueName: "file"))
+    var config: String?
+
+    /// The path of the file that counts.
+    /// - Throws: ``HubExit/noConfiguration``, with all places that were looked at.
+    func path(environment: [String: String] = ProcessInfo.processInfo.environment) throws(Failure) -> String {
+        if let config {
+            guard ConfigurationOptions.exists(config) else {
+                throw Failure(.noConfiguration, "--config \(config): there is no such file")
+            }
+            return config
+        }
+        if let path = environment["HUB_CONF"], !path.isEmpty {
+            guard ConfigurationOptions.exists(path) else {
+                throw Failure(.noConfiguration, "HUB_CONF=\(path): there is no such file")
+            }
+            return path
+        }
+        let places = ConfigurationOptions.places(environment)
+        guard let path = places.first(where: ConfigurationOptions.exists) else {
+            throw Failure(
+                .noConfiguration,
+                "there is no hub.conf; looked for \(places.joined(separator: ", ")); name one with --config FILE, "
+                    + "or see a hub work first with hub demo")
+        }
+        return path
+    }
+
+    static func places(_ environment: [String: String]) -> [String] {
+        var folders: [String] = []
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+            folders.append(folder)
+        } else if let home = environment["HOME"], !home.isEmpty {
+            folders.append(home + "/.config")
+        }
+        return ["hub.conf"] + folders.map { $0 + "/health-hub/hub.conf" } + ["/etc/health-hub/hub.conf"]
+    }
+
+    private static func exists(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
+    }
+
+    /// The text of the file.
+    static func text(_ path: String) throws(Failure) -> String {
+        do {
+            return try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            let reason = access(path, R_OK) == 0 ? "it is no UTF-8 text" : String(cString: strerror(errno))
+            throw Failure(.noConfiguration, "\(path): cannot be read: \(reason)")
+        }
+    }
+
+    /// What the file says, plugins' own settings unchecked unless `declarations` has their instance.
+    func configuration(
+        declarations: [String: [SettingDeclaration]] = [:]
+    ) throws(Failure) -> HubConfiguration {
+        let path = try path()
+        let loaded = HubConfiguration.load(
+            text: try ConfigurationOptions.text(path), file: path, environment: .process()
+        ) { instance, _ in declarations[instance] }
+        guard let configuration = loaded.configuration else {
+            let problem = loaded.problems.first { $0.severity == .error }
+            throw Failure(
+                .badConfiguration, "\(problem?.description ?? "\(path): it has errors")\nhub check lists everything")
+        }
+        return configuration
+    }
+
+    /// Where the hub of this file listens.
+    func endpoints() throws(Failure) -> OwnerEndpoints { OwnerEndpoints(try configuration().hub) }
+}
+
+/// The addresses that the owner of the data connects to.
+struct OwnerEndpoints: Hashable {
+    let door: String
+    let feed: String
+
+    init(door: String, feed: String) {
+        (self.door, self.feed) = (door, feed)
+    }
+
+    init(_ hub: HubSection) {
+        self.init(door: "ipc://\(hub.run)/door", feed: "ipc://\(hub.run)/feed")
+    }
+
+    /// Two lines for `eval` in any POSIX shell.
+    var exports: String {
+        "export HUB_DOOR=\(OwnerEndpoints.quoted(door))\nexport HUB_FEED=\(OwnerEndpoints.quoted(feed))"
+    }
+
+    /// A word of a POSIX shell.
+    static func quoted(_ word: String) -> String {
+        let plain = word.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "/:._-+@%".utf8.contains($0)
+            }
+        }
+        return plain && !word.isEmpty ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}

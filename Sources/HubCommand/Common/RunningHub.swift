@@ -1,0 +1,68 @@
+import HubCore
+import HubSettings
+import Logging
+import ServiceLifecycle
+
+/// A hub in this process.
+struct RunningHub {
+    let hub: Hub
+    private let group: ServiceGroup
+
+    /// - Throws: ``HubExit/tryAgain`` when a hub answers at the same addresses.
+    init(_ checked: CheckedConfiguration, _ configuration: HubConfiguration, level: Logger.Level? = nil) throws {
+        let door = OwnerEndpoints(configuration.hub).door
+        if UnixSocket.presence(door) == .somebody {
+            throw Failure(.tryAgain, "a hub runs already at \(door); see hub status")
+        }
+        var logger = Logger(label: "hub") { ReadableLog(label: $0) }
+        logger.logLevel = level ?? Logger.Level(rawValue: configuration.hub.logLevel.rawValue) ?? .info
+        do {
+            hub = try Hub(checked, logger: logger)
+        } catch {
+            throw RunningHub.failure(error)
+        }
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .error)
+        let service = ServiceGroupConfiguration.ServiceConfiguration(
+            service: hub, successTerminationBehavior: .gracefullyShutdownGroup)
+        group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
+    }
+
+    /// Runs the hub until `end` returns, or until it ends by itself, which releases `interruption`.
+    ///
+    /// - Parameters:
+    ///   - ready: called once the door is open.
+    ///   - end: returns when the hub shall stop; must return soon after `interruption`.
+    func run(
+        _ interruption: Interruption, ready: @escaping @Sendable () async -> Void,
+        end: @escaping @Sendable () async -> Void
+    ) async throws {
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask {
+                    defer { interruption.release() }
+                    try await group.run()
+                }
+                tasks.addTask {
+                    await hub.waitUntilReady()
+                    if !interruption.isOver { await ready() }
+                }
+                tasks.addTask {
+                    await end()
+                    await group.triggerGracefulShutdown()
+                }
+                try await tasks.waitForAll()
+            }
+        } catch let error as HubError {
+            throw RunningHub.failure(error)
+        }
+    }
+
+    private static func failure(_ error: HubError) -> Failure {
+        switch error.code {
+        case .configuration: Failure(.badConfiguration, error.message)
+        case .memory: Failure(.tryAgain, error.message)
+        default: Failure(.system, error.message)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+
+/// The two streams of the program.
+enum Terminal {
+    /// Whether colours go to stdout: a terminal that knows them, and nobody said `NO_COLOR`.
+    static let hasColours: Bool = {
+        let environment = ProcessInfo.processInfo.environment
+        return isatty(STDOUT_FILENO) == 1 && environment["NO_COLOR", default: ""].isEmpty
+            && environment["TERM"] != "dumb"
+    }()
+
+    /// Whether a person can be asked: somebody types, and sees what is asked.
+    static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
+    /// Whether stderr may show a line that changes in place, without getting in the way of results.
+    static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0 }
+
+    /// A line on stderr.
+    static func say(_ line: String) {
+        try? write(Array((line + "\n").utf8)[...], to: STDERR_FILENO)
+    }
+
+    /// A line on stderr that names the program.
+    static func complain(_ line: String) { say("hub: \(line)") }
+
+    /// Shows `text` in place of the last progress; an empty text takes it away.
+    static func progress(_ text: String) {
+        try? write(Array("\r\u{1B}[K\(text)".utf8)[...], to: STDERR_FILENO)
+    }
+
+    /// Writes all bytes.
+    /// - Throws: ``ReaderGone`` when nobody reads any more; ``Failure`` when the system refuses.
+    static func write(_ bytes: ArraySlice<UInt8>, to file: Int32) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let taken = rest.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
+            if taken < 0 {
+                if errno == EINTR { continue }
+                if errno == EPIPE { throw ReaderGone() }
+                throw Failure(.system, "writing results failed: \(String(cString: strerror(errno)))")
+            }
+            rest = rest.dropFirst(taken)
+        }
+    }
+}
+
+/// Results on their way to stdout, in pieces of 64 KiB; ``flush()`` before anything waits.
+struct Output: ~Copyable {
+    private var waiting: [UInt8] = []
+    private static let piece = 65_536
+
+    /// Adds a line.
+    mutating func line(_ text: String) throws { try line(Array(text.utf8)[...]) }
+
+    /// Adds a line, byte for byte.
+    mutating func line(_ bytes: ArraySlice<UInt8>) throws {
+        waiting.append(contentsOf: bytes)
+        waiting.append(UInt8(ascii: "\n"))
+        if waiting.count >= Output.piece { try flush() }
+    }
+
+    /// Hands everything to the reader.
+    mutating func flush() throws {
+        try Terminal.write(waiting[...], to: STDOUT_FILENO)
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes one line at once.
+    static func print(_ text: String) throws {
+        try Terminal.write(Array((text + "\n").utf8)[...], to: STDOUT_FILENO)
+    }
+}
+
+/// A word that means something good, doubtful or bad, for terminals with colours.
+enum Shade: String {
+    case good = "32"
+    case doubtful = "33"
+    case bad = "31"
+    case faint = "2"
+
+    /// `text` in this colour, or as it is.
+    func paint(_ text: String, _ colours: Bool) -> String { colours ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text }
+}

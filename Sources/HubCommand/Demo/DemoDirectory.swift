@@ -1,0 +1,65 @@
+import Foundation
+
+/// The folder a demonstration lives in.
+struct DemoDirectory: Sendable {
+    let path: String
+    /// Whether it goes away with the demonstration.
+    let isTemporary: Bool
+
+    var configuration: String { path + "/hub.conf" }
+
+    /// A new folder that nobody else can open, short enough for the names of sockets.
+    static func temporary() throws(Failure) -> DemoDirectory {
+        let wanted = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+        let folder = wanted.utf8.count <= 60 && wanted.hasPrefix("/") ? wanted : "/tmp"
+        var template = Array("\(folder)/hub-demo-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw Failure(.system, "\(folder): no folder can be made there: \(String(cString: strerror(errno)))")
+        }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return DemoDirectory(path: path, isTemporary: true)
+    }
+
+    /// The folder a person named: a new or an empty one, so that the account at the end is of this demonstration alone.
+    static func kept(_ path: String) throws(Failure) -> DemoDirectory {
+        let path = URL(filePath: path).standardizedFileURL.path
+        if let content = try? FileManager.default.contentsOfDirectory(atPath: path), !content.isEmpty {
+            throw Failure(.usage, "--keep \(path): the folder is not empty; name a new one")
+        }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Failure(.system, "--keep \(path): the folder cannot be made: \(error.localizedDescription)")
+        }
+        return DemoDirectory(path: path, isTemporary: false)
+    }
+
+    /// Writes `hub.conf` for one person and one scale.
+    func write(scale link: String, device: String) throws(Failure) {
+        let text = """
+            # Written by hub demo.
+            [hub]
+            data = "\(path)/data"
+            run = "\(path)/run"
+            log_level = "warning"
+
+            [person.me]
+
+            [plugin.ihealth-hs3]
+            link = "\(link)"
+            device_id = "\(device)"
+
+            """
+        do {
+            try Data(text.utf8).write(to: URL(filePath: configuration))
+        } catch {
+            throw Failure(.system, "\(configuration): cannot be written: \(error.localizedDescription)")
+        }
+    }
+
+    /// Removes a temporary folder; keeps any other.
+    func remove() {
+        if isTemporary { try? FileManager.default.removeItem(atPath: path) }
+    }
+}

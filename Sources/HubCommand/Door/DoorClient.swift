@@ -1,0 +1,208 @@
+import HubWire
+import Samples
+import ZeroMQ
+
+/// The owner's conversation with the door: blocking, one question at a time.
+///
+/// For one thread. Greets again by itself when the hub has forgotten the session (R4.2); ends with BYE.
+final class DoorClient {
+    /// Where the hub should be.
+    let endpoint: String
+    /// What the hub said last when it opened a session.
+    private(set) var welcome: Welcome?
+    private let hello: Hello
+    private let patience: Duration
+    private let socket: Socket
+    private var lastID: Int64 = 0
+
+    /// - Parameters:
+    ///   - command: of `hub`; names the session `hub-<command>`.
+    ///   - patience: how long the hub may be silent while an answer is due.
+    /// - Throws: ``HubExit/noHub`` at once when nobody listens.
+    init(endpoint: String, command: String, patience: Duration = .seconds(10)) throws {
+        switch UnixSocket.presence(endpoint) {
+        case .somebody: break
+        case .nobody: throw DoorClient.absent(endpoint)
+        case .refused(let reason):
+            throw Failure(.forbidden, "\(endpoint): \(reason); a hub's data belong to the user who runs it")
+        }
+        (self.endpoint, self.patience) = (endpoint, patience)
+        hello = Hello(instance: "hub-\(command)", plugin: "hub", version: Program.version, mode: .once)
+        do {
+            socket = try Socket(.dealer, in: try Context())
+            // BYE may take a moment to leave; an answer nobody wants any more may not.
+            try socket.set(.linger, to: .milliseconds(200))
+            try socket.connect(endpoint)
+        } catch {
+            throw Failure(.system, "\(endpoint): \(error)")
+        }
+    }
+
+    deinit {
+        if welcome != nil { try? send(.bye(Bye())) }
+    }
+
+    static func absent(_ endpoint: String) -> Failure {
+        Failure(.noHub, "no hub answers at \(endpoint): is it running? Start it with hub run")
+    }
+
+    // MARK: - Questions
+
+    /// Opens the session, if it is not open.
+    @discardableResult
+    func open() throws -> Welcome {
+        if let welcome { return welcome }
+        try send(.hello(hello))
+        while true {
+            do {
+                if case .welcome(let welcome) = try receive() { return welcome }
+            } catch is SessionLost {}  // Of what was sent before this HELLO.
+        }
+    }
+
+    /// One page of records, or one of the owner's answers.
+    func ask(_ query: QueryRequest) throws -> QueryResult {
+        var query = query
+        query.id = nextID()
+        return try answer(to: .query(query), of: query.id) { message in
+            if case .result(let result) = message, result.id == query.id { result } else { nil }
+        }
+    }
+
+    /// One of the owner's answers, as JSON.
+    func ask(_ subject: QueryRequest.Subject, number: Int64? = nil) throws -> RawJSON {
+        let result = try ask(QueryRequest(id: 0, want: subject, number: number))
+        guard case .answer(subject, let value) = result.content else {
+            throw Failure(
+                .dialogue, "the hub answered a question about \(subject.rawValue) without \(subject.rawValue)")
+        }
+        return value
+    }
+
+    /// Asks page by page; `page` gets the records of each and the cursor, if the page has one.
+    func pages(_ query: QueryRequest, _ page: (RawRecords, Cursor?) throws -> Void) throws {
+        var query = query
+        while true {
+            guard case .records(let records, let next, let cursor) = try ask(query).content else {
+                throw Failure(.dialogue, "the hub answered a question about records without records")
+            }
+            try page(records, cursor)
+            guard let next else { return }
+            query.next = next
+        }
+    }
+
+    /// One of the hub's own commands.
+    /// - Returns: the result.
+    func command(
+        _ name: String, arguments: RawJSON, isDryRun: Bool = false, progress: (CommandProgress) -> Void = { _ in }
+    ) throws -> RawJSON? {
+        let id = nextID()
+        let request = CommandRequest(
+            id: id, instance: "hub", command: name, arguments: arguments, isDryRun: isDryRun)
+        let outcome: CommandOutcome = try answer(to: .command(request), of: id) { message in
+            if case .progress(let step) = message, step.id == id { progress(step) }
+            if case .outcome(let outcome) = message, outcome.id == id { return outcome }
+            return nil
+        }
+        switch outcome.content {
+        case .done(let result): return result
+        case .failed(let code, let reason):
+            throw Failure(code == "command" ? .usage : .notWell, "\(name): \(reason)")
+        case .ask(_, let prompt):
+            throw Failure(.dialogue, "\(name): the hub asks what cannot be answered here: \(prompt)")
+        case .cancelled: throw Failure(.tryAgain, "\(name): cancelled by the hub")
+        }
+    }
+
+    private func nextID() -> Int64 {
+        lastID += 1
+        return lastID
+    }
+
+    // MARK: - Messages
+
+    /// Sends `message` and reads until `take` finds the answer; greets and sends again when the hub knows no session.
+    private func answer<Answer>(
+        to message: ClientMessage, of id: Int64, _ take: (HubMessage) throws -> Answer?
+    ) throws -> Answer {
+        for _ in 0..<3 {
+            try open()
+            try send(message)
+            do {
+                while true {
+                    if let answer = try take(try receive(ref: id)) { return answer }
+                }
+            } catch is SessionLost {
+                welcome = nil
+            }
+        }
+        throw Failure(.tryAgain, "the hub at \(endpoint) forgets its sessions; is it restarting?")
+    }
+
+    private struct SessionLost: Error {}
+
+    /// The next message that is more than a sign of life.
+    private func receive(ref: Int64? = nil) throws -> HubMessage {
+        while true {
+            let message = try next()
+            switch message {
+            case .ping(let body): try send(.pong(body))
+            case .welcome(let welcome):
+                self.welcome = welcome
+                return message
+            case .error(let error) where error.code == .helloFirst: throw SessionLost()
+            case .error(let error) where error.closed || error.ref == nil || error.ref == ref:
+                if error.closed { welcome = nil }
+                throw DoorClient.failure(error)
+            case .stop(let stop): throw Failure(.tryAgain, "the hub at \(endpoint) is stopping: \(stop.reason)")
+            case .bye: throw Failure(.tryAgain, "the hub at \(endpoint) has ended the session")
+            default: return message
+            }
+        }
+    }
+
+    private func next() throws -> HubMessage {
+        do {
+            guard try socket.wait(for: .readable, upTo: patience).contains(.readable) else {
+                throw DoorClient.absent(endpoint)
+            }
+            var frames = Multipart()
+            guard case .complete = try socket.receiveMultipart(into: &frames), frames.count >= 2 else {
+                throw Failure(.dialogue, "the hub at \(endpoint) sent a message that is none")
+            }
+            let (verb, body) = (frames.bytes(of: 0), frames.bytes(of: 1))
+            return try verb.withUnsafeBytes { verb in
+                try body.withUnsafeBytes { try HubMessage.decode(verb: verb, body: $0) }
+            }
+        } catch let error as WireError {
+            throw Failure(.dialogue, "the hub at \(endpoint) sent what cannot be read: \(error.reason)")
+        } catch let error as ZeroMQError {
+            throw Failure(.system, "\(endpoint): \(error)")
+        }
+    }
+
+    private func send(_ message: ClientMessage) throws {
+        var frames = Multipart()
+        frames.append(message.verb.bytes)
+        frames.append(message.body)
+        do {
+            guard try socket.sendMultipart(frames) == .sent else { throw DoorClient.absent(endpoint) }
+        } catch let error as ZeroMQError {
+            throw Failure(.system, "\(endpoint): \(error)")
+        }
+    }
+
+    /// What an ERROR means for a script.
+    static func failure(_ error: WireError) -> Failure {
+        let exit: HubExit =
+            switch error.code {
+            case .stopping, .busy, .store, .limit: .tryAgain
+            case .forbidden: .forbidden
+            case .query, .cursor, .epoch, .field: .usage
+            case .internal: .fault
+            default: .dialogue
+            }
+        return Failure(exit, "the hub says: \(error.reason) (\(error.code))")
+    }
+}

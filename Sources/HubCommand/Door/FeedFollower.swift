@@ -1,0 +1,232 @@
+import HubWire
+import Samples
+import ZeroMQ
+
+/// A subscription to the feed that says what it missed, or, with a cursor, misses nothing (Protocol §7.1).
+///
+/// For one thread. Reconnects by itself for ever.
+final class FeedFollower {
+    /// What happened.
+    enum Event {
+        /// A message; `place` is ``Place/passing`` for one that is not stored.
+        case message(topic: Topic, place: Place, body: [UInt8])
+        /// Between two messages of a topic there was at least one that did not arrive.
+        case gap(topic: Topic, after: Int64, before: Int64)
+        /// Nobody publishes: the hub is away.
+        case away
+        /// The hub is there.
+        case back
+        /// The hub's store is another than before: it is read from its beginning.
+        case restored(Cursor)
+    }
+
+    private let prefixes: [String]
+    private let socket: Socket
+    private let monitor: SocketMonitor
+    private var events: [Event] = []
+    private var isThere: Bool?
+
+    /// Opens a door when there is something to ask.
+    private let door: (() throws -> DoorClient)?
+    private var openDoor: DoorClient?
+    private var lastAsked = ContinuousClock.now
+    /// Everything up to here was handed out; `nil` without a door.
+    private(set) var cursor: Cursor?
+    /// Sequences handed out live since ``cursor``.
+    private var handled: Set<Int64> = []
+    private var mustCatchUp = false
+    /// The question whose pages are being read.
+    private var question: QueryRequest?
+    private var decoder = StoredRecordDecoder()
+    /// The last sequence seen of each topic.
+    private var last: [Topic: Int64] = [:]
+
+    /// What a follower remembers at most, of topics and of sequences; at the bound it asks the door, or begins anew.
+    static let memory = 100_000
+    private static let idle = Duration.seconds(10)
+    private static let records: Set<String> = ["sample", "day", "retraction"]
+
+    /// - Parameters:
+    ///   - prefixes: each empty or ending in `/`.
+    ///   - since: where to begin; only with a `door`. Sequence 0 is the beginning.
+    init(feed: String, prefixes: [String], since: Cursor? = nil, door: (() throws -> DoorClient)? = nil) throws {
+        (self.prefixes, self.door, cursor) = (prefixes, door, since)
+        mustCatchUp = since != nil
+        do {
+            socket = try Socket(.sub, in: try Context())
+            monitor = try socket.monitor()
+            try socket.set(.receiveHighWaterMark, to: FeedFollower.memory)
+            for prefix in prefixes + (since == nil ? [] : [Topic.pulse.text]) { try socket.subscribe(prefix) }
+            try socket.connect(feed)
+        } catch {
+            throw Failure(.system, "\(feed): \(error)")
+        }
+    }
+
+    /// The next event, or `nil` when nothing has happened for `patience`.
+    func next(upTo patience: Duration) throws -> Event? {
+        if events.isEmpty { try gather(patience) }
+        return events.isEmpty ? nil : events.removeFirst()
+    }
+
+    private func gather(_ patience: Duration) throws {
+        if mustCatchUp {
+            try catchUp()
+            if !events.isEmpty { return }
+        }
+        do {
+            // The hub ends a session that is silent for 20 s; a polite client says BYE before.
+            if openDoor != nil, lastAsked + FeedFollower.idle < .now { openDoor = nil }
+            let isReadable = try socket.wait(for: .readable, upTo: patience).contains(.readable)
+            while let event = try monitor.receive() { connection(event.kind) }
+            guard isReadable else { return }
+            var frames = Multipart()
+            // A turn's worth, so that the events stay few.
+            for _ in 0..<256 {
+                guard case .complete = try socket.receiveMultipart(into: &frames, maxFrames: 3) else { break }
+                guard frames.count == 3 else { continue }
+                if let message = FeedMessage(frames: (0..<3).map { frames.bytes(of: $0) }) { arrived(message) }
+            }
+        } catch {
+            throw Failure(.system, "the feed broke: \(error)")
+        }
+    }
+
+    private func connection(_ kind: ConnectionEvent.Kind) {
+        switch kind {
+        case .handshakeSucceeded where isThere != true:
+            isThere = true
+            events.append(.back)
+            mustCatchUp = cursor != nil
+        case .disconnected where isThere != false, .connectRetried where isThere == nil, .closed where isThere == nil:
+            isThere = false
+            events.append(.away)
+        default: break
+        }
+    }
+
+    // MARK: - Live
+
+    private func arrived(_ message: FeedMessage) {
+        if message.topic == .pulse {
+            pulse(message.body)
+            if !prefixes.contains(where: { message.topic.matches(prefix: $0) }) { return }
+        }
+        guard message.place.sequence > 0 else {
+            events.append(.message(topic: message.topic, place: .passing, body: message.body))
+            return
+        }
+        if let cursor {
+            guard message.place.sequence > cursor.sequence, handled.insert(message.place.sequence).inserted else {
+                return
+            }
+            if handled.count >= FeedFollower.memory { mustCatchUp = true }
+        } else if let before = last[message.topic], before < message.place.previous {
+            events.append(.gap(topic: message.topic, after: before, before: message.place.sequence))
+        }
+        if last.count >= FeedFollower.memory { last.removeAll() }
+        last[message.topic] = message.place.sequence
+        events.append(.message(topic: message.topic, place: message.place, body: message.body))
+    }
+
+    private func pulse(_ body: [UInt8]) {
+        guard let cursor, let pulse = Pulse(body) else { return }
+        if pulse.epoch != cursor.epoch {
+            restart(pulse.epoch)
+        } else if pulse.head > cursor.sequence {
+            mustCatchUp = true
+        }
+    }
+
+    private func restart(_ epoch: String) {
+        let beginning = Cursor(epoch: epoch, sequence: 0)
+        cursor = beginning
+        handled.removeAll()
+        (question, mustCatchUp) = (nil, true)
+        events.append(.restored(beginning))
+    }
+
+    // MARK: - Catching up
+
+    /// Hands out one page of what changed after the cursor and was not handed out live.
+    ///
+    /// What arrives meanwhile waits in the socket. An absent hub is asked when it is back, or at its next pulse.
+    private func catchUp() throws {
+        guard let since = cursor, let door else { return }
+        do {
+            let client = try openDoor ?? door()
+            (openDoor, lastAsked) = (client, .now)
+            let welcome = try client.open()
+            if welcome.epoch != since.epoch { return restart(welcome.epoch) }
+            var query = question ?? QueryRequest(id: 0, since: since)
+            query.filter.types = types
+            guard case .records(let records, let next, let end) = try client.ask(query).content else {
+                throw Failure(.dialogue, "the hub answered a question about records without records")
+            }
+            for record in records { handOut(Array(record)) }
+            query.next = next
+            question = next == nil ? nil : query
+            guard next == nil else { return }
+            if let end, end.sequence > cursor?.sequence ?? 0 { cursor = end }
+            handled.removeAll()
+            mustCatchUp = false
+        } catch let failure as Failure where failure.exit == .noHub || failure.exit == .tryAgain {
+            (openDoor, question) = (nil, nil)
+            mustCatchUp = false
+        }
+    }
+
+    /// Moves the cursor past `record`: pages since a cursor are in the order of the sequence.
+    private func handOut(_ record: [UInt8]) {
+        guard let stored = try? record.withUnsafeBytes({ try decoder.record($0) }) else { return }
+        cursor?.sequence = stored.sequence
+        let topic = Topic(stored)
+        guard !handled.contains(stored.sequence), prefixes.contains(where: { topic.matches(prefix: $0) }) else {
+            return
+        }
+        // The door does not say what came before on the topic.
+        events.append(.message(topic: topic, place: Place(sequence: stored.sequence, previous: 0), body: record))
+    }
+
+    /// The types that the prefixes are about; `nil` when one is about all.
+    private var types: [String]? {
+        var types: Set<String> = []
+        for prefix in prefixes {
+            let parts = prefix.split(separator: "/")
+            guard let kind = parts.first, FeedFollower.records.contains(String(kind)), parts.count >= 2 else {
+                return nil
+            }
+            types.insert(String(parts[1]))
+        }
+        return types.sorted()
+    }
+}
+
+/// The body of `hub/pulse/`.
+struct Pulse: Decodable, Hashable {
+    let epoch: String
+    let head: Int64
+
+    init?(_ body: [UInt8]) {
+        guard let pulse = try? JSON.decode(Pulse.self, from: body) else { return nil }
+        self = pulse
+    }
+}
+
+extension Topic {
+    /// Where the hub publishes a record (Protocol §7).
+    init(_ stored: StoredRecord) {
+        let person = stored.assignment.person?.name
+        switch stored.record {
+        case .sample(let sample):
+            self =
+                person.map { .sample(type: stored.type.rawValue, person: $0, plugin: sample.source.plugin) } ?? .inbox
+        case .day(let day):
+            self = .day(type: stored.type.rawValue, person: person ?? day.person, series: day.series)
+        case .retraction(let retraction):
+            var place = retraction.source.plugin
+            if case .day(_, _, let series, _) = retraction.identity { place = series }
+            self = .retraction(type: stored.type.rawValue, person: person ?? Topic.nobody, place: place)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// A look at an `ipc://` address before ZeroMQ waits for it without end and without a word.
+enum UnixSocket {
+    /// What stands at the address.
+    enum Presence: Hashable {
+        /// Somebody listens, or it is no `ipc://` address and nobody can tell.
+        case somebody
+        /// No such file, or a file that a program has left behind.
+        case nobody
+        /// There is something that this user may not open; the system's words.
+        case refused(String)
+    }
+
+    /// Connects and hangs up at once.
+    static func presence(_ endpoint: String) -> Presence {
+        guard endpoint.hasPrefix("ipc://") else { return .somebody }
+        let path = Array(endpoint.dropFirst("ipc://".count).utf8)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard path.count < room else { return .nobody }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+        #if canImport(Darwin)
+            let file = socket(AF_UNIX, SOCK_STREAM, 0)
+        #else
+            let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        guard file >= 0 else { return .somebody }
+        defer { close(file) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(file, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        if result == 0 { return .somebody }
+        switch errno {
+        case ENOENT, ECONNREFUSED, ENOTDIR: return .nobody
+        case EACCES, EPERM: return .refused(String(cString: strerror(errno)))
+        default: return .somebody
+        }
+    }
+}

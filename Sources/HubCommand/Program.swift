@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+
+/// The program `hub`: every failure becomes one line on stderr and one of the documented exit codes.
+@main
+enum Program {
+    static func main() async {
+        // A reader that has had enough (`| head -1`) shows as an error of write(2), which ends the command in order.
+        signal(SIGPIPE) { _ in }
+        do {
+            var command = try RootCommand.parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as Failure {
+            Terminal.complain(failure.message)
+            exit(failure.exit.rawValue)
+        } catch is ReaderGone {
+            exit(0)
+        } catch  where RootCommand.exitCode(for: error) == .failure && !(error is ExitCode) {
+            Terminal.complain("an error of hub itself, please report it: \(error)")
+            exit(HubExit.fault.rawValue)
+        } catch {
+            RootCommand.exit(withError: error)
+        }
+    }
+}
+
+/// `hub`, with a subcommand per thing to do.
+struct RootCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hub",
+        abstract: "A personal health data hub: plugins give it samples, it stores each and hands it on.",
+        discussion: """
+            Begin here:
+              hub demo                           a simulated scale, a hub, weights arriving
+              hub check                          is hub.conf right?
+              hub run                            run the hub
+              hub status                         how is it?
+              hub samples weight --last 10       what has been measured
+              hub tap sample/weight/             see weights as they arrive
+
+            Results go to stdout, everything else to stderr. With --json there is one
+            JSON document, or one a line where it is about records or messages.
+
+            The settings are read from --config FILE, else $HUB_CONF, else the first of
+            ./hub.conf, ~/.config/health-hub/hub.conf and /etc/health-hub/hub.conf that
+            exists.
+
+            Exit codes:
+            \(HubExit.table)
+            """,
+        version: Program.version,
+        subcommands: [
+            RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
+            SamplesCommand.self, RetractCommand.self, TraceCommand.self, DemoCommand.self,
+        ])
+}
+
+extension Program {
+    /// What `hub --version` and HELLO say.
+    static let version = "0.1.0"
+
+    /// The path of this program's file, beside which plugins and the simulator are found.
+    static var path: String {
+        #if os(Linux)
+            if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
+        #endif
+        return Bundle.main.executablePath ?? CommandLine.arguments[0]
+    }
+}

@@ -1,0 +1,107 @@
+import HubWire
+import Samples
+
+/// A record as people read it.
+struct RecordText {
+    /// When it was measured, by the wall clock of the place; of a day, the date.
+    let time: String
+    /// The person's name; `-` for nobody.
+    let person: String
+    let type: String
+    let value: String
+    /// Plugin kind, and device or account.
+    let source: String
+    /// The hub's number.
+    let number: String
+
+    init(_ stored: StoredRecord) {
+        person = stored.assignment.person?.name ?? Topic.nobody
+        type = stored.type.rawValue
+        number = String(stored.number)
+        source = RecordText.source(stored.record.source)
+        switch stored.record {
+        case .sample(let sample):
+            time = RecordText.interval(sample.start, sample.end)
+            value = stored.canonical.map { RecordText.quantity($0.value, $0.unit) } ?? RecordText.value(sample.value)
+        case .day(let day):
+            time = day.date.text
+            value = "\(RecordText.quantity(day.value, day.unit)) (\(day.series), \(day.method))"
+        case .retraction(let retraction):
+            if case .day(_, _, _, let date) = retraction.identity { time = date.text } else { time = "" }
+            let reason = retraction.reason.map { ": \($0)" } ?? ""
+            value = "retracted by \(retraction.author == .person ? "a person" : "its source")\(reason)"
+        }
+    }
+
+    static func source(_ source: Source) -> String {
+        [source.plugin, source.device, source.account].compactMap(\.self).joined(separator: "/")
+    }
+
+    static func value(_ value: SampleValue) -> String {
+        switch value {
+        case .quantity(let value, let unit): quantity(value, unit)
+        case .category(let name, _), .workout(let name, _): name
+        case .correlation: "(a group)"
+        case .characteristic(let text, _): text
+        case .other(let text): text ?? "(no value)"
+        }
+    }
+
+    /// Fractions are shown as percent, everything else as it is.
+    static func quantity(_ value: Double, _ unit: String) -> String {
+        unit == "%" ? "\(NumberText.percent(value)) %" : "\(NumberText.shortest(value)) \(unit)"
+    }
+
+    /// `2026-03-15 07:30:05 +01:00`; the offset is `Z` where only the instant is known.
+    static func moment(_ time: Timestamp) -> String {
+        let (date, clock, offset) = parts(time)
+        return "\(date) \(clock) \(offset)"
+    }
+
+    /// `2026-03-15 07:00:00–07:30:00 +01:00`, with a second date or offset where it differs.
+    static func interval(_ start: Timestamp, _ end: Timestamp) -> String {
+        if start == end { return moment(start) }
+        let (from, to) = (parts(start), parts(end))
+        guard from.offset == to.offset else { return "\(moment(start)) – \(moment(end))" }
+        let last = from.date == to.date ? "–\(to.clock)" : " – \(to.date) \(to.clock)"
+        return "\(from.date) \(from.clock)\(last) \(from.offset)"
+    }
+
+    private static func parts(_ time: Timestamp) -> (date: Substring, clock: Substring, offset: Substring) {
+        let text = time.text
+        let date = text.prefix { $0 != "T" }
+        let rest = text[date.endIndex...].dropFirst()
+        let clock = rest.prefix { $0.isNumber || $0 == ":" || $0 == "." }
+        return (date, clock, rest[clock.endIndex...])
+    }
+
+    /// The columns of a list of records.
+    static func table() -> Table {
+        Table([
+            ("TIME", .left), ("PERSON", .left), ("TYPE", .left), ("VALUE", .left), ("SOURCE", .left),
+            ("NUMBER", .right),
+        ])
+    }
+
+    /// The cells of ``table()``.
+    var cells: [String] { [time, person, type, value, source, number] }
+}
+
+/// Reads records as the hub prints them.
+struct RecordReader: ~Copyable {
+    private var decoder = StoredRecordDecoder()
+
+    /// - Throws: ``HubExit/dialogue`` when it is none.
+    mutating func record(_ bytes: ArraySlice<UInt8>) throws(Failure) -> StoredRecord {
+        let result = bytes.withUnsafeBytes { bytes in
+            do throws(RecordRejection) {
+                return Result<StoredRecord, RecordRejection>.success(try decoder.record(bytes))
+            } catch {
+                return .failure(error)
+            }
+        }
+        do { return try result.get() } catch {
+            throw Failure(.dialogue, "the hub sent a record that this program cannot read: \(error.reason); try --json")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import HubCore
+import Samples
+
+/// `hub status` for people.
+struct StatusText {
+    private let status: HubStatus
+    private let colours: Bool
+
+    init(_ status: HubStatus, colours: Bool) {
+        (self.status, self.colours) = (status, colours)
+    }
+
+    /// Whether nothing needs a person's attention: the store works, and no lamp of an enabled plugin is out.
+    static func isWell(_ status: HubStatus) -> Bool {
+        status.store.state == "ok"
+            && status.plugins.allSatisfy { plugin in
+                !plugin.enabled || (plugin.alive && plugin.fresh != false && plugin.delivering != false)
+            }
+    }
+
+    var lines: [String] {
+        var lines = head + [""] + plugins
+        if !status.accounts.isEmpty { lines += [""] + accounts }
+        return lines
+    }
+
+    private var head: [String] {
+        let store = status.store
+        var storeLine = "store    \(store.path)  "
+        storeLine +=
+            store.state == "ok"
+            ? Shade.good.paint("ok", colours)
+            : Shade.bad.paint(store.state, colours) + (store.error.map { ": \($0)" } ?? "")
+        var records = NumberText.count(status.records, "record")
+        if status.inbox > 0 {
+            records += ", \(NumberText.grouped(status.inbox)) of nobody (hub samples --nobody)"
+        }
+        var lines = [
+            "hub      \(status.version), up \(NumberText.duration(seconds: status.uptime)), "
+                + "\(NumberText.grouped(status.residentBytes / (1 << 20))) MiB",
+            "records  \(records), newest \(status.epoch)-\(status.head)", storeLine,
+            "door     \(status.endpoints.door)", "feed     \(status.endpoints.feed)",
+        ]
+        if status.clock != "system" { lines.append("clock    \(status.clock)") }
+        return lines
+    }
+
+    private var plugins: [String] {
+        guard !status.plugins.isEmpty else { return ["no plugins: enable one with [plugin.NAME] in hub.conf"] }
+        var table = Table([
+            ("PLUGIN", .left), ("ALIVE", .left), ("FRESH", .left), ("DELIVERING", .left), ("RECORDS", .right),
+            ("RESTARTS", .right), ("LAST RECORD", .left), ("LAST ERROR", .left),
+        ])
+        for plugin in status.plugins {
+            let last = plugin.lastRecord.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.moment)
+            table.add([
+                plugin.name, plugin.enabled ? lamp(plugin.alive) : Shade.faint.paint("off", colours),
+                lamp(plugin.fresh), lamp(plugin.delivering), NumberText.grouped(plugin.records),
+                NumberText.grouped(plugin.restarts), last ?? "-", plugin.lastError ?? "",
+            ])
+        }
+        return table.takeLines()
+    }
+
+    private func lamp(_ isOn: Bool?) -> String {
+        switch isOn {
+        case true: Shade.good.paint("yes", colours)
+        case false: Shade.bad.paint("no", colours)
+        case nil: Shade.faint.paint("-", colours)
+        }
+    }
+
+    private var accounts: [String] {
+        var table = Table([
+            ("ACCOUNT", .left), ("RECEIVED", .right), ("STORED", .right), ("NEW VERSIONS", .right),
+            ("RETRACTIONS", .right), ("DUPLICATES", .right), ("REJECTED", .right),
+        ])
+        for account in status.accounts {
+            let counts = [
+                account.received, account.stored, account.versions, account.retractions, account.duplicates,
+                account.rejected,
+            ]
+            table.add([account.instance] + counts.map { NumberText.grouped($0) })
+        }
+        return table.takeLines()
+    }
+}

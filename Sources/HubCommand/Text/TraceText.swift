@@ -1,0 +1,59 @@
+import HubWire
+import Samples
+
+/// `hub trace` for people.
+struct TraceText {
+    let lines: [String]
+
+    /// - Throws: ``HubExit/dialogue`` when the answer is none that this program knows.
+    init(_ answer: RawJSON) throws(Failure) {
+        let members = RawMembers.members(of: answer.bytes[...])
+        let versions = RawMembers.elements(of: members["versions"] ?? [])
+        guard !versions.isEmpty else { throw Failure(.dialogue, "the hub told a story without versions; try --json") }
+        var reader = RecordReader()
+        var current: StoredRecord?
+        var table = Table([("STORED", .left), ("VERSION", .right), ("TIME", .left), ("VALUE", .left)])
+        for version in versions {
+            let parts = RawMembers.members(of: version)
+            let record = try reader.record(parts["record"] ?? [])
+            let text = RecordText(record)
+            let storedAt = TraceText.text(parts["recordedAt"]).flatMap { try? Timestamp(parsing: $0) }
+            table.add([storedAt.map(RecordText.moment) ?? "-", String(record.sequence), text.time, text.value])
+            current = record
+        }
+        var lines: [String] = []
+        if let current {
+            let taken = try members["retracted"].map { bytes throws(Failure) in try reader.record(bytes) }
+            lines = TraceText.head(current, retracted: taken, topic: TraceText.text(members["topic"]))
+        }
+        if let head = TraceText.text(members["topicHead"]),
+            let count = TraceText.text(members["topicCount"]).flatMap({ Int($0) })
+        {
+            lines.append("topic      \(NumberText.count(count, "message")) so far, newest \(head)")
+        }
+        self.lines = lines + [""] + table.takeLines()
+    }
+
+    private static func head(_ current: StoredRecord, retracted: StoredRecord?, topic: String?) -> [String] {
+        var lines = ["record     \(current.number)", "type       \(current.type)"]
+        switch current.assignment {
+        case .person(let person): lines.append("person     \(person.name)")
+        case .nobody(let reason): lines.append("person     nobody: \(reason)")
+        }
+        lines.append("source     \(RecordText.source(current.record.source))")
+        if case .sample(let sample) = (retracted ?? current).record {
+            lines.append("key        \(sample.key.text)")
+            if let group = sample.group { lines.append("group      \(group)") }
+        }
+        if case .retraction = current.record { lines.append("state      \(RecordText(current).value)") }
+        if let topic { lines.append("published  \(topic)") }
+        return lines
+    }
+
+    /// A string's or number's text.
+    private static func text(_ value: ArraySlice<UInt8>?) -> String? {
+        guard let value else { return nil }
+        let text = String(decoding: value, as: UTF8.self)
+        return text.hasPrefix("\"") ? String(text.dropFirst().dropLast()) : text
+    }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import HubWire
+import Samples
+import Testing
+import ZeroMQ
+
+@testable import HubCommand
+
+/// A ROUTER that answers as a test says; everything on one thread, in turns.
+private final class ScriptedHub {
+    let endpoint: String
+    private let socket: Socket
+
+    init() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "hub-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        endpoint = "ipc://\(folder.path)/door"
+        socket = try Socket(.router, in: try Context())
+        try socket.bind(endpoint)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: String(endpoint.dropFirst("ipc://".count).dropLast("/door".count)))
+    }
+
+    /// Serves until `script` returns nothing more to say; it gets verb and body of each message.
+    func serve(_ script: (String, String) -> [(String, String)]?) throws {
+        while try socket.wait(for: .readable, upTo: .seconds(10)).contains(.readable) {
+            var frames = Multipart()
+            guard case .complete = try socket.receiveMultipart(into: &frames), frames.count >= 3 else { return }
+            let peer = frames.bytes(of: 0)
+            guard let answers = script(frames.text(of: 1) ?? "", frames.text(of: 2) ?? "") else { return }
+            for (verb, body) in answers {
+                var message = Multipart()
+                message.append(peer)
+                message.append(verb)
+                message.append(body)
+                _ = try socket.sendMultipart(message)
+            }
+        }
+    }
+}
+
+private let welcome =
+    #"{"protocol":1,"session":"s","hub":"h","epoch":"k7qz2m5a","head":7,"instance":"hub-test","plugin":"hub","grants":{"read":{"types":["*"],"persons":["*"]},"write":{"types":["*"],"persons":["*"]}},"limits":{"frameBytes":1048576,"batchRecords":1000,"recordBytes":65536,"keyBytes":64,"payloadBytes":262144,"queries":2,"pageRecords":1000,"pageBytes":1048576,"livePerSecond":50,"sessions":256},"credit":{"records":1,"bytes":1},"heartbeat":{"interval":5000,"timeout":20000},"settings":{},"persons":[],"clock":"system","time":"2026-03-15T06:30:05Z","feed":"ipc:///f","serves":["HELLO","QUERY"]}"#
+
+@Suite struct DoorClientTests {
+    /// Runs `script` as the hub and `body` as its client.
+    private func talk<Result: Sendable>(
+        _ script: @escaping @Sendable (String, String) -> [(String, String)]?,
+        _ body: @escaping @Sendable (String) throws -> Result
+    ) async throws -> Result {
+        let (addresses, address) = AsyncStream.makeStream(of: String.self)
+        async let hub: Void = blocking {
+            let hub = try ScriptedHub()
+            address.yield(hub.endpoint)
+            try hub.serve(script)
+        }
+        let endpoint = try #require(await addresses.first { _ in true })
+        let result = try await blocking { try body(endpoint) }
+        try await hub
+        return result
+    }
+
+    @Test func `it greets as an owner for once, answers PING and says BYE`() async throws {
+        let seen = Locked<[String]>([])
+        let text = try await talk { verb, body in
+            seen.change { $0.append("\(verb) \(body)") }
+            switch verb {
+            case "HELLO": return [("WELCOME", welcome)]
+            case "QUERY": return [("PING", #"{"n":1}"#), ("RESULT", #"{"id":1,"status":{"a":1.00}}"#)]
+            case "BYE": return nil
+            default: return []
+            }
+        } _: { endpoint in
+            try DoorClient(endpoint: endpoint, command: "test").ask(.status).text
+        }
+        #expect(text == #"{"a":1.00}"#)
+        #expect(
+            seen.value == [
+                #"HELLO {"protocol":[1],"instance":"hub-test","plugin":"hub","version":"0.1.0","mode":"once"}"#,
+                #"QUERY {"id":1,"want":"status"}"#, #"PONG {"n":1}"#, "BYE {}",
+            ])
+    }
+
+    @Test func `a hub that has forgotten the session is greeted and asked again`() async throws {
+        let asked = Locked(0)
+        let text = try await talk { verb, _ in
+            switch verb {
+            case "HELLO": return [("WELCOME", welcome)]
+            case "QUERY":
+                asked.change { $0 += 1 }
+                return asked.value == 1
+                    ? [("ERROR", #"{"code":"hello-first","reason":"no session","closed":true}"#)]
+                    : [("RESULT", #"{"id":1,"plugins":[]}"#)]
+            case "BYE": return nil
+            default: return []
+            }
+        } _: { endpoint in
+            try DoorClient(endpoint: endpoint, command: "test").ask(.plugins).text
+        }
+        #expect(text == "[]")
+        #expect(asked.value == 2)
+    }
+
+    @Test func `pages are asked for until there is no next, the other members unchanged`() async throws {
+        let questions = Locked<[String]>([])
+        let records = try await talk { verb, body in
+            switch verb {
+            case "HELLO": return [("WELCOME", welcome)]
+            case "QUERY":
+                questions.change { $0.append(body) }
+                return questions.value.count == 1
+                    ? [("RESULT", #"{"id":1,"records":[{"a": 1},{"b":2}],"next":"n1","cursor":"k7qz2m5a-7"}"#)]
+                    : [("RESULT", #"{"id":2,"records":[{"c":3}],"cursor":"k7qz2m5a-7"}"#)]
+            case "BYE": return nil
+            default: return []
+            }
+        } _: { endpoint in
+            var texts: [String] = []
+            var query = QueryRequest(id: 0, order: .time)
+            query.filter.types = ["weight"]
+            try DoorClient(endpoint: endpoint, command: "test").pages(query) { records, _ in
+                texts += records.map { String(decoding: $0, as: UTF8.self) }
+            }
+            return texts
+        }
+        #expect(records == [#"{"a": 1}"#, #"{"b":2}"#, #"{"c":3}"#])
+        #expect(
+            questions.value == [
+                #"{"id":1,"want":"records","types":["weight"],"order":"time"}"#,
+                #"{"id":2,"want":"records","types":["weight"],"order":"time","next":"n1"}"#,
+            ])
+    }
+
+    @Test(arguments: [
+        ("stopping", HubExit.tryAgain), ("busy", .tryAgain), ("store", .tryAgain), ("forbidden", .forbidden),
+        ("query", .usage), ("internal", .fault), ("unsupported", .dialogue), ("of-a-later-version", .dialogue),
+    ])
+    func `each error of the hub has its exit code`(_ code: String, _ exit: HubExit) async throws {
+        let failure = try await talk { verb, _ in
+            switch verb {
+            case "HELLO": return [("WELCOME", welcome)]
+            case "QUERY": return [("ERROR", #"{"code":"\#(code)","reason":"why","closed":false,"ref":1}"#)]
+            case "BYE": return nil
+            default: return []
+            }
+        } _: { endpoint -> Failure? in
+            do {
+                _ = try DoorClient(endpoint: endpoint, command: "test").ask(.status)
+                return nil
+            } catch let failure as Failure { return failure }
+        }
+        #expect(failure == Failure(exit, "the hub says: why (\(code))"))
+    }
+
+    @Test func `where nobody listens the answer comes at once, and says what to do`() throws {
+        let failure = try #require(throws: Failure.self) {
+            _ = try DoorClient(endpoint: "ipc:///nonexistent/door", command: "test")
+        }
+        #expect(
+            failure
+                == Failure(.noHub, "no hub answers at ipc:///nonexistent/door: is it running? Start it with hub run"))
+    }
+
+    @Test func `a hub that says nothing is not waited for without end`() async throws {
+        let failure = try await talk { verb, _ in
+            verb == "HELLO" ? nil : []
+        } _: { endpoint -> Failure? in
+            do {
+                try DoorClient(endpoint: endpoint, command: "test", patience: .milliseconds(300)).open()
+                return nil
+            } catch let failure as Failure { return failure }
+        }
+        #expect(failure?.exit == .noHub)
+    }
+}
+
+/// A value that two threads change.
+final class Locked<Value: Sendable>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var content: Value
+
+    init(_ content: Value) { self.content = content }
+
+    var value: Value { lock.withLock { content } }
+
+    func change(_ body: (inout Value) -> Void) { lock.withLock { body(&content) } }
+}

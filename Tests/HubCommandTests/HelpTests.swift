@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import HubWire
+import Samples
+import Testing
+
+@testable import HubCommand
+
+/// Help and usage failures, compared whole: they are what people learn the program from.
+@Suite struct HelpTests {
+    private static let commands: [any ParsableCommand.Type] = [RootCommand.self] + RootCommand.configuration.subcommands
+
+    private static func name(_ command: any ParsableCommand.Type) -> String {
+        command.configuration.commandName ?? "\(command)"
+    }
+
+    @Test(arguments: commands.map(name)) func `the help is the one on file`(_ name: String) throws {
+        let command = try #require(HelpTests.commands.first { HelpTests.name($0) == name })
+        let file = try #require(Bundle.module.url(forResource: name, withExtension: "txt", subdirectory: "Help"))
+        let expected = try String(contentsOf: file, encoding: .utf8)
+        #expect(RootCommand.helpMessage(for: command, columns: 80) + "\n" == expected)
+    }
+
+    @Test(arguments: commands.map(name)) func `every subcommand has examples and exit codes, in lines that fit`(
+        _ name: String
+    ) throws {
+        let command = try #require(HelpTests.commands.first { HelpTests.name($0) == name })
+        let discussion = command.configuration.discussion
+        #expect(discussion.contains("Exit codes:"))
+        #expect(discussion.components(separatedBy: "\n  hub ").count > 2)
+        for line in discussion.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+    }
+
+    @Test(arguments: [
+        (["samples", "wieght"], "Error: There is no type 'wieght'. Did you mean weight?"),
+        (["samples", "--last", "0"], "Error: --last takes a number from 1 to 1000000."),
+        (["samples", "--last", "3", "--order", "time"], "Error: --last has its own order: the newest last."),
+        (["samples", "--nobody", "--person", "me"], "Error: --nobody and --person exclude each other."),
+        (["status", "--json", "--env"], "Error: --json and --env exclude each other."),
+        (["tap", "--since", "5"], "Error: --since takes a cursor such as k7qz2m5a-1042, or 0."),
+        (["tap", "--count", "0"], "Error: --count takes a number from 1."),
+        (["retract", "0"], "Error: 0 is no number of a record."),
+        (["trace", "0"], "Error: 0 is no number of a record."),
+        (["demo", "--for", "0"], "Error: --for takes 1 to 86400 seconds."),
+    ])
+    func `a usage failure says what is wrong, and has exit code 64`(_ arguments: [String], _ message: String) throws {
+        let error = try #require(throws: (any Error).self) { try RootCommand.parseAsRoot(arguments) }
+        #expect(RootCommand.exitCode(for: error).rawValue == HubExit.usage.rawValue)
+        #expect(RootCommand.fullMessage(for: error).hasPrefix(message + "\nUsage: hub \(arguments[0]) "))
+    }
+
+    @Test func `a date that is none is refused with the forms there are`() throws {
+        let error = try #require(throws: (any Error).self) {
+            try RootCommand.parseAsRoot(["samples", "--from", "monday"])
+        }
+        #expect(RootCommand.exitCode(for: error).rawValue == HubExit.usage.rawValue)
+        #expect(
+            RootCommand.fullMessage(for: error).contains("'monday' is none of: a date (2026-03-01), today, yesterday"))
+    }
+
+    @Test func `the question holds what was asked for, with one name for each type`() throws {
+        let parsed = try RootCommand.parseAsRoot([
+            "samples", "bodyMass", "x.acme.thing", "--person", "anna", "--source", "ihealth-hs3", "--last", "3",
+            "--from", "2026-03-01T00:00:00Z",
+        ])
+        let command = try #require(parsed as? SamplesCommand)
+        let query = try command.query(now: 0, zone: .gmt)
+        #expect(query.filter.types == ["weight", "x.acme.thing"])
+        #expect(query.filter.persons == ["anna"])
+        #expect(query.filter.sources == ["ihealth-hs3"])
+        #expect(query.filter.from?.text == "2026-03-01T00:00:00Z")
+        #expect(query.filter.to == nil)
+        #expect(query.order == .newestFirst)
+        #expect(query.limit == 3)
+    }
+
+    @Test func `an empty span is the asker's mistake`() throws {
+        let parsed = try RootCommand.parseAsRoot(["samples", "--from", "2026-03-02", "--to", "2026-03-01"])
+        let command = try #require(parsed as? SamplesCommand)
+        let failure = try #require(throws: Failure.self) { try command.query(now: 0, zone: .gmt) }
+        #expect(failure == Failure(.usage, "--from 2026-03-02 is not before --to 2026-03-01"))
+    }
+}

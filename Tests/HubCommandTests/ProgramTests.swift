@@ -1,0 +1,139 @@
+import Foundation
+import HubCore
+import Testing
+import ZeroMQ
+
+@testable import HubCommand
+
+/// The program itself, against a hub that is a process of its own.
+@Suite struct ProgramTests {
+    private static let weights = (1...5).map { day in
+        #"{"type":"weight","value":7\#(day).3,"unit":"kg","start":"2026-03-0\#(day)T07:30:05+01:00","key":"2026030\#(day)"}"#
+    }
+
+    @Test func `status, samples, tap, trace and retract tell one story`() async throws {
+        let hub = try await TestHub()
+        let listener = try hub.start(["tap", "sample/weight/", "--count", "5", "--json", "--since", "0"])
+        try hub.give(ProgramTests.weights)
+        let live = try await listener.result()
+        #expect(live.code == 0)
+
+        let listed = try await hub.run(["samples", "weight", "--json"])
+        #expect(listed.code == 0)
+        #expect(listed.output == live.output)
+        #expect(listed.output.split(separator: "\n").count == 5)
+        #expect(listed.output.hasPrefix(#"{"kind":"quantity","type":"weight","value":71.3,"unit":"kg","#))
+
+        let table = try await hub.run(["samples", "bodyMass", "--last", "2", "--to", "2026-03-04"])
+        #expect(
+            table.output == """
+                TIME                        PERSON  TYPE    VALUE    SOURCE    NUMBER
+                2026-03-03 07:30:05 +01:00  me      weight  73.3 kg  test-pub       3
+                2026-03-04 07:30:05 +01:00  me      weight  74.3 kg  test-pub       4
+
+                """)
+
+        let status = try await hub.run(["status", "--json"])
+        #expect(status.code == 0)
+        let report = try JSON.decode(HubStatus.self, from: status.output.utf8)
+        #expect(report.records == 5)
+        #expect(report.endpoints.door == hub.endpoints.door)
+        #expect(report.endpoints.feed == hub.endpoints.feed)
+        #expect(status.output.contains(#""plugins":[]"#))
+
+        let look = try await hub.run(["retract", "3", "--dry-run"])
+        #expect(look.output.hasSuffix("3 would be retracted\n"))
+        let unasked = try await hub.run(["retract", "3"])
+        #expect(unasked.code == HubExit.usage.rawValue)
+        #expect(unasked.errors == "hub: nobody can be asked here; say --yes, or look first with --dry-run\n")
+        let unknown = try await hub.run(["retract", "3", "99", "--yes"])
+        #expect(unknown.code == HubExit.notWell.rawValue)
+        #expect(unknown.errors == "hub: there is no record 99; nothing was changed\n")
+        #expect(try await hub.run(["samples", "weight", "--json"]).output == listed.output)
+
+        let retracted = try await hub.run(["retract", "3", "3", "--reason", "the dog", "--yes"])
+        #expect(retracted.code == 0)
+        #expect(retracted.output == "3 retracted\n")
+        #expect(try await hub.run(["samples", "weight", "--json"]).output.split(separator: "\n").count == 4)
+
+        let trace = try await hub.run(["trace", "3"])
+        #expect(trace.output.contains("state      retracted by a person: the dog\n"))
+        #expect(trace.output.contains("73.3 kg\n"))
+        let missing = try await hub.run(["trace", "99"])
+        #expect(missing.code == HubExit.notWell.rawValue)
+        #expect(missing.errors == "hub: there is no record 99\n")
+        #expect(missing.output == "")
+        #expect(try await hub.stop() == 0)
+    }
+
+    @Test func `a reader that has had enough ends the listing without a word`() async throws {
+        let hub = try await TestHub()
+        try hub.give(ProgramTests.weights)
+        let head = try await TestProgram(
+            "/bin/sh",
+            ["-c", #""$0" samples weight --json --config "$1" | head -n 1"#, TestProgram.hub, hub.configuration]
+        ).result()
+        #expect(head.output.split(separator: "\n").count == 1)
+        #expect(head.errors == "")
+    }
+
+    @Test func `tap waits for a hub that is away, and goes on where it was`() async throws {
+        let hub = try await TestHub()
+        let listener = try hub.start(["tap", "sample/", "--count", "5", "--since", "0"])
+        try hub.give(Array(ProgramTests.weights[..<2]))
+        try await listener.line { $0.contains("#2") }
+        #expect(try await hub.stop() == 0)
+        try await listener.line { $0.contains("no hub at \(hub.endpoints.feed); waiting for it") }
+        try await hub.restart()
+        try hub.give(Array(ProgramTests.weights[2...]))
+        let result = try await listener.result()
+        #expect(result.code == 0)
+        #expect(
+            result.output.split(separator: "\n").map { $0.split(separator: "#").last } == ["1", "2", "3", "4", "5"])
+        #expect(result.errors.contains("the hub is there"))
+    }
+
+    @Test func `a second hub in the same place is told that there is one`() async throws {
+        let hub = try await TestHub()
+        let second = try await hub.run(["run"])
+        #expect(second.code == HubExit.tryAgain.rawValue)
+        #expect(second.errors == "hub: a hub runs already at \(hub.endpoints.door); see hub status\n")
+    }
+
+    @Test func `without a hub the addresses are still told, and nothing else`() async throws {
+        let folder = try TestFolder()
+        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        let environment = try await TestProgram.hub(["status", "--env", "--config", folder.configuration])
+        #expect(environment.code == 0)
+        #expect(
+            environment.output
+                == "export HUB_DOOR=ipc://\(folder.path)/run/door\nexport HUB_FEED=ipc://\(folder.path)/run/feed\n")
+        for command in [["status"], ["plugins"], ["samples"], ["trace", "1"], ["retract", "1", "--yes"]] {
+            let result = try await TestProgram.hub(command + ["--config", folder.configuration])
+            #expect(result.code == HubExit.noHub.rawValue)
+            #expect(result.output == "")
+            #expect(
+                result.errors
+                    == "hub: no hub answers at ipc://\(folder.path)/run/door: is it running? Start it with hub run\n")
+        }
+    }
+
+    @Test func `check shows everything that is wrong, and run starts nothing then`() async throws {
+        let folder = try TestFolder()
+        try folder.write("[hub]\nlog_level = \"loud\"\n[person.me]\nheigth = 180\n")
+        let check = try await TestProgram.hub(["check", "--config", folder.configuration])
+        #expect(check.code == HubExit.badConfiguration.rawValue)
+        #expect(check.output.split(separator: "\n").count == 3)
+        #expect(
+            check.output.contains("\(folder.configuration):4: [person.me] heigth: unknown key; did you mean height?\n"))
+        let json = try await TestProgram.hub(["check", "--json", "--config", folder.configuration])
+        #expect(json.code == HubExit.badConfiguration.rawValue)
+        #expect(json.output.hasPrefix(#"{"errors":2,"#))
+        let run = try await TestProgram.hub(["run", "--config", folder.configuration])
+        #expect(run.code == HubExit.badConfiguration.rawValue)
+        #expect(run.errors.hasSuffix("hub: \(folder.configuration) cannot be used; nothing was started\n"))
+        let missing = try await TestProgram.hub(["check", "--config", "/nonexistent/hub.conf"])
+        #expect(missing.code == HubExit.noConfiguration.rawValue)
+        #expect(missing.errors == "hub: --config /nonexistent/hub.conf: there is no such file\n")
+    }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import HubCore
+import HubSettings
+import HubWire
+import Samples
+import Testing
+
+@testable import HubCommand
+
+@Suite struct StatusTextTests {
+    private func status(plugins: String, store: String = #"{"path":"/d/hub.sqlite","state":"ok"}"#) throws -> HubStatus
+    {
+        try JSON.decode(
+            HubStatus.self,
+            from: """
+                {"hub":"h","version":"0.1.0","epoch":"k7qz2m5a","head":1042,"records":1040,"inbox":0,
+                "time":"2026-03-15T07:00:00Z","clock":"system","uptime":7500,
+                "endpoints":{"door":"ipc:///r/door","feed":"ipc:///r/feed"},"store":\(store),"plugins":[\(plugins)],
+                "sessions":[],"accounts":[{"instance":"ihealth-hs3","received":20,"stored":17,"versions":0,"retractions":0,
+                "duplicates":3,"rejected":0}],"persons":[],"residentBytes":20971520,"dropped":0}
+                """.utf8)
+    }
+
+    private func plugin(_ lamps: String) -> String {
+        #"{"name":"ihealth-hs3","kind":"ihealth-hs3","enabled":true,"restarts":0,"records":17,"sessions":1,"lastRecord":"2026-03-15T06:30:05Z",\#(lamps)}"#
+    }
+
+    @Test func `the lamps are words, and what means nothing is a dash`() throws {
+        let text = StatusText(try status(plugins: plugin(#""alive":true,"fresh":false"#)), colours: false)
+        #expect(
+            text.lines == [
+                "hub      0.1.0, up 2 h 5 min, 20 MiB",
+                "records  1,040 records, newest k7qz2m5a-1042",
+                "store    /d/hub.sqlite  ok",
+                "door     ipc:///r/door",
+                "feed     ipc:///r/feed",
+                "",
+                "PLUGIN       ALIVE  FRESH  DELIVERING  RECORDS  RESTARTS  LAST RECORD            LAST ERROR",
+                "ihealth-hs3  yes    no     -                17         0  2026-03-15 06:30:05 Z",
+                "",
+                "ACCOUNT      RECEIVED  STORED  NEW VERSIONS  RETRACTIONS  DUPLICATES  REJECTED",
+                "ihealth-hs3        20      17             0            0           3         0",
+            ])
+    }
+
+    @Test func `only a lamp that is out, or the store, makes a hub unwell`() throws {
+        #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true"#))))
+        #expect(StatusText.isWell(try status(plugins: "")))
+        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"fresh":false"#))))
+        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"delivering":false"#))))
+        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":false"#))))
+        let off = plugin(#""alive":false"#).replacingOccurrences(of: #""enabled":true"#, with: #""enabled":false"#)
+        #expect(StatusText.isWell(try status(plugins: off)))
+        #expect(!StatusText.isWell(try status(plugins: "", store: #"{"path":"/d","state":"full","error":"no room"}"#)))
+    }
+}
+
+@Suite struct PluginTextTests {
+    @Test func `settings show value, origin and meaning, secrets never`() throws {
+        let plugin = try JSON.decode(
+            PluginText.self,
+            from: #"""
+                {"name":"cloud","kind":"exist","enabled":true,"executable":"/bin/hub-exist","summary":"Sends days.",
+                "version":"1.2","reads":["weight"],"writes":[],"settings":{"token":"<secret>","every":"1h"},
+                "declarations":[{"name":"token","type":"string","help":"The token.","secret":true},
+                {"name":"every","type":"duration","help":"How often.","default":"1h"},
+                {"name":"zone","type":"timeZone","help":"Whose days."}]}
+                """#.utf8)
+        #expect(
+            plugin.lines == [
+                "cloud (exist)",
+                "  what     Sends days.",
+                "  program  /bin/hub-exist, version 1.2",
+                "  reads    weight",
+                "  persons  all",
+                "  SETTING  VALUE     FROM      MEANING",
+                "  token    <secret>  hub.conf  The token.",
+                "  every    1h        default   How often.",
+                "  zone     -                   Whose days.",
+            ])
+    }
+}
+
+@Suite struct CheckReportTests {
+    private func report(_ text: String) -> CheckReport {
+        let environment = SettingsEnvironment(variables: ["HOME": "/h"], currentDirectory: "/c") { _ in Data() }
+        return CheckReport(
+            file: "hub.conf",
+            HubConfiguration.load(text: text, file: "hub.conf", environment: environment) { _, _ in [] })
+    }
+
+    @Test func `what is right is counted`() {
+        let report = report("[person.me]\n[plugin.a]\n[plugin.b]\nenabled = false\n")
+        #expect(report.ok)
+        #expect(report.lines == ["ok: 1 person, 1 plugin"])
+    }
+
+    @Test func `all that is wrong is shown with its place, then counted`() throws {
+        let report = report("[hub]\nlog_level = \"loud\"\n[person.me]\nheigth = 180\n")
+        #expect(!report.ok)
+        #expect(report.lines.count == 3)
+        #expect(report.lines[0].hasPrefix("hub.conf:2: [hub] log_level"))
+        #expect(report.lines[1] == "hub.conf:4: [person.me] heigth: unknown key; did you mean height?")
+        #expect(report.lines[2] == "2 errors")
+        #expect(try JSON.line(report).contains(#""errors":2"#))
+    }
+}
+
+@Suite struct TraceTextTests {
+    @Test func `a story has who, what and each version`() throws {
+        let record =
+            #"{"kind":"quantity","type":"weight","value":72.3,"unit":"kg","start":"2026-03-15T07:30:05+01:00","end":"2026-03-15T07:30:05+01:00","person":"me","personId":"u1","source":{"plugin":"p"},"key":"k1","provenance":"measured","number":3,"seq":3}"#
+        let retraction =
+            #"{"kind":"retraction","type":"weight","person":"me","personId":"u1","source":{"plugin":"p"},"key":"k1","by":"person","number":3,"seq":12}"#
+        let answer = try #require(
+            RawJSON(
+                #"{"number":3,"topic":"retraction/weight/me/p/","topicHead":12,"topicCount":1,"versions":[{"recordedAt":"2026-03-15T06:31:00Z","record":\#(record)},{"recordedAt":"2026-03-16T06:31:00Z","record":\#(retraction)}],"retracted":\#(record),"deliveries":[]}"#
+            ))
+        #expect(
+            try TraceText(answer).lines == [
+                "record     3",
+                "type       weight",
+                "person     me",
+                "source     p",
+                "key        k1",
+                "state      retracted by a person",
+                "published  retraction/weight/me/p/",
+                "topic      1 message so far, newest 12",
+                "",
+                "STORED                 VERSION  TIME                        VALUE",
+                "2026-03-15 06:31:00 Z        3  2026-03-15 07:30:05 +01:00  72.3 kg",
+                "2026-03-16 06:31:00 Z       12                              retracted by a person",
+            ])
+    }
+
+    @Test func `an answer of another form is said to be one`() {
+        #expect(throws: Failure.self) { try TraceText(RawJSON(trusted: Array(#"{"versions":[]}"#.utf8))) }
+    }
+}
+
+@Suite struct RetractResultTests {
+    @Test func `a dry run is told from the deed`() throws {
+        let answer = try #require(
+            RawJSON(#"{"records":[{"number":1,"outcome":"stored"},{"number":2,"outcome":"duplicate"}],"dryRun":true}"#))
+        let result = try RetractResult(answer)
+        #expect(result.lines(isDryRun: true) == ["1 would be retracted", "2 was retracted before"])
+        #expect(result.lines(isDryRun: false) == ["1 retracted", "2 was retracted before"])
+    }
+}
+
+@Suite struct RawMembersTests {
+    @Test func `parts keep every byte`() {
+        let members = RawMembers.members(of: Array(#" {"a" : 1.00, "b":[{"x": 1},2 ],"c":{} } "#.utf8)[...])
+        func text(_ name: String) -> String? { members[name].map { String(decoding: $0, as: UTF8.self) } }
+        #expect(text("a") == "1.00")
+        #expect(text("c") == "{}")
+        let elements = RawMembers.elements(of: members["b"] ?? [])
+        #expect(elements.map { String(decoding: $0, as: UTF8.self) } == [#"{"x": 1}"#, "2"])
+    }
+
+    @Test(arguments: ["", "{}", "[]", "7", "{", "[1", #"{"a":"#])
+    func `what has no parts, or breaks off, has none that could be wrong`(_ text: String) {
+        let bytes = Array(text.utf8)[...]
+        #expect(RawMembers.members(of: bytes).isEmpty)
+        #expect(RawMembers.elements(of: bytes).count <= 1)
+    }
+}
+
+@Suite struct DemoAccountTests {
+    private func tally(_ lines: String...) -> ScaleProcess.Tally {
+        lines.reduce(into: ScaleProcess.Tally()) { $0.note($1) }
+    }
+
+    private func account(stored: Int64, duplicates: Int64 = 0, rejected: Int64 = 0) throws -> HubStatus.AccountStatus {
+        try JSON.decode(
+            HubStatus.AccountStatus.self,
+            from:
+                #"{"instance":"ihealth-hs3","received":\#(stored + duplicates + rejected),"stored":\#(stored),"versions":0,"retractions":0,"duplicates":\#(duplicates),"rejected":\#(rejected)}"#
+                .utf8)
+    }
+
+    private let transfer = [#"{"event":"transferStarted","count":"12"}"#, #"{"event":"transferFinished"}"#]
+
+    @Test func `what the scale has handed over and the hub has stored must be the same`() throws {
+        let tally = tally(
+            #"{"event":"listening","address":"tcp://127.0.0.1:4711","deviceId":"02"}"#, transfer[0], transfer[1],
+            #"{"event":"weighed","key":"a","kg":"72.1"}"#, #"{"event":"weightAcknowledged","key":"a"}"#, "no event")
+        #expect(tally.address == "tcp://127.0.0.1:4711")
+        #expect(tally.isSettled)
+        let good = DemoAccount(tally, try account(stored: 13, duplicates: 3), stoppedCleanly: true)
+        #expect(good.addsUp)
+        #expect(good.line == "demo: 13 weights played, 13 stored, 0 rejected, 3 duplicates; the hub stopped cleanly")
+        let bad = DemoAccount(tally, try account(stored: 12), stoppedCleanly: true)
+        #expect(!bad.addsUp)
+        #expect(
+            bad.line
+                == "demo: 13 weights played, 12 stored, 0 rejected, 0 duplicates; the hub stopped cleanly; that does not add up"
+        )
+        #expect(!DemoAccount(tally, try account(stored: 14), stoppedCleanly: true).addsUp)
+    }
+
+    @Test func `a weighing that was kept just before the scale ended counts as played`() throws {
+        let tally = tally(transfer[0], transfer[1], #"{"event":"weighed","key":"a","kg":"72.1"}"#)
+        #expect(!tally.isSettled)
+        #expect(DemoAccount(tally, try account(stored: 13), stoppedCleanly: true).addsUp)
+        #expect(DemoAccount(tally, try account(stored: 12), stoppedCleanly: true).addsUp)
+        #expect(!DemoAccount(tally, try account(stored: 14), stoppedCleanly: true).addsUp)
+    }
+
+    @Test func `a scale that was never read is no success`() {
+        let account = DemoAccount(tally(), nil, stoppedCleanly: true)
+        #expect(!account.addsUp)
+        #expect(account.line.hasSuffix("; the scale was never read"))
+    }
+
+    @Test func `the program to paste is README's`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        #expect(readme.contains("<!-- run: subscribe.py -->\n```python\n\(DemoGreeting.subscriber)\n```"))
+        #expect(!DemoGreeting.subscriber.contains("'"))
+    }
+}

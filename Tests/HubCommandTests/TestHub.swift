@@ -1,0 +1,160 @@
+import Foundation
+import HubCore
+import HubWire
+import Testing
+import ZeroMQ
+
+@testable import HubCommand
+
+/// A folder of a test's own, with a `hub.conf`.
+final class TestFolder: Sendable {
+    let path: String
+    var configuration: String { path + "/hub.conf" }
+
+    init() throws {
+        path = "/tmp/hub-test-\(UInt64.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: configuration)) }
+}
+
+/// A program that runs, and all it says.
+final class TestProgram: Sendable {
+    struct Result: Sendable {
+        let code: Int32
+        let output: String
+        let errors: String
+    }
+
+    private let process: Process
+    private let said = Locked((output: [UInt8](), errors: [UInt8]()))
+    private let changes: AsyncStream<Void>
+    private let readers = DispatchGroup()
+
+    init(_ path: String, _ arguments: [String]) throws {
+        let (process, output, errors) = (Process(), Pipe(), Pipe())
+        process.executableURL = URL(filePath: path)
+        process.arguments = arguments
+        (process.standardInput, process.standardOutput, process.standardError) = (
+            FileHandle.nullDevice, output, errors
+        )
+        let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (self.process, self.changes) = (process, changes)
+        try process.run()
+        let open = Locked(2)
+        for (file, isOutput) in [(output.fileHandleForReading, true), (errors.fileHandleForReading, false)] {
+            readers.enter()
+            Thread { [said, readers] in
+                while case let bytes = file.availableData, !bytes.isEmpty {
+                    said.change { if isOutput { $0.output += bytes } else { $0.errors += bytes } }
+                    change.yield()
+                }
+                open.change { $0 -= 1 }
+                if open.value == 0 { change.finish() }
+                readers.leave()
+            }.start()
+        }
+    }
+
+    deinit { if process.isRunning { process.terminate() } }
+
+    /// Waits for a line on either stream.
+    func line(_ isMeant: (Substring) -> Bool) async throws {
+        func found() -> Bool {
+            let (output, errors) = said.value
+            return (String(decoding: output, as: UTF8.self) + String(decoding: errors, as: UTF8.self))
+                .split(separator: "\n").contains(where: isMeant)
+        }
+        for await _ in changes where found() { return }
+        try #require(found(), "\(String(decoding: said.value.errors, as: UTF8.self))")
+    }
+
+    func terminate() { process.terminate() }
+
+    /// Waits until it has ended.
+    func result() async throws -> Result {
+        try await blocking { [self] in
+            readers.wait()
+            process.waitUntilExit()
+            let (output, errors) = said.value
+            return Result(
+                code: process.terminationStatus, output: String(decoding: output, as: UTF8.self),
+                errors: String(decoding: errors, as: UTF8.self))
+        }
+    }
+
+    /// The program `hub` that was built with the tests.
+    static let hub: String = {
+        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(filePath: tests).deletingLastPathComponent().appending(path: "hub").path
+    }()
+
+    static func hub(_ arguments: [String]) async throws -> Result { try await TestProgram(hub, arguments).result() }
+}
+
+/// A running `hub run` with one person and no plugins.
+final class TestHub: Sendable {
+    let endpoints: OwnerEndpoints
+    private let folder: TestFolder
+    private let program: Locked<TestProgram>
+
+    init() async throws {
+        let folder = try TestFolder()
+        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        self.folder = folder
+        endpoints = OwnerEndpoints(door: "ipc://\(folder.path)/run/door", feed: "ipc://\(folder.path)/run/feed")
+        program = Locked(try TestProgram(TestProgram.hub, ["run", "--config", folder.configuration]))
+        try await program.value.line { $0.hasPrefix("hub: ready: ") }
+    }
+
+    var configuration: String { folder.configuration }
+
+    /// Starts a further command of `hub`.
+    func start(_ arguments: [String]) throws -> TestProgram {
+        try TestProgram(TestProgram.hub, arguments + ["--config", folder.configuration])
+    }
+
+    func run(_ arguments: [String]) async throws -> TestProgram.Result { try await start(arguments).result() }
+
+    /// Ends the hub in order; its exit code.
+    func stop() async throws -> Int32 {
+        program.value.terminate()
+        return try await program.value.result().code
+    }
+
+    func restart() async throws {
+        let next = try start(["run"])
+        program.change { $0 = next }
+        try await next.line { $0.hasPrefix("hub: ready: ") }
+    }
+
+    /// Sends records as a script would; returns when they are stored.
+    func give(_ records: [String]) throws {
+        let socket = try Socket(.dealer, in: try Context())
+        try socket.connect(endpoints.door)
+        func send(_ verb: String, _ body: String) throws {
+            var message = Multipart()
+            message.append(verb)
+            message.append(body)
+            try #require(try socket.sendMultipart(message) == .sent)
+        }
+        func receive() throws -> (String?, String?) {
+            try #require(try socket.wait(for: .readable, upTo: .seconds(10)).contains(.readable))
+            var message = Multipart()
+            _ = try socket.receiveMultipart(into: &message)
+            return (message.text(of: 0), message.text(of: 1))
+        }
+        try send("HELLO", #"{"protocol":[1],"instance":"test-pub","plugin":"test-pub","version":"1"}"#)
+        try #require(try receive().0 == "WELCOME")
+        try send("SAMPLES", #"{"batch":1,"records":[\#(records.joined(separator: ","))]}"#)
+        let (verb, body) = try receive()
+        try #require(verb == "STORED", "\(body ?? "")")
+        try #require(body?.contains("rejected") == false, "\(body ?? "")")
+        try send("BYE", "{}")
+        try #require(try receive().0 == "BYE")
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import HubCore
+import HubSettings
+import HubWire
+import Logging
+import Samples
+import Testing
+
+@testable import HubCommand
+
+@Suite struct NumberTests {
+    @Test func `a number prints with the digits it came with`() {
+        #expect(NumberText.shortest(72) == "72")
+        #expect(NumberText.shortest(72.3) == "72.3")
+        #expect(NumberText.shortest(-0.5) == "-0.5")
+        #expect(NumberText.shortest(9_007_199_254_740_994) == "9.007199254740994e+15")
+    }
+
+    @Test func `a fraction becomes percent by moving the point, so that no digit appears`() {
+        #expect(NumberText.percent(0.182) == "18.2")
+        #expect(NumberText.percent(0.07) == "7")
+        #expect(NumberText.percent(1) == "100")
+        #expect(NumberText.percent(0.145) == "14.5")
+        for tenth in 0...1_000 {
+            let text = NumberText.percent(Double(tenth) / 1_000)
+            #expect(Double(text) == Double(tenth) / 10, "\(tenth)")
+        }
+    }
+
+    @Test func `counts have separators and the right word`() {
+        #expect(NumberText.grouped(0) == "0")
+        #expect(NumberText.grouped(999) == "999")
+        #expect(NumberText.grouped(1_000) == "1,000")
+        #expect(NumberText.grouped(-1_234_567) == "-1,234,567")
+        #expect(NumberText.count(1, "record") == "1 record")
+        #expect(NumberText.count(0, "person") == "0 persons")
+        #expect(NumberText.count(2, "person", "people") == "2 people")
+    }
+
+    @Test func `a span has at most two units`() {
+        #expect(NumberText.duration(seconds: 12.9) == "12 s")
+        #expect(NumberText.duration(seconds: 119) == "1 min")
+        #expect(NumberText.duration(seconds: 7_500) == "2 h 5 min")
+        #expect(NumberText.duration(seconds: 7_200) == "2 h")
+        #expect(NumberText.duration(seconds: 100 * 3_600) == "4 d 4 h")
+    }
+}
+
+@Suite struct TableTests {
+    @Test func `columns are as wide as their widest cell, and lines end with their text`() {
+        var table = Table([("NAME", .left), ("COUNT", .right), ("NOTE", .left)])
+        table.add(["a", "1"])
+        table.add(["longer", "1000", "x"])
+        #expect(
+            table.takeLines() == [
+                "NAME    COUNT  NOTE",
+                "a           1",
+                "longer   1000  x",
+            ])
+    }
+
+    @Test func `a later page keeps the widths of the ones before`() {
+        var table = Table([("A", .left), ("B", .left)])
+        table.add(["wide cell", "x"])
+        _ = table.takeLines()
+        table.add(["y", "z"])
+        #expect(table.takeLines() == ["y          z"])
+    }
+
+    @Test func `colours take no room`() {
+        var table = Table([("A", .left), ("B", .left)])
+        table.add([Shade.good.paint("yes", true), "x"])
+        #expect(table.takeLines() == ["A    B", "\u{1B}[32myes\u{1B}[0m  x"])
+        #expect(Shade.bad.paint("no", false) == "no")
+    }
+}
+
+@Suite struct RecordTextTests {
+    /// A record as the hub prints it.
+    private func text(_ json: String) throws -> RecordText {
+        var reader = RecordReader()
+        return RecordText(try reader.record(Array(json.utf8)[...]))
+    }
+
+    private let tail =
+        #""person":"me","personId":"u1","source":{"plugin":"ihealth-hs3","device":"02"},"key":"k","provenance":"measured","number":7,"seq":9}"#
+
+    @Test func `a quantity shows value and unit, and the time on the wall of its place`() throws {
+        let start = #""start":"2026-03-15T07:30:05.25+01:00","end":"2026-03-15T07:30:05.25+01:00""#
+        let text = try text(#"{"kind":"quantity","type":"weight","value":72.3,"unit":"kg",\#(start),\#(tail)"#)
+        #expect(
+            text.cells == ["2026-03-15 07:30:05.25 +01:00", "me", "weight", "72.3 kg", "ihealth-hs3/02", "7"])
+    }
+
+    @Test func `a fraction shows as percent`() throws {
+        let start = #""start":"2026-03-15T06:30:05Z","end":"2026-03-15T06:30:05Z""#
+        let text = try text(
+            #"{"kind":"quantity","type":"bodyFatPercentage","value":0.182,"unit":"%",\#(start),\#(tail)"#)
+        #expect(text.value == "18.2 %")
+        #expect(text.time == "2026-03-15 06:30:05 Z")
+    }
+
+    @Test func `an interval shows its end as shortly as it is clear`() throws {
+        func time(_ start: String, _ end: String) throws -> String {
+            RecordText.interval(try Timestamp(parsing: start), try Timestamp(parsing: end))
+        }
+        #expect(
+            try time("2026-03-15T07:00:00+01:00", "2026-03-15T08:30:00+01:00") == "2026-03-15 07:00:00–08:30:00 +01:00")
+        #expect(
+            try time("2026-03-14T23:00:00+01:00", "2026-03-15T06:30:00+01:00")
+                == "2026-03-14 23:00:00 – 2026-03-15 06:30:00 +01:00")
+        #expect(
+            try time("2026-03-29T01:00:00+01:00", "2026-03-29T04:00:00+02:00")
+                == "2026-03-29 01:00:00 +01:00 – 2026-03-29 04:00:00 +02:00")
+    }
+
+    @Test func `what belongs to nobody, a category and a retraction are told apart`() throws {
+        let nobody = try text(
+            #"{"kind":"category","type":"sleepAnalysis","value":"asleepCore","raw":3,"start":"2026-03-15T00:00:00Z","end":"2026-03-15T01:00:00Z","person":null,"unassigned":"two persons","source":{"plugin":"p"},"key":"k","provenance":"measured","number":1,"seq":1}"#
+        )
+        #expect(nobody.person == "-")
+        #expect(nobody.value == "asleepCore")
+        let retraction = try text(
+            #"{"kind":"retraction","type":"weight","person":"me","personId":"u1","source":{"plugin":"p"},"key":"k","by":"person","reason":"the dog","number":1,"seq":2}"#
+        )
+        #expect(retraction.value == "retracted by a person: the dog")
+        #expect(retraction.time == "")
+    }
+
+    @Test func `what is no record is a failure that names the way out`() {
+        var reader = RecordReader()
+        #expect(throws: Failure.self) { try reader.record(Array("{}".utf8)[...]) }
+    }
+}
+
+@Suite struct DateArgumentTests {
+    private let berlin = TimeZone(identifier: "Europe/Berlin") ?? .gmt
+    /// 2026-03-15 12:00 in Berlin.
+    private let now: Int64 = 1_773_572_400_000_000
+
+    private func span(_ text: String) throws -> (String, String) {
+        let date = try #require(DateArgument(text))
+        return (date.start(now: now, zone: berlin).text, date.end(now: now, zone: berlin).text)
+    }
+
+    @Test func `a date is a whole day of the zone`() throws {
+        #expect(try span("2026-03-01") == ("2026-02-28T23:00:00Z", "2026-03-01T23:00:00Z"))
+    }
+
+    @Test func `a day on which clocks change has its own length`() throws {
+        #expect(try span("2026-03-29") == ("2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"))
+    }
+
+    @Test func `today and yesterday are days of the zone, by the hub's clock`() throws {
+        #expect(try span("today") == ("2026-03-14T23:00:00Z", "2026-03-15T23:00:00Z"))
+        #expect(try span("yesterday") == ("2026-03-13T23:00:00Z", "2026-03-14T23:00:00Z"))
+    }
+
+    @Test func `a span is counted back from now, an instant is itself`() throws {
+        #expect(try span("7d").0 == "2026-03-08T11:00:00Z")
+        #expect(try span("90min").0 == "2026-03-15T09:30:00Z")
+        #expect(try span("2w").0 == "2026-03-01T11:00:00Z")
+        #expect(try span("2026-03-01T07:30:00+01:00").0 == "2026-03-01T07:30:00+01:00")
+    }
+
+    @Test(arguments: ["", "d", "7", "-7d", "7 d", "2026-02-30", "tomorrow", "2026-03-01T07:30:00", "99999999999999d"])
+    func `anything else is refused`(_ text: String) {
+        #expect(DateArgument(text) == nil)
+    }
+}
+
+@Suite struct TopicArgumentTests {
+    @Test func `the slash at the end may be left out, and aliases of types are resolved`() throws {
+        #expect(try TopicArgument.prefix("sample/weight") == "sample/weight/")
+        #expect(try TopicArgument.prefix("sample/bodyMass/me") == "sample/weight/me/")
+        #expect(try TopicArgument.prefix("hub/pulse/") == "hub/pulse/")
+        #expect(try TopicArgument.prefix("live") == "live/")
+    }
+
+    @Test func `an unknown type is warned of, since a plugin may have declared it`() throws {
+        var warnings: [String] = []
+        #expect(try TopicArgument.prefix("sample/wieght") { warnings.append($0) } == "sample/wieght/")
+        #expect(warnings == ["wieght is no type that is known here; did you mean weight?"])
+        #expect(try TopicArgument.prefix("sample/x.acme.thing") { warnings.append($0) } == "sample/x.acme.thing/")
+        #expect(warnings.count == 1)
+    }
+
+    @Test(arguments: ["", "/", "samples/weight", "sample//me", "sample/%7a"])
+    func `what no topic begins with is refused`(_ text: String) {
+        #expect(throws: Failure.self) { try TopicArgument.prefix(text) }
+    }
+}
+
+@Suite struct EndpointTests {
+    @Test func `the exports survive any shell`() {
+        let endpoints = OwnerEndpoints(door: "ipc:///run/user/1000/health-hub/door", feed: "ipc:///tmp/it's here/feed")
+        #expect(
+            endpoints.exports == """
+                export HUB_DOOR=ipc:///run/user/1000/health-hub/door
+                export HUB_FEED='ipc:///tmp/it'\\''s here/feed'
+                """)
+    }
+
+    @Test func `the settings are looked for in the documented order`() {
+        #expect(
+            ConfigurationOptions.places(["HOME": "/home/a"])
+                == ["hub.conf", "/home/a/.config/health-hub/hub.conf", "/etc/health-hub/hub.conf"])
+        #expect(
+            ConfigurationOptions.places(["HOME": "/home/a", "XDG_CONFIG_HOME": "/cfg"])
+                == ["hub.conf", "/cfg/health-hub/hub.conf", "/etc/health-hub/hub.conf"])
+    }
+}
+
+@Suite struct LogTests {
+    private func line(_ message: String, _ metadata: Logger.Metadata = [:]) throws -> String {
+        let zone = try #require(TimeZone(secondsFromGMT: 3_600))
+        return ReadableLog.line(
+            time: Date(timeIntervalSince1970: 23_405), level: .warning, label: "hub", message: message,
+            metadata: metadata,
+            zone: zone)
+    }
+
+    @Test func `a line has the time, the level and its facts in order`() throws {
+        #expect(
+            try line("ready", ["b": "two words", "a": "1", "c": ""])
+                == #"07:30:05 warning  hub: ready  a=1 b="two words" c="""#)
+    }
+
+    @Test func `nothing in a message begins a new line`() throws {
+        #expect(try line("a\nb", ["x": "c\r\nd"]) == #"07:30:05 warning  hub: a b  x="c  d""#)
+    }
+}
