@@ -95,6 +95,11 @@ let package = Package(
             resources: [.copy("Cases")]),
         program("example-source", ["PluginKit"], path: "Tests/Support/ExampleSource"),
 
+        // Across programs.
+        .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
+        tests("InteropTests", ["HubProcess", "HubCommand", "example-source"], path: "Tests/Interop"),
+        tests("JourneyTests", ["HubProcess", "HubCommand", "example-source"]),
+
         // Scales.
         module("ScaleFrames"),
         tests("ScaleFramesTests", ["ScaleFrames"], resources: [.copy("vectors.jsonl"), .copy("Sessions")]),

@@ -1,0 +1,60 @@
+import Foundation
+import HubProcess
+
+/// The programs of the README, exactly as they stand there.
+struct ReadmePrograms {
+    private let programs: [String: String]
+
+    init() throws {
+        let readme = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../README.md"),
+            encoding: .utf8)
+        var programs: [String: String] = [:]
+        var name: String?
+        var block: [Substring]?
+        for line in readme.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("<!-- run: ") {
+                name = String(line.dropFirst("<!-- run: ".count).dropLast(" -->".count))
+            } else if line == "```python", name != nil {
+                block = []
+            } else if line == "```", let key = name, let lines = block {
+                programs[key] = lines.joined(separator: "\n") + "\n"
+                (name, block) = (nil, nil)
+            } else {
+                block?.append(line)
+            }
+        }
+        self.programs = programs
+    }
+
+    var names: [String] { programs.keys.sorted() }
+
+    func start(_ name: String, in host: HubHost, _ arguments: [String] = []) throws -> ChildProcess {
+        guard let text = programs[name] else { throw Missing(what: "README.md has no program \(name)") }
+        let file = try host.folder.write(text, to: name)
+        return try ChildProcess(try Self.python(), [file] + arguments, environment: host.environment)
+    }
+
+    struct Missing: Error, CustomStringConvertible {
+        let what: String
+        var description: String { what }
+    }
+
+    /// The first Python that has pyzmq; `make test` installs one.
+    static func python() throws -> String {
+        let folders =
+            (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init) + ["/usr/bin"]
+        for folder in folders {
+            let path = "\(folder)/python3"
+            guard FileManager.default.isExecutableFile(atPath: path) else { continue }
+            let probe = Process()
+            probe.executableURL = URL(filePath: path)
+            probe.arguments = ["-c", "import zmq"]
+            probe.standardError = FileHandle.nullDevice
+            try probe.run()
+            probe.waitUntilExit()
+            if probe.terminationStatus == 0 { return path }
+        }
+        throw Missing(what: "no python3 with pyzmq: run make test, which installs python3-zmq")
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// What STORED is worth: kill -9 of the hub while sources send.
+@Suite(.serialized) struct HubKillTests {
+    /// Kills of the hub in one run; `HUB_KILLS` asks for more.
+    private static let kills = ProcessInfo.processInfo.environment["HUB_KILLS"].flatMap(Int.init) ?? 20
+    private static let recordsOfEach = 25_000
+
+    @Test func `R5.1 R5.7 Four sources send 100,000 records while the hub is killed: each is there once`() async throws
+    {
+        let seed = ProcessInfo.processInfo.environment["HUB_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        let host = try HubHost()
+        var hub = try await host.start()
+        let sources = try (1...4).map { number in
+            try ExampleSource(in: host, name: "source-\(number)", count: Self.recordsOfEach, seed: number)
+        }
+        for _ in 0..<Self.kills {
+            // At random instants of its work, counted in what it has stored.
+            let stored = try await storedRecords(host)
+            try await storedRecords(host, reach: stored + Int.random(in: 1...4_000, using: &generator))
+            await hub.killAndWait()
+            hub = try await host.start()
+        }
+        for source in sources { #expect(await source.process.waitForExit() == 0, "seed \(seed)") }
+
+        let given = try sources.flatMap { try $0.keys() }
+        #expect(given.count == 4 * Self.recordsOfEach)
+        let samples = try await host.command("samples", "weight", "--json")
+        let keys = samples.lines.compactMap(Self.key)
+        #expect(keys.count == given.count, "seed \(seed)")
+        #expect(Set(keys) == Set(given), "seed \(seed)")
+
+        let status = try await host.command("status", "--json")
+        let account = try JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8))
+        #expect(account.records == Int64(given.count), "seed \(seed)")
+        for entry in account.accounts {
+            #expect(
+                entry.received == entry.stored + entry.versions + entry.retractions + entry.duplicates + entry.rejected)
+            #expect(entry.versions == 0 && entry.rejected == 0)
+        }
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
+    private struct Status: Decodable {
+        struct Account: Decodable { var received, stored, versions, retractions, duplicates, rejected: Int64 }
+        var records: Int64
+        var accounts: [Account]
+    }
+
+    private func storedRecords(_ host: HubHost) async throws -> Int {
+        let status = try await host.command("status", "--json")
+        return try Int(JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8)).records)
+    }
+
+    /// Waits until the hub holds `count` records, or all there will be.
+    private func storedRecords(_ host: HubHost, reach count: Int) async throws {
+        let goal = min(count, 4 * Self.recordsOfEach)
+        while try await storedRecords(host) < goal {}
+    }
+
+    private static func key(_ line: String) -> String? {
+        struct Part: Decodable { var key: String }
+        return try? JSONDecoder().decode(Part.self, from: Data(line.utf8)).key
+    }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// A real program that a test runs: its output line by line, its signals, its end.
+///
+/// Each pipe has a thread that reads it to its end, so that no child ever waits for the test.
+public final class ChildProcess: Sendable {
+    private let pid: pid_t
+    private let output = LineBox()
+    private let errors = LineBox()
+    private let end = EndBox()
+    private static let spawning = NSLock()
+
+    /// Starts `program`, with an empty stdin.
+    ///
+    /// The child is ended with this object at the latest.
+    public init(_ program: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+        // One at a time: a pipe is the other children's too until it is marked.
+        Self.spawning.lock()
+        defer { Self.spawning.unlock() }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        let (outputEnd, outputStart) = try Self.pipe()
+        let (errorEnd, errorStart) = try Self.pipe()
+        defer {
+            close(outputStart)
+            close(errorStart)
+        }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, outputStart, 1)
+        posix_spawn_file_actions_adddup2(&actions, errorStart, 2)
+
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+        var settings: [UnsafeMutablePointer<CChar>?] = variables.map { strdup($0) } + [nil]
+        defer {
+            for word in words + settings { free(word) }
+        }
+        var spawned: pid_t = 0
+        let result = posix_spawn(&spawned, program, &actions, nil, &words, &settings)
+        guard result == 0 else {
+            close(outputEnd)
+            close(errorEnd)
+            throw CannotStart(program: program, reason: String(cString: strerror(result)))
+        }
+        pid = spawned
+        Self.read(outputEnd, into: output)
+        Self.read(errorEnd, into: errors)
+        let (end, pid) = (end, pid)
+        Thread.detachNewThread {
+            var status: CInt = 0
+            while waitpid(pid, &status, 0) == -1, errno == EINTR {}
+            end.end(status & 0x7F == 0 ? Int(status >> 8 & 0xFF) : -Int(status & 0x7F))
+        }
+    }
+
+    deinit { signal(SIGKILL) }
+
+    /// A program that is not there.
+    public struct CannotStart: Error, CustomStringConvertible {
+        let program: String
+        let reason: String
+        public var description: String { "\(program): \(reason)" }
+    }
+
+    public var isRunning: Bool { end.status == nil }
+
+    /// Sends a signal, unless the program has ended.
+    public func signal(_ signal: CInt) {
+        end.whileRunning { _ = kill(pid, signal) }
+    }
+
+    /// Ends it at once, as a power cut would, and returns when it is gone.
+    public func killAndWait() async {
+        signal(SIGKILL)
+        _ = await waitForExit()
+    }
+
+    /// Returns its exit code once it has ended; the signal's number, negative, if one ended it.
+    public func waitForExit() async -> Int { await end.wait() }
+
+    /// All lines of its standard output so far.
+    public var lines: [String] { output.lines }
+    /// All lines of its standard error so far.
+    public var errorLines: [String] { errors.lines }
+
+    /// All lines of its standard output, once it has closed it.
+    public func allLines() async -> [String] {
+        await output.wait { _ in false }
+        return output.lines
+    }
+
+    /// Returns the lines that `matches` accepts once there are `count` of them; fewer if the program has closed its output.
+    public func lines(
+        count: Int, where matches: @escaping @Sendable (String) -> Bool = { _ in true }
+    ) async -> [String] {
+        await Self.lines(of: output, count, matches)
+    }
+
+    /// As ``lines(count:where:)``, of its standard error.
+    public func errorLines(count: Int, where matches: @escaping @Sendable (String) -> Bool) async -> [String] {
+        await Self.lines(of: errors, count, matches)
+    }
+
+    private static func lines(
+        of box: LineBox, _ count: Int, _ matches: @escaping @Sendable (String) -> Bool
+    ) async -> [String] {
+        let counter = Counter(goal: count, matches: matches)
+        await box.wait { counter.hasReached($0) }
+        return box.lines.filter(matches)
+    }
+
+    private static func pipe() throws -> (end: CInt, start: CInt) {
+        var ends: [CInt] = [0, 0]
+        guard Glibc.pipe(&ends) == 0 else {
+            throw CannotStart(program: "pipe", reason: String(cString: strerror(errno)))
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    private static func read(_ descriptor: CInt, into box: LineBox) {
+        Thread.detachNewThread {
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = Glibc.read(descriptor, &buffer, buffer.count)
+                if count == -1, errno == EINTR { continue }
+                guard count > 0 else { break }
+                box.add(buffer[..<count])
+            }
+            close(descriptor)
+            box.close()
+        }
+    }
+}
+
+/// Counts lines as they come, each once.
+private final class Counter: Sendable {
+    private let goal: Int
+    private let matches: @Sendable (String) -> Bool
+    private let state = Mutex((seen: 0, found: 0))
+
+    init(goal: Int, matches: @escaping @Sendable (String) -> Bool) {
+        (self.goal, self.matches) = (goal, matches)
+    }
+
+    func hasReached(_ lines: [String]) -> Bool {
+        state.withLock { state in
+            state.found += lines[state.seen...].count(where: matches)
+            state.seen = lines.count
+            return state.found >= goal
+        }
+    }
+}
+
+/// The lines of a pipe, and who waits for more of them.
+private final class LineBox: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var rest: [UInt8] = []
+        var isClosed = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+    private let state = Mutex(State())
+
+    var lines: [String] { state.withLock(\.lines) }
+
+    func add(_ bytes: ArraySlice<UInt8>) {
+        wake { state in
+            let parts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            for part in parts.dropLast() {
+                state.rest += part
+                state.lines.append(String(decoding: state.rest, as: UTF8.self))
+                state.rest = []
+            }
+            state.rest += parts.last ?? []
+        }
+    }
+
+    func close() { wake { $0.isClosed = true } }
+
+    private func wake(_ change: (inout State) -> Void) {
+        let waiters = state.withLock { state in
+            change(&state)
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns as soon as `isEnough` accepts the lines, or no more can come.
+    func wait(_ isEnough: @Sendable ([String]) -> Bool) async {
+        while true {
+            let (lines, isClosed) = state.withLock { ($0.lines, $0.isClosed) }
+            if isClosed || isEnough(lines) { return }
+            await withCheckedContinuation { continuation in
+                let mustWait = state.withLock { state in
+                    guard state.lines.count == lines.count, !state.isClosed else { return false }
+                    state.waiters.append(continuation)
+                    return true
+                }
+                if !mustWait { continuation.resume() }
+            }
+        }
+    }
+}
+
+/// Whether a child has ended, and who waits for that.
+private final class EndBox: Sendable {
+    private let state = Mutex((status: Int?.none, waiters: [CheckedContinuation<Int, Never>]()))
+
+    var status: Int? { state.withLock(\.status) }
+
+    func whileRunning(_ body: () -> Void) {
+        state.withLock { state in
+            if state.status == nil { body() }
+        }
+    }
+
+    func end(_ status: Int) {
+        let waiters = state.withLock { state in
+            state.status = status
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume(returning: status) }
+    }
+
+    func wait() async -> Int {
+        await withCheckedContinuation { continuation in
+            let status = state.withLock { state in
+                if state.status == nil { state.waiters.append(continuation) }
+                return state.status
+            }
+            if let status { continuation.resume(returning: status) }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// The `example-source` program: gives the same records for the same settings, and notes which.
+public final class ExampleSource: Sendable {
+    public let process: ChildProcess
+    /// The file with a JSON line for each record given.
+    private let given: String
+
+    /// Starts the source against the owner's door of `host`.
+    ///
+    /// - Parameters:
+    ///   - name: its instance; also tells its records from those of others.
+    ///   - rate: records per second; 0 is as fast as it can.
+    public init(in host: HubHost, name: String = "example-source", count: Int, rate: Int = 0, seed: Int = 1) throws {
+        given = "\(host.folder.path)/\(name).given"
+        let settings = try host.folder.write(
+            "count = \(count)\nrate = \(rate)\nseed = \(seed)\ngiven = \"\(given)\"\n", to: "\(name).conf")
+        process = try ChildProcess(
+            Programs.path("example-source"),
+            [
+                "--once", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--instance", name,
+                "--state", "\(host.folder.path)/\(name)",
+            ])
+    }
+
+    /// The keys of the records it gave; a record is given once the spool has it.
+    public func keys() throws -> [String] {
+        struct Line: Decodable { var key: String }
+        return try String(contentsOfFile: given, encoding: .utf8).split(separator: "\n").map {
+            try JSONDecoder().decode(Line.self, from: Data($0.utf8)).key
+        }
+    }
+}
+
+/// The same numbers for the same seed, so that a failure can be repeated.
+public struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    public init(seed: UInt64) { state = seed }
+
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+
+/// The programs of this package as the build made them.
+public enum Programs {
+    /// The folder of the running test bundle, where the executables are.
+    public static let folder: String = {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
+        let path = bundle ?? CommandLine.arguments[0]
+        return URL(filePath: path).deletingLastPathComponent().path
+    }()
+
+    public static func path(_ name: String) -> String { "\(folder)/\(name)" }
+}
+
+/// A folder of a test's own, gone with it.
+///
+/// Its path is short, as sockets need.
+public final class TemporaryFolder: Sendable {
+    public let path: String
+
+    public init() throws {
+        path = "/tmp/hub-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    public func write(_ text: String, to name: String) throws -> String {
+        let file = "\(path)/\(name)"
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        return file
+    }
+}
+
+/// `hub run` in a folder of its own: started, killed and started again on the same store.
+public final class HubHost: Sendable {
+    public let folder: TemporaryFolder
+    public let configuration: String
+
+    /// - Parameter plugins: tables of `hub.conf` beside `[hub]` and `[person.me]`.
+    public init(plugins: String = "") throws {
+        folder = try TemporaryFolder()
+        configuration = try folder.write(
+            """
+            [hub]
+            data = "\(folder.path)/data"
+            run = "\(folder.path)/run"
+
+            [person.me]
+            zone = "Europe/Berlin"
+
+            \(plugins)
+            """, to: "hub.conf")
+    }
+
+    public var environment: [String: String] {
+        [
+            "HUB_DOOR": "ipc://\(folder.path)/run/door", "HUB_FEED": "ipc://\(folder.path)/run/feed",
+            "HUB_CONF": configuration,
+        ]
+    }
+
+    /// Starts the hub and returns when it is ready.
+    public func start() async throws -> ChildProcess {
+        let hub = try ChildProcess(Programs.path("hub"), ["run", "--config", configuration])
+        let ready = await hub.errorLines(count: 1) { $0.contains("ready") }
+        guard !ready.isEmpty else { throw HubDidNotStart(log: hub.errorLines) }
+        return hub
+    }
+
+    /// Runs one `hub` command to its end.
+    public func command(_ arguments: String...) async throws -> (status: Int, lines: [String], errors: [String]) {
+        let child = try ChildProcess(
+            Programs.path("hub"), arguments, environment: ["HUB_CONF": configuration])
+        let status = await child.waitForExit()
+        return (status, await child.allLines(), child.errorLines)
+    }
+}
+
+/// The hub's log, to show why it did not start.
+public struct HubDidNotStart: Error, CustomStringConvertible {
+    public let log: [String]
+    public var description: String { "the hub did not start:\n" + log.joined(separator: "\n") }
+}
