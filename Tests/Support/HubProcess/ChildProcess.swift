@@ -33,6 +33,12 @@ public final class ChildProcess: Sendable {
             close(outputStart)
             close(errorStart)
         }
+        // The pipes of other tests in this process are not the child's: whoever holds one keeps its reader from seeing the end.
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            if let descriptor = CInt(name), descriptor > 2, descriptor != outputStart, descriptor != errorStart {
+                posix_spawn_file_actions_addclose(&actions, descriptor)
+            }
+        }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, outputStart, 1)
         posix_spawn_file_actions_adddup2(&actions, errorStart, 2)
