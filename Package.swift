@@ -66,6 +66,9 @@ let package = Package(
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
 
         module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
+        tests(
+            "HubCoreTests",
+            ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle]),
 
         // The plugin's side.
         module("PluginState", [grdb]),
