@@ -67,8 +67,10 @@ let package = Package(
         module("HubStore", ["Samples", grdb, sqlite]),
         tests("HubStoreTests", ["HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
-
         module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
+        tests(
+            "HubCoreTests",
+            ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle]),
         program(
             "HubCommand",
             ["HubCore", "HubSettings", "HubWire", "Samples", "ZeroMQ", argumentParser, logging, lifecycle],
@@ -82,7 +84,6 @@ let package = Package(
         module("PluginState", [grdb]),
         tests("PluginStateTests", ["PluginState", "spool-torture"]),
         program("spool-torture", ["PluginState"], path: "Tests/Support/SpoolTorture"),
-
         module(
             "PluginKit", ["HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", argumentParser, logging]),
         module("PluginTesting", ["PluginKit", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", logging]),

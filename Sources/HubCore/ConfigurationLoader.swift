@@ -26,12 +26,18 @@ public struct ConfigurationLoader: Sendable {
     private let path: String
     private let environment: SettingsEnvironment
     private let finder: ExecutableFinder
+    private let patience: Duration
 
     /// - Parameters:
     ///   - path: of `hub.conf`.
     ///   - programPath: of the running hub: plugins are looked for beside it first.
     public init(path: String, environment: SettingsEnvironment = .process(), programPath: String) {
-        (self.path, self.environment) = (path, environment)
+        self.init(path: path, environment: environment, programPath: programPath, patience: .seconds(10))
+    }
+
+    /// - Parameter patience: how long a plugin has to say what it is.
+    init(path: String, environment: SettingsEnvironment, programPath: String, patience: Duration) {
+        (self.path, self.environment, self.patience) = (path, environment, patience)
         finder = ExecutableFinder(programPath: programPath, searchPath: environment.variables["PATH"] ?? "")
     }
 
@@ -101,14 +107,19 @@ public struct ConfigurationLoader: Sendable {
 
     private struct DescribeError: Error { let reason: String }
 
-    /// A plugin has ten seconds and a MiB to say what it is.
+    /// A plugin has a MiB to say what it is, and is ended with all it has started when it takes too long.
     private func manifest(of path: String) async -> Result<Manifest, DescribeError> {
         await withTaskGroup(of: Result<Manifest, DescribeError>.self) { group in
             group.addTask {
                 do {
+                    var options = PlatformOptions()
+                    options.processGroupID = 0
+                    options.teardownSequence = [
+                        .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .seconds(1))
+                    ]
                     let result = try await run(
-                        .path(FilePath(path)), arguments: ["--describe"], output: .bytes(limit: 1 << 20),
-                        error: .discarded)
+                        .path(FilePath(path)), arguments: ["--describe"], platformOptions: options,
+                        output: .bytes(limit: 1 << 20), error: .discarded)
                     guard result.terminationStatus.isSuccess else {
                         return .failure(DescribeError(reason: "ended with \(result.terminationStatus)"))
                     }
@@ -124,9 +135,9 @@ public struct ConfigurationLoader: Sendable {
                     return .failure(DescribeError(reason: "failed: \(error)"))
                 }
             }
-            group.addTask {
-                try? await Task.sleep(for: .seconds(10))
-                return .failure(DescribeError(reason: "gave no answer within ten seconds"))
+            group.addTask { [patience] in
+                try? await Task.sleep(for: patience)
+                return .failure(DescribeError(reason: "gave no answer within \(patience)"))
             }
             let first = await group.next() ?? .failure(DescribeError(reason: "gave no answer"))
             group.cancelAll()

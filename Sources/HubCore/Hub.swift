@@ -8,6 +8,12 @@ public import ServiceLifecycle
 import Synchronization
 import ZeroMQ
 
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
 /// A running hub: the store, the door and the feed, and the plugins it starts.
 ///
 /// Started in order of need, stopped backwards: plugins stop producing, the door answers what it has accepted, the store closes.
@@ -21,19 +27,24 @@ public final class Hub: Service, Sendable {
     private let logger: Logger
     private let ready = Flag()
     private let told = Flag()
+    private let policy: SessionPolicy
 
     /// How long plugins and open answers get at the end.
     private static let stopDeadline = Duration.seconds(5)
 
     /// - Throws: `configuration` when `hub.conf` has problems beyond single plugins.
-    public init(_ checked: CheckedConfiguration, logger: Logger) throws(HubError) {
+    public convenience init(_ checked: CheckedConfiguration, logger: Logger) throws(HubError) {
+        try self.init(checked, policy: SessionPolicy(), logger: logger)
+    }
+
+    init(_ checked: CheckedConfiguration, policy: SessionPolicy, logger: Logger) throws(HubError) {
         guard let configuration = checked.loaded.configuration else {
             throw HubError(
                 .configuration,
                 "hub.conf cannot be used: \(checked.loaded.problems.first.map(String.init(describing:)) ?? "it is missing")"
             )
         }
-        (self.checked, self.configuration, self.logger) = (checked, configuration, logger)
+        (self.checked, self.configuration, self.policy, self.logger) = (checked, configuration, policy, logger)
         endpoints = HubEndpoints(run: configuration.hub.run)
     }
 
@@ -43,6 +54,8 @@ public final class Hub: Service, Sendable {
     /// Runs until graceful shutdown, a `stop` command, or a failure.
     public func run() async throws {
         defer { ready.raise() }
+        // A plugin that has ended, or a listener: whoever we write to may be gone, and the answer to that is an error, not our end.
+        signal(SIGPIPE, SIG_IGN)
         let directories = HubDirectories(configuration.hub)
         let lock = try directories.prepare()
         defer { lock.release() }
@@ -77,7 +90,7 @@ public final class Hub: Service, Sendable {
             throw HubError(.endpoints, "\(error)")
         }
         let supervisor = Supervisor(
-            programs: try programs(directories), endpoints: endpoints, bus: bus, logger: logger)
+            programs: programs(directories), endpoints: endpoints, bus: bus, logger: logger)
         logger.notice(
             "the hub is ready",
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
@@ -102,11 +115,7 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
-                await committer.run { outcome in
-                    await bus.report(outcome)
-                } stillAwaited: { works in
-                    await bus.awaited(works)
-                }
+                await committer.run { outcome in await bus.report(outcome) }
                 return nil
             }
             group.addTask { [told] in await self.watchMemory(until: leaving) { told.raise() } }
@@ -180,7 +189,7 @@ extension Hub {
         }
         let machineZone = TimeZone.current.identifier
         return HubFacts(
-            version: Hub.version, endpoints: endpoints, clock: clock, policy: SessionPolicy(),
+            version: Hub.version, endpoints: endpoints, clock: clock, policy: policy,
             instances: Dictionary(policies, uniquingKeysWith: { first, _ in first }),
             strangers: .owner(keepsRaw: configuration.hub.keepRaw),
             persons: configuration.persons.map { person in
@@ -193,22 +202,21 @@ extension Hub {
             plugins: PluginCatalogue.statuses(configuration, checked), started: .now)
     }
 
-    private func programs(_ directories: HubDirectories) throws(HubError) -> [Supervisor.Program] {
-        var programs: [Supervisor.Program] = []
-        for instance in configuration.plugins where instance.enabled {
-            guard let executable = checked.executables[instance.name] else {
-                logger.error(
-                    "plugin cannot start",
-                    metadata: [
-                        "plugin": "\(instance.name)", "reason": "\(checked.faults[instance.name] ?? "no program")",
-                    ])
-                continue
-            }
-            programs.append(
-                Supervisor.Program(
+    /// What can be started; what cannot stops nothing else.
+    private func programs(_ directories: HubDirectories) -> [Supervisor.Program] {
+        configuration.plugins.filter(\.enabled).compactMap { instance in
+            do throws(HubError) {
+                guard let executable = checked.executables[instance.name] else {
+                    throw HubError(.configuration, checked.faults[instance.name] ?? "it has no program")
+                }
+                return Supervisor.Program(
                     instance: instance.name, executable: executable,
-                    stateDirectory: try directories.state(of: instance.name)))
+                    stateDirectory: try directories.state(of: instance.name))
+            } catch {
+                logger.error(
+                    "plugin cannot start", metadata: ["plugin": "\(instance.name)", "reason": "\(error.message)"])
+                return nil
+            }
         }
-        return programs
     }
 }

@@ -39,6 +39,11 @@ struct HubDirectories {
         } catch {
             throw HubError(.endpoints, "cannot make the folder \(path): \(error)")
         }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_ISVTX == 0 else {
+            throw HubError(
+                .endpoints, "the folder \(path) belongs to others too: name one in hub.conf that is the hub's alone")
+        }
         guard chmod(path, 0o700) == 0 else {
             throw HubError(
                 .endpoints,

@@ -61,8 +61,13 @@ struct Filter {
         }
     }
 
+    /// The asked records, as a list.
+    var numbers: String? { query.numbers.map { Filter.list($0.sorted()) } }
+
     /// Whether some name of the query is unknown to the store in a way that leaves nothing to find.
-    var isEmpty: Bool { types?.isEmpty == true || persons?.isEmpty == true || sources?.isEmpty == true }
+    var isEmpty: Bool {
+        types?.isEmpty == true || persons?.isEmpty == true || sources?.isEmpty == true || query.numbers?.isEmpty == true
+    }
 
     /// The id of the person of this uid or, where no uid is so, of this name.
     static func person(_ uidOrName: String, in db: Database) throws -> Int64? {

@@ -23,6 +23,8 @@ struct Reader {
         guard (1...RecordQuery.maximumPage).contains(query.limit) else {
             throw StoreError(.query, "limit \(query.limit): a page has 1 to 1,000 records")
         }
+        guard query.numbers == nil || query.order == .sequence && query.numbers?.count ?? 0 <= RecordQuery.maximumPage
+        else { throw StoreError(.query, "numbers: at most 1,000, in the order of change") }
         let token = try token(of: query)
         try check(query.since, in: query.order)
         // Beyond all that RFC 3339 can write there is nothing, and sums of times cannot overflow.
@@ -39,7 +41,8 @@ struct Reader {
         var windowEnd: Int64?
         if query.order == .sequence {
             let after = token?.key ?? query.since?.sequence ?? 0
-            let (end, overflow) = after.addingReportingOverflow(query.group == nil ? Reader.window : head)
+            let (end, overflow) = after.addingReportingOverflow(
+                query.group == nil && query.numbers == nil ? Reader.window : head)
             let bound = overflow ? head : min(head, end)
             windowEnd = bound < head ? bound : nil
             merge = Merge(lanes: try changes(filter, after: after, through: bound))
@@ -101,6 +104,18 @@ struct Reader {
         let text = filter.query.group
         let range = "BETWEEN \(after + 1) AND \(through)"
         var lanes: [Lane] = []
+        if let numbers = filter.numbers {
+            let asked = ["number IN (\(numbers))", "+seq \(range)"] + filter.who
+            if let kinds = filter.sampleKinds {
+                let conditions = asked + [kinds] + filter.sampleTimes + (text == nil ? [] : ["grouping = ?1"])
+                lanes.append(try Lane(.sample, "NOT INDEXED", conditions, by: .sequence, text: text, in: db))
+            }
+            if let kinds = filter.dayKinds, text == nil {
+                lanes.append(
+                    try Lane(.day, "NOT INDEXED", asked + [kinds] + filter.dayTimes, by: .sequence, in: db))
+            }
+            return lanes
+        }
         if let kinds = filter.sampleKinds {
             let conditions = [kinds] + filter.who + filter.sampleTimes
             if text != nil {

@@ -19,7 +19,7 @@ import Testing
         for batch in [1, 2] as [Int64] { _ = table.receive("SAMPLES", DialogueSessionTests.samples(batch)) }
         let actions = table.answer(.error(WireError(.store, "disk full", after: 250)), to: .batch(1), in: session)
         #expect(actions.compactMap(\.error?.ref) == [1, 2])
-        #expect(table[session]?.isAwaiting(batch: 2) == false)
+        #expect(table[session]?.batches.isEmpty == true)
         guard case .reply(.ping(let proof))? = actions.last?.action else {
             Issue.record("a PING tells what the client sent before it knew")
             return

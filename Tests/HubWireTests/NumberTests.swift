@@ -20,12 +20,12 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `any double reads back bit for bit from the text it is written as`(seed: UInt64) throws {
+    func `any double but the negative zero reads back bit for bit from the text it is written as`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<2_000 {
             let value = random.double()
             let text = written(value)
-            #expect(try read(text)?.bitPattern == value.bitPattern, "\(value) written as \(text)")
+            #expect(try read(text)?.bitPattern == (value + 0).bitPattern, "\(value) written as \(text)")
         }
     }
 
@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: [
         (0.1 + 0.2, "0.30000000000000004"), (1e21, "1e+21"), (1e20, "100000000000000000000"), (1e-6, "0.000001"),
-        (1e-7, "1e-7"), (1.5e-9, "1.5e-9"), (123e-20, "1.23e-18"), (-0.0, "-0"), (-72.5, "-72.5"), (4.35, "4.35"),
+        (1e-7, "1e-7"), (1.5e-9, "1.5e-9"), (123e-20, "1.23e-18"), (-0.0, "0"), (-72.5, "-72.5"), (4.35, "4.35"),
         (0.000123, "0.000123"), (9_007_199_254_740_992, "9007199254740992"), (1e300, "1e+300"),
         (333333333.33333329, "333333333.3333333"),
         (1.0000000000000002, "1.0000000000000002"), (100_000.05, "100000.05"), (.infinity, "null"), (.nan, "null"),

@@ -85,21 +85,18 @@ extension Bus {
                 }
                 return .done(result: JSONText().object(RetractResult(records: entries, dryRun: true)))
             }
-            let results = try await store.retract(
-                numbers: asked.numbers, reason: asked.reason, recordedAt: facts.clock.now())
-            var publications: [Publication] = []
+            guard let results = try await committer.retract(numbers: asked.numbers, reason: asked.reason) else {
+                return .failed(code: "stopping", reason: "the hub is stopping; nothing was retracted")
+            }
             var entries: [RetractResult.Entry] = []
             for (number, result) in zip(asked.numbers, results) {
                 switch result {
                 case .stored(let placement):
-                    if let retraction = placement.retraction { publications.append(Publication(retraction, placement)) }
                     entries.append(entry(number, before[number], "stored", placement.sequence))
                 case .duplicate(_, let sequence): entries.append(entry(number, before[number], "duplicate", sequence))
                 case .rejected: entries.append(entry(number, nil, "unknown", nil))
                 }
             }
-            publish(publications)
-            if !publications.isEmpty { headMoved() }
             return .done(result: JSONText().object(RetractResult(records: entries, dryRun: false)))
         } catch {
             return .failed(code: "store", reason: "\(error)")

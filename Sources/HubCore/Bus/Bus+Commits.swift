@@ -11,23 +11,34 @@ extension Bus {
     func report(_ outcome: Committer.Outcome) {
         switch outcome {
         case .committed(let batches):
-            if storeFault != nil {
-                storeFault = nil
-                logger.notice("the store works again")
-            }
+            recovered()
             for (work, results) in batches { settle(work, results) }
+        case .retracted(let results):
+            recovered()
+            let publications = results.compactMap { result -> Publication? in
+                guard case .stored(let placement) = result else { return nil }
+                return placement.retraction.map { Publication($0, placement) }
+            }
+            guard !publications.isEmpty else { return }
+            publish(publications)
+            headMoved()
         case .failed(let works, let error):
             if storeFault == nil { logger.error("the store does not work", metadata: ["error": "\(error)"]) }
             storeFault = error
             for work in works {
                 answer(work, .error(WireError(.store, "\(error)", after: Self.retryAfter)))
             }
+            // With the failed batch its session has given up all that it had sent behind it, and its source sends it all again in order:
+            // storing that now would put an older version last (R5.6).
+            let failed = Set(works.map(\.session))
+            committer.drop { failed.contains($0) }
         }
     }
 
-    /// The batches whose sessions still wait for their answer.
-    func awaited(_ works: [Committer.Work]) -> [Committer.Work] {
-        works.filter { sessions[$0.session]?.isAwaiting(batch: $0.batch) ?? false }
+    private func recovered() {
+        guard storeFault != nil else { return }
+        storeFault = nil
+        logger.notice("the store works again")
     }
 
     /// How long a source waits before it sends again what could not be stored, in milliseconds.

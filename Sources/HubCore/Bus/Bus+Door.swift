@@ -10,7 +10,12 @@ extension Bus {
         do throws(ZeroMQError) {
             var question = Multipart()
             while case .complete? = try gate?.receiveMultipart(into: &question) {
-                guard let request = ZAPRequest(question) else { continue }
+                // Only libzmq itself asks here; a REP that does not answer would hear no further question.
+                guard let request = ZAPRequest(question) else {
+                    logger.error("the gate was asked what is no ZAP 1.0")
+                    _ = try gate?.send(Message())
+                    continue
+                }
                 _ = try gate?.sendMultipart(request.reply(tokens.verdict(on: request.credentials)))
             }
         } catch {
@@ -146,6 +151,8 @@ extension Bus {
     private func forget(_ peer: RoutingID, _ reason: SessionEnd) {
         guard let guest = guests.removeValue(forKey: peer) else { return }
         for task in guest.questions.values { task.cancel() }
+        // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
+        committer.drop { $0 == guest.reference }
         ledger.sessionEnded(guest.hello)
         logger.info(
             "session ended", metadata: ["instance": "\(guest.hello.instance)", "reason": "\(reason)"])

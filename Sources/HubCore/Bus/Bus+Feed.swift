@@ -13,27 +13,23 @@ extension Bus {
     func readSubscriptions() {
         do throws(ZeroMQError) {
             var message = Message()
-            while try feed?.receive(into: &message) == true {
-                let bytes = message.bytes
-                switch bytes.first {
-                case 1: subscriptions.insert(Array(bytes.dropFirst()))
-                case 0: subscriptions.remove(Array(bytes.dropFirst()))
-                default: break  // Something a publisher does not understand; it harms nobody.
+            for _ in 0..<PollLoop.messagesPerTurn {
+                guard try feed?.receive(into: &message) == true else {
+                    audience.isKnown = true
+                    return
                 }
+                audience.heard(message.bytes)
             }
+            audience.isKnown = false
         } catch {
             logger.error("the feed broke", metadata: ["error": "\(error)"])
         }
     }
 
-    private func isWanted(_ topic: Topic) -> Bool {
-        subscriptions.contains { topic.text.utf8.starts(with: $0) }
-    }
-
     /// Publishes what a commit stored, in the order of the sequence.
     func publish(_ publications: some Sequence<Publication>) {
         readSubscriptions()
-        for publication in publications where isWanted(publication.topic) {
+        for publication in publications where audience.wants(publication.topic) {
             encoded.removeAll(keepingCapacity: true)
             RecordEncoder.append(publication.record, to: &encoded)
             publish(publication.topic, publication.place, encoded)

@@ -24,7 +24,7 @@ extension Bus {
             plugins: facts.plugins.map(lamps), sessions: sessionList(),
             accounts: accounts.map(HubStatus.AccountStatus.init), persons: try await persons(),
             residentBytes: ProcessMemory.residentBytes() ?? 0,
-            dropped: sessions.all.values.reduce(0) { $0 + Int64($1.passing.dropped) } + ledger.droppedBefore)
+            dropped: sessions.dropped)
     }
 
     func accounts() async throws -> [HubStatus.AccountStatus] {

@@ -28,8 +28,8 @@ actor Bus {
     var guests: [RoutingID: Guest] = [:]
     var tokens = LaunchTokens()
     /// Prefixes that somebody listens to: what nobody wants is not even encoded.
-    var subscriptions: Set<[UInt8]> = []
-    var ledger = InstanceLedger()
+    var audience = Audience()
+    var ledger: InstanceLedger
     var pulse = Pulse()
     var encoded: [UInt8] = []
     /// The store's last failure, until a commit succeeds again.
@@ -42,6 +42,7 @@ actor Bus {
         (self.facts, self.store, self.committer) = (facts, store, committer)
         (self.loop, self.context, self.logger) = (loop, context, logger)
         sessions = SessionTable(policy: facts.policy)
+        ledger = InstanceLedger(instances: facts.plugins.map(\.name))
     }
 
     /// What the supervisor tells of an instance's process.

@@ -1,6 +1,8 @@
 import HubWire
 
-/// What the hub has seen of each instance since it started: for `hub status`.
+/// What the hub has seen since it started of the instances that `hub.conf` names: for `hub status`.
+///
+/// Of others nothing is kept: anybody may invent names.
 struct InstanceLedger {
     struct Entry {
         var sessions = 0
@@ -9,28 +11,30 @@ struct InstanceLedger {
         var lastRecord: Int64?
         var lastError: String?
     }
-    private(set) var entries: [String: Entry] = [:]
-    /// LIVE and EVENT messages beyond the allowance, of sessions that are over.
-    private(set) var droppedBefore: Int64 = 0
+    private var entries: [String: Entry]
+
+    init(instances: some Sequence<String>) {
+        entries = Dictionary(instances.map { ($0, Entry()) }, uniquingKeysWith: { first, _ in first })
+    }
 
     subscript(instance: String) -> Entry { entries[instance] ?? Entry() }
 
     mutating func sessionBegan(_ hello: Hello) {
-        entries[hello.instance, default: Entry()].sessions += 1
+        entries[hello.instance]?.sessions += 1
     }
 
     mutating func sessionEnded(_ hello: Hello) {
-        entries[hello.instance, default: Entry()].sessions -= 1
+        entries[hello.instance]?.sessions -= 1
     }
 
     mutating func stored(_ count: Int, of instance: String, at time: Int64) {
         guard count > 0 else { return }
-        entries[instance, default: Entry()].records += Int64(count)
-        entries[instance, default: Entry()].lastRecord = time
+        entries[instance]?.records += Int64(count)
+        entries[instance]?.lastRecord = time
     }
 
     mutating func failed(_ instance: String, _ reason: String) {
-        entries[instance, default: Entry()].lastError = reason
+        entries[instance]?.lastError = reason
     }
 
     mutating func recovered(_ instance: String) {

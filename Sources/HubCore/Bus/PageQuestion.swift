@@ -5,7 +5,6 @@ import Samples
 /// A QUERY for records as the store understands it, and what remains of its limit over the pages.
 struct PageQuestion {
     var query = RecordQuery()
-    private var numbers: [Int64]?
     private var remaining: Int64?
 
     /// - Throws: `query` for a type, kind or combination that cannot be; `cursor` for a page mark of another form.
@@ -35,7 +34,10 @@ struct PageQuestion {
             guard asked.count <= RecordQuery.maximumPage else {
                 throw WireError(.query, "QUERY.numbers: at most \(RecordQuery.maximumPage) numbers")
             }
-            numbers = asked
+            guard query.order == .sequence else {
+                throw WireError(.query, "QUERY.order: records by number come in the order \"sequence\" only")
+            }
+            query.numbers = Set(asked)
         }
     }
 
@@ -84,23 +86,7 @@ struct PageQuestion {
         return readable.persons.contains("*") ? nil : Set(readable.persons.map(RecordQuery.Whose.person))
     }
 
-    func page(of store: Store) async throws -> RecordPage {
-        guard let numbers else { return try await store.page(query) }
-        let cursor = store.cursor
-        let records = try await store.records(numbers: numbers)
-        return RecordPage(records: records.filter(matches), next: nil, cursor: cursor)
-    }
-
-    /// Records asked for by number still have to pass what else was asked.
-    private func matches(_ stored: StoredRecord) -> Bool {
-        let whose: RecordQuery.Whose = stored.assignment.person.map { .person($0.name) } ?? .nobody
-        let isOfAsked =
-            query.persons.map { asked in
-                asked.contains(whose) || stored.assignment.person.map { asked.contains(.person($0.uid)) } ?? false
-            } ?? true
-        return isOfAsked && query.types.map { $0.contains(stored.type) } ?? true
-            && query.sources.map { $0.contains(stored.record.source.plugin) } ?? true
-    }
+    func page(of store: Store) async throws -> RecordPage { try await store.page(query) }
 
     /// The page as it is answered.
     ///
@@ -112,7 +98,7 @@ struct PageQuestion {
             next = left > 0 ? next.map { "\(left):\($0)" } : nil
         }
         var cursor = page.cursor
-        if query.order == .sequence, numbers == nil, page.next != nil, let last = page.records.last {
+        if query.order == .sequence, page.next != nil, let last = page.records.last {
             cursor.sequence = last.sequence
         }
         return (page.records, next, cursor)

@@ -5,7 +5,7 @@ import Synchronization
 /// Takes batches of all peers from the door, stores as many as wait in one transaction, and says what became of them.
 ///
 /// While one transaction is flushed to disk, the next collects: under load commits grow, alone a batch goes at once. The queue is bounded
-/// by the credit that the hub has granted.
+/// by the credit of the sessions that are open: whoever ends a session drops what waits of it.
 final class Committer: Sendable {
     /// One batch on its way, with what its answer needs.
     struct Work: Sendable {
@@ -16,15 +16,34 @@ final class Committer: Sendable {
         let intake: IntakeBatch
     }
 
-    /// What became of one transaction's batches, in order.
+    /// What became of one transaction, in the order of the sequence.
     enum Outcome: Sendable {
         case committed([(work: Work, results: [HubStore.RecordResult])])
+        /// Records were taken back by hand.
+        case retracted([HubStore.RecordResult])
         /// Nothing of these was stored.
         case failed([Work], StoreError)
     }
 
+    /// A person's retraction, which stands in the same line as the batches: what is published must be in the order of the sequence.
+    private struct Retraction: Sendable {
+        let numbers: [Int64]
+        let reason: String?
+        let answer: CheckedContinuation<Result<[HubStore.RecordResult], StoreError>?, Never>
+    }
+
+    private enum Waiting: Sendable {
+        case batch(Work)
+        case retraction(Retraction)
+    }
+
+    private enum Next {
+        case batches([Work])
+        case retraction(Retraction)
+    }
+
     private struct State {
-        var waiting: [Work] = []
+        var waiting: [Waiting] = []
         var isFinished = false
         var wake: CheckedContinuation<Void, Never>?
     }
@@ -44,11 +63,25 @@ final class Committer: Sendable {
 
     /// Queues a batch; from any thread, never blocks.
     func submit(_ work: Work) {
-        let wake = state.withLock { state in
-            state.waiting.append(work)
-            return state.wake.take()
+        add(.batch(work))
+    }
+
+    /// Retracts records by hand; the outcome is reported before this returns.
+    ///
+    /// - Returns: a result per number, in order; `nil` when no more commits come.
+    func retract(numbers: [Int64], reason: String?) async throws(StoreError) -> [HubStore.RecordResult]? {
+        let result = await withCheckedContinuation { answer in
+            let retraction = Retraction(numbers: numbers, reason: reason, answer: answer)
+            if !add(.retraction(retraction)) { answer.resume(returning: nil) }
         }
-        wake?.resume()
+        return try result?.get()
+    }
+
+    /// Drops what waits of some sessions: nobody was told that it is stored, and nobody is going to be.
+    func drop(where isDropped: (SessionReference) -> Bool) {
+        state.withLock { state in
+            state.waiting.removeAll { if case .batch(let work) = $0 { isDropped(work.session) } else { false } }
+        }
     }
 
     /// No more batches come; `run` ends when the queued ones are stored.
@@ -61,40 +94,49 @@ final class Committer: Sendable {
     }
 
     /// Commits until `finish`, one transaction after the other, and hands each outcome on before it begins the next.
-    ///
-    /// - Parameter stillAwaited: those of some batches whose sessions still wait for them. After a failure a session gives up what it had
-    ///   sent behind the failed batch, and its source sends it all again in order; storing it now would put an older version last.
-    func run(
-        _ report: @Sendable (Outcome) async -> Void, stillAwaited: @Sendable ([Work]) async -> [Work]
-    ) async {
-        var hasFailed = false
-        while var works = await next() {
-            if hasFailed { works = await stillAwaited(works) }
+    func run(_ report: @Sendable (Outcome) async -> Void) async {
+        while let next = await next() {
             do throws(StoreError) {
-                let results = try await store.commit(works.map(\.intake), recordedAt: clock.now())
-                hasFailed = false
-                await report(.committed(zip(works, results).map { (work: $0, results: $1.results) }))
+                switch next {
+                case .batches(let works):
+                    let results = try await store.commit(works.map(\.intake), recordedAt: clock.now())
+                    await report(.committed(zip(works, results).map { (work: $0, results: $1.results) }))
+                case .retraction(let asked):
+                    let results = try await store.retract(
+                        numbers: asked.numbers, reason: asked.reason, recordedAt: clock.now())
+                    await report(.retracted(results))
+                    asked.answer.resume(returning: .success(results))
+                }
             } catch {
-                hasFailed = true
-                await report(.failed(works, error))
+                switch next {
+                case .batches(let works): await report(.failed(works, error))
+                case .retraction(let asked):
+                    await report(.failed([], error))
+                    asked.answer.resume(returning: .failure(error))
+                }
             }
         }
     }
 
-    /// All that waits, up to the size of a commit; waits itself while there is nothing; `nil` at the end.
-    private func next() async -> [Work]? {
+    /// - Returns: whether it will be looked at; batches always are, for the door refuses them before `finish`.
+    @discardableResult
+    private func add(_ waiting: Waiting) -> Bool {
+        let (isTaken, wake) = state.withLock { state in
+            guard !state.isFinished else { return (false, nil as CheckedContinuation<Void, Never>?) }
+            state.waiting.append(waiting)
+            return (true, state.wake.take())
+        }
+        wake?.resume()
+        return isTaken
+    }
+
+    /// All batches that wait, up to the size of a commit, or the retraction whose turn it is; waits itself while there is nothing; `nil`
+    /// at the end.
+    private func next() async -> Next? {
         while true {
-            let taken = state.withLock { state -> [Work]? in
-                guard !state.waiting.isEmpty else { return state.isFinished ? [] : nil }
-                var records = 0
-                let count = state.waiting.prefix { work in
-                    defer { records += work.intake.items.count }
-                    return records < Committer.recordsPerCommit
-                }.count
-                defer { state.waiting.removeFirst(count) }
-                return Array(state.waiting.prefix(count))
-            }
-            if let taken { return taken.isEmpty ? nil : taken }
+            let (taken, isOver) = state.withLock { state in (Self.take(from: &state.waiting), state.isFinished) }
+            if let taken { return taken }
+            if isOver { return nil }
             await withCheckedContinuation { continuation in
                 let mustWait = state.withLock { state in
                     guard state.waiting.isEmpty, !state.isFinished else { return false }
@@ -104,5 +146,26 @@ final class Committer: Sendable {
                 if !mustWait { continuation.resume() }
             }
         }
+    }
+
+    private static func take(from waiting: inout [Waiting]) -> Next? {
+        var (works, records): ([Work], Int) = ([], 0)
+        for entry in waiting {
+            switch entry {
+            case .batch(let work) where records < recordsPerCommit:
+                works.append(work)
+                records += work.intake.items.count
+                continue
+            case .batch: break
+            case .retraction(let retraction) where works.isEmpty:
+                waiting.removeFirst()
+                return .retraction(retraction)
+            case .retraction: break
+            }
+            break
+        }
+        guard !works.isEmpty else { return nil }
+        waiting.removeFirst(works.count)
+        return .batches(works)
     }
 }

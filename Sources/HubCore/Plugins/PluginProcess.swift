@@ -1,6 +1,11 @@
 import Logging
 import Subprocess
 
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 #if canImport(System)
     import System
 #else
@@ -47,9 +52,12 @@ struct PluginProcess: Sendable {
         for (name, value) in environment {
             if let key = Environment.Key(rawValue: name) { keys[key] = value }
         }
+        var options = PlatformOptions()
+        // Its own group: Ctrl-C in a terminal is the hub's to hear, and at the end nothing that the plugin has started stays behind.
+        options.processGroupID = 0
         let result = try await Subprocess.run(
             .path(FilePath(executable)), arguments: Arguments(arguments), environment: .inherit.updating(keys),
-            input: .inputWriter, output: .sequence, error: .sequence
+            platformOptions: options, input: .inputWriter, output: .sequence, error: .sequence
         ) { execution in
             await started(Int(execution.processIdentifier.value))
             // A plugin that ends before it has read its token breaks this pipe; its exit code tells the story.
@@ -68,13 +76,17 @@ struct PluginProcess: Sendable {
                     await stop()
                     return false
                 }
-                var open = 2
+                let process = execution.processIdentifier.value
+                var open = 3
                 while open > 0, let outputEnded = await group.next() {
                     if outputEnded {
                         open -= 1
+                        // A plugin may close what it prints to and go on.
+                        if open == 1 { group.addTask { await Self.end(of: process) } }
                     } else {
                         try? await execution.standardInputWriter.finish()
-                        await execution.teardown(using: [.gracefulShutDown(allowedDurationToNextStep: grace)])
+                        await execution.teardown(
+                            using: [.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: grace)])
                     }
                 }
                 group.cancelAll()
@@ -84,6 +96,19 @@ struct PluginProcess: Sendable {
         case .exited(let code): .exited(Int(code))
         case .signaled(let signal): .killed(signal: Int(signal))
         }
+    }
+
+    /// Waits until the process has ended, without taking its ending from whoever waits for that.
+    private static func end(of process: pid_t) async -> Bool {
+        while !Task.isCancelled {
+            var info = siginfo_t()
+            // Of a process that still runs nothing is filled in.
+            guard waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0, info.si_signo == 0 else {
+                break
+            }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return true
     }
 
     /// What a plugin prints is its log.

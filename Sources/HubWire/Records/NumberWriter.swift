@@ -1,4 +1,4 @@
-/// Writes doubles as RFC 8785 does: the fewest digits that read back as the same double; but `-0` stays `-0`.
+/// Writes doubles as RFC 8785 does: the fewest digits that read back as the same double; zero has no sign.
 enum NumberWriter {
     private static let powers: [Double] = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6]
 
@@ -7,7 +7,7 @@ enum NumberWriter {
     /// JSON has no word for a number that is not finite: it becomes `null`, which no decoder takes for a value.
     static func append(_ value: Double, to output: inout [UInt8]) {
         guard value.isFinite else { return output.append(literal: "null") }
-        if value.sign == .minus { output.append(UInt8(ascii: "-")) }
+        if value < 0 { output.append(UInt8(ascii: "-")) }
         let magnitude = value.magnitude
         if magnitude < 9_007_199_254_740_992, magnitude == magnitude.rounded(.towardZero) {
             append(UInt64(magnitude), to: &output)

@@ -53,9 +53,6 @@ public struct SessionMachine: Sendable {
     /// Whether the hub may still owe this session anything.
     public var isAlive: Bool { state != .ended }
 
-    /// Whether a batch of this number waits for its answer; one that does not must not be committed any more.
-    public func isAwaiting(batch number: Int64) -> Bool { batches.contains { $0.number == number } }
-
     /// A message that could not be read; the session goes on (§3).
     mutating func receive(malformed error: WireError, at now: Int64) -> [SessionAction] {
         heardAt = now
@@ -209,6 +206,9 @@ public struct SessionMachine: Sendable {
         if query.want != .records, endpoint != .owner {
             return refuse(
                 WireError(.forbidden, "QUERY.want: \"\(query.want.rawValue)\" is the owner's to ask", ref: query.id))
+        }
+        guard !queries.contains(query.id) else {
+            return refuse(WireError(.field, "QUERY.id: query \(query.id) is still open", ref: query.id))
         }
         guard queries.count < policy.limits.queries else {
             return refuse(

@@ -34,6 +34,8 @@ public struct SessionTable: Sendable {
     private var runners: [String: RoutingID] = [:]
     private var lastSerial: UInt64 = 0
     private var isStopping = false
+    /// LIVE and EVENT messages beyond the allowance, of sessions that are over.
+    private var droppedBefore: Int64 = 0
 
     public init(policy: SessionPolicy = SessionPolicy()) { self.policy = policy }
 
@@ -55,6 +57,8 @@ public struct SessionTable: Sendable {
     public func reference(to peer: RoutingID) -> SessionReference? {
         sessions[peer].map { SessionReference(peer: peer, serial: $0.serial) }
     }
+    /// LIVE and EVENT messages beyond the allowance, of all sessions there ever were (R5.8).
+    public var dropped: Int64 { sessions.values.reduce(droppedBefore) { $0 + Int64($1.passing.dropped) } }
     /// The peer on which an instance runs.
     public func runner(of instance: String) -> RoutingID? { runners[instance] }
 }
@@ -194,6 +198,7 @@ extension SessionTable {
         let session = sessions.values[index]
         if !session.isAlive {
             sessions.remove(at: index)
+            droppedBefore += Int64(session.passing.dropped)
             if runners[session.hello.instance] == peer { runners[session.hello.instance] = nil }
         }
         return actions.map { PeerAction(peer: peer, action: $0) }

@@ -1,0 +1,261 @@
+import Foundation
+import Testing
+import ZeroMQ
+
+/// A message, frame by frame; what a DEALER gets from the door, or a SUB from the feed.
+struct Frames: Sendable, CustomStringConvertible {
+    var all: [[UInt8]]
+
+    var verb: String { text(0) }
+    /// The body of a message from the door.
+    var body: JSON { JSON(all.count > 1 ? all[1] : []) }
+    var topic: String { text(0) }
+    /// Sequence and previous of a message from the feed.
+    var place: [Int64] { text(1).split(separator: " ").compactMap { Int64($0) } }
+    var sequence: Int64 { place.first ?? -1 }
+    var previous: Int64 { place.last ?? -1 }
+    /// The body of a message from the feed.
+    var record: JSON { JSON(all.count > 2 ? all[2] : []) }
+
+    func text(_ index: Int) -> String { index < all.count ? String(decoding: all[index], as: UTF8.self) : "" }
+
+    var description: String { all.map { String(decoding: $0.prefix(300), as: UTF8.self) }.joined(separator: " | ") }
+}
+
+/// Nothing came in time.
+struct Silence: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// A client without any of the project's client code: frames out, frames in.
+///
+/// All peers of the process share one loop and one context.
+actor Peer {
+    private struct Ground {
+        let loop: PollLoop
+        let context: Context
+
+        init() throws {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            limit.rlim_cur = min(limit.rlim_max, 65_536)
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            (loop, context) = (try PollLoop(name: "peers"), try Context(maxSockets: 4_096))
+            try loop.start()
+        }
+    }
+    private static let ground: Result<Ground, any Error> = Result { try Ground() }
+
+    nonisolated private let loop: PollLoop
+    private let context: Context
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private var socket: Socket?
+    private var incoming = Multipart()
+    private var arrived: [Frames] = []
+    private var waiter: CheckedContinuation<Void, Never>?
+    private var ended: Bool { socket == nil }
+    /// Off: PINGs are handed on like any message.
+    var answersPings = true
+    private var lastID: Int64 = 0
+    private var lastBatch: Int64 = 0
+
+    private init() throws {
+        let ground = try Self.ground.get()
+        (loop, context) = (ground.loop, ground.context)
+    }
+
+    isolated deinit { socket = nil }
+
+    /// What a connection is made with.
+    struct Options: Sendable {
+        var user: String?
+        var password = ""
+        var routingID: [UInt8]?
+        /// Prefixes, of a SUB.
+        var topics: [String] = []
+        /// Whether it takes what arrives; one that does not also keeps its queue short.
+        var reads = true
+    }
+
+    static func dealer(_ endpoint: String, _ options: Options = Options()) async throws -> Peer {
+        let peer = try Peer()
+        try await peer.open(.dealer, endpoint, options)
+        return peer
+    }
+
+    static func listener(_ endpoint: String, _ topics: [String], _ options: Options = Options()) async throws -> Peer {
+        let peer = try Peer()
+        var options = options
+        options.topics = topics
+        try await peer.open(.sub, endpoint, options)
+        return peer
+    }
+
+    private func open(_ kind: Socket.Kind, _ endpoint: String, _ options: Options) throws {
+        let socket = try Socket(kind, in: context)
+        if let user = options.user {
+            try socket.set(.plainUsername, to: user)
+            try socket.set(.plainPassword, to: options.password)
+        }
+        if let id = options.routingID { try socket.set(.routingID, to: id) }
+        try socket.set(.reconnectInterval, to: .milliseconds(20))
+        if kind == .dealer { try socket.set(.sendHighWaterMark, to: 0) }
+        try socket.set(.receiveHighWaterMark, to: options.reads ? 0 : 1)
+        for topic in options.topics { try socket.subscribe(topic) }
+        if options.reads {
+            loop.watch(socket) { [weak self] _ in self?.assumeIsolated { $0.takeAll() } }
+        }
+        try socket.connect(endpoint)
+        self.socket = consume socket
+    }
+
+    /// Ends the connection at once.
+    func close() {
+        socket = nil
+        wake()
+    }
+
+    func answerPings(_ answers: Bool) { answersPings = answers }
+
+    func subscribe(_ topic: String) throws { try socket?.subscribe(topic) }
+    func unsubscribe(_ topic: String) throws { try socket?.unsubscribe(topic) }
+
+    private func takeAll() {
+        do {
+            for _ in 0..<PollLoop.messagesPerTurn {
+                guard case .complete? = try socket?.receiveMultipart(into: &incoming) else { break }
+                let frames = Frames(all: (0..<incoming.count).map { incoming.bytes(of: $0) })
+                if answersPings, frames.verb == "PING" {
+                    send([Array("PONG".utf8), frames.all[1]])
+                } else {
+                    arrived.append(frames)
+                }
+            }
+        } catch {
+            Issue.record("a peer's socket broke: \(error)")
+        }
+        if !arrived.isEmpty { wake() }
+    }
+
+    private func wake() {
+        waiter?.resume()
+        waiter = nil
+    }
+
+    // MARK: - Frames
+
+    func send(_ frames: [[UInt8]]) {
+        var message = Multipart()
+        for frame in frames { message.append(frame) }
+        do {
+            let outcome = try socket?.sendMultipart(&message)
+            if outcome != .sent { Issue.record("a peer could not send: \(String(describing: outcome))") }
+        } catch {
+            Issue.record("a peer could not send: \(error)")
+        }
+    }
+
+    /// The next message.
+    func next(within time: Duration = .seconds(30), _ what: String = "a message") async throws -> Frames {
+        if let frames = await nextIfAny(within: time) { return frames }
+        throw Silence(description: "\(what) did not come within \(time)")
+    }
+
+    /// The next message, or `nil` when none comes in time.
+    func nextIfAny(within time: Duration) async -> Frames? {
+        let deadline = ContinuousClock.now + time
+        while arrived.isEmpty, !ended, ContinuousClock.now < deadline {
+            let timer = loop.schedule(at: deadline) { [weak self] in self?.assumeIsolated { $0.wake() } }
+            await withCheckedContinuation { waiter = $0 }
+            timer.cancel()
+        }
+        return arrived.isEmpty ? nil : arrived.removeFirst()
+    }
+
+    // MARK: - The dialogue
+
+    func say(_ verb: String, _ body: String = "{}") { send([Array(verb.utf8), Array(body.utf8)]) }
+
+    func ask(_ verb: String, _ body: String = "{}") async throws -> Frames {
+        say(verb, body)
+        return try await next("an answer to \(verb)")
+    }
+
+    /// Opens a session.
+    @discardableResult
+    func hello(
+        _ instance: String = "kitchen-script", plugin: String? = nil, mode: String = "run", _ more: String = ""
+    ) async throws -> JSON {
+        let body =
+            #"{"protocol":[1],"instance":"\#(instance)","plugin":"\#(plugin ?? instance)","version":"1","mode":"\#(mode)"\#(more)}"#
+        let reply = try await ask("HELLO", body)
+        guard reply.verb == "WELCOME" else { throw Silence(description: "no WELCOME but \(reply)") }
+        return reply.body
+    }
+
+    /// Sends a batch and waits for its answer.
+    func give(_ records: [String], backfill: Bool = false) async throws -> Frames {
+        give(unanswered: records, backfill: backfill)
+        return try await next("an answer to a batch")
+    }
+
+    /// Sends a batch; its answer is still to come.
+    @discardableResult
+    func give(unanswered records: [String], backfill: Bool = false) -> Int64 {
+        lastBatch += 1
+        say(
+            "SAMPLES",
+            #"{"batch":\#(lastBatch)\#(backfill ? #","backfill":true"# : ""),"records":[\#(records.joined(separator: ","))]}"#
+        )
+        return lastBatch
+    }
+
+    /// Asks one page.
+    func query(_ members: String, want: String = "records") async throws -> Frames {
+        lastID += 1
+        return try await ask(
+            "QUERY", #"{"id":\#(lastID),"want":"\#(want)"\#(members.isEmpty ? "" : ",")\#(members)}"#)
+    }
+
+    /// Asks page by page until the last; the records, and the last cursor.
+    func all(_ members: String = "") async throws -> (records: [JSON], cursor: String, pages: Int) {
+        var (records, next, pages): ([JSON], String?, Int) = ([], nil, 0)
+        while true {
+            let mark = next.map { #""next":"\#($0)""# }
+            let page = try await query([members, mark ?? ""].filter { !$0.isEmpty }.joined(separator: ","))
+            guard page.verb == "RESULT" else { throw Silence(description: "no RESULT but \(page)") }
+            records += page.body["records"].array
+            pages += 1
+            next = page.body["next"].string
+            if next == nil { return (records, page.body["cursor"].string ?? "", pages) }
+        }
+    }
+
+    /// The hub's status, asked by a session that is open.
+    func status() async throws -> JSON { try await query("", want: "status").body["status"] }
+
+    func command(_ command: String, _ args: String = "{}", dryRun: Bool = false, instance: String = "hub") async throws
+        -> Frames
+    {
+        lastID += 1
+        return try await ask(
+            "COMMAND",
+            #"{"id":\#(lastID),"instance":"\#(instance)","command":"\#(command)","args":\#(args)\#(dryRun ? #","dryRun":true"# : "")}"#
+        )
+    }
+}
+
+extension Frames {
+    /// The code of an ERROR.
+    var code: String? { verb == "ERROR" ? body["code"].string : nil }
+    /// What became of each record of a batch: `stored`, `duplicate` or the code of a rejection.
+    var results: [String] {
+        body["results"].array.map { $0["code"].string ?? $0["result"].string ?? "?" }
+    }
+}
+
+/// A weight of kitchen-script, with more members.
+func weight(_ key: String = "k", _ value: Double = 72.3, _ more: String = "") -> String {
+    #"{"type":"weight","value":\#(value),"unit":"kg","start":"2024-03-15T07:30:05+01:00","key":"\#(key)"\#(more)}"#
+}

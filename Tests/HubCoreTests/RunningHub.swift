@@ -1,0 +1,189 @@
+import Foundation
+import HubSettings
+import HubWire
+import Logging
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import HubCore
+
+/// A folder that goes away with the test; its path is short, for sockets have little room.
+final class Folder: Sendable {
+    let path: String
+
+    init() throws {
+        path = "/tmp/hub-\(UInt32.random(in: .min ... .max))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    var run: String { path + "/run" }
+    var data: String { path + "/data" }
+
+    /// Writes an executable shell script.
+    func script(_ name: String, _ lines: String) throws -> String {
+        let file = path + "/" + name
+        try Data("#!/bin/sh\n\(lines)\n".utf8).write(to: URL(filePath: file))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file)
+        return file
+    }
+}
+
+/// What a hub is started with.
+struct Setting: Sendable {
+    var persons = ["me"]
+    var plugins: [PluginInstance] = []
+    var manifests: [String: Manifest] = [:]
+    var executables: [String: String] = [:]
+    var keepRaw = false
+    var clock = ClockSetting.system
+    var memoryLimit: ByteSize?
+    var policy = SessionPolicy()
+    var slots: [String: [String: Int]] = [:]
+
+    /// An instance whose program is a script.
+    mutating func add(_ instance: PluginInstance, script: String) {
+        plugins.append(instance)
+        executables[instance.name] = script
+    }
+
+    func checked(in folder: Folder) -> CheckedConfiguration {
+        let hub = HubSection(
+            data: folder.data, run: folder.run, clock: clock, memoryLimit: memoryLimit, keepRaw: keepRaw, zone: "UTC")
+        let people = persons.map { name in
+            var person = PersonSection(name: name)
+            person.slots = slots[name] ?? [:]
+            return person
+        }
+        let configuration = HubConfiguration(hub: hub, persons: people, plugins: plugins)
+        return CheckedConfiguration(
+            loaded: LoadedConfiguration(configuration: configuration, problems: [], refusedInstances: []),
+            manifests: manifests, executables: executables, faults: [:])
+    }
+}
+
+/// A hub in this process, run as a service.
+struct RunningHub: Sendable {
+    let hub: Hub
+    let folder: Folder
+    let log: LogLines
+    private let group: ServiceGroup
+    private let run: Task<Void, any Error>
+
+    init(_ setting: Setting = Setting(), in folder: Folder? = nil) async throws {
+        let log = LogLines()
+        let logger = Logger(label: "hub") { _ in log }
+        self.folder = try folder ?? Folder()
+        self.log = log
+        let hub = try Hub(setting.checked(in: self.folder), policy: setting.policy, logger: logger)
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [
+                    .init(
+                        service: hub, successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .cancelGroup)
+                ], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() }))
+        (self.hub, self.group) = (hub, group)
+        run = Task { try await group.run() }
+        await hub.waitUntilReady()
+    }
+
+    var door: String { hub.endpoints.door }
+    var feed: String { hub.endpoints.feed }
+
+    /// Asks it to stop; it goes on until all that needs an answer has one.
+    func beginStopping() async { await group.triggerGracefulShutdown() }
+
+    /// Returns when it has ended.
+    func ended() async throws { try await run.value }
+
+    func stop() async throws {
+        await beginStopping()
+        try await ended()
+    }
+
+    func peer(_ options: Peer.Options = .init()) async throws -> Peer { try await .dealer(door, options) }
+
+    /// A peer with a session.
+    func client(_ instance: String = "kitchen-script", plugin: String? = nil, _ more: String = "") async throws -> Peer
+    {
+        let peer = try await peer()
+        try await peer.hello(instance, plugin: plugin, more)
+        return peer
+    }
+
+    /// A listener whose subscriptions the hub has heard.
+    func listener(_ topics: String..., reads: Bool = true) async throws -> Peer {
+        var options = Peer.Options()
+        options.reads = reads
+        let mark = "mark\(UInt32.random(in: .min ... .max))"
+        let listener = try await Peer.listener(feed, topics + (reads ? ["device/marker/\(mark)/"] : []), options)
+        guard reads else { return listener }
+        let marker = try await client("marker-\(mark)", plugin: "marker")
+        // Subscriptions of one listener are heard in order: with the last all are.
+        while true {
+            await marker.say("EVENT", #"{"event":"\#(mark)"}"#)
+            if let heard = await listener.nextIfAny(within: .milliseconds(50)) {
+                if heard.topic.hasPrefix("device/marker/") { break }
+                Issue.record("a listener heard \(heard) before anything was published")
+            }
+        }
+        while let more = await listener.nextIfAny(within: .milliseconds(30)), more.topic.hasPrefix("device/marker/") {}
+        try await listener.unsubscribe("device/marker/\(mark)/")
+        _ = try await marker.ask("BYE")
+        await marker.close()
+        return listener
+    }
+}
+
+/// Starts a hub for the length of `body`, and ends it as a service is ended.
+func withHub<Value: Sendable>(
+    _ setting: Setting = Setting(), in folder: Folder? = nil, _ body: (RunningHub) async throws -> Value
+) async throws -> Value {
+    let hub = try await RunningHub(setting, in: folder)
+    do {
+        let value = try await body(hub)
+        try await hub.stop()
+        return value
+    } catch {
+        try? await hub.stop()
+        throw error
+    }
+}
+
+/// Keeps what was logged.
+final class LogLines: LogHandler, Sendable {
+    private let kept = Mutex<[String]>([])
+    var lines: [String] { kept.withLock { $0 } }
+
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .debug }
+        set {}
+    }
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    func log(event: LogEvent) {
+        let details = (event.metadata ?? [:]).map { "\($0)=\($1)" }.sorted().joined(separator: " ")
+        kept.withLock { $0.append("\(event.level) \(event.message) \(details)") }
+    }
+}
+
+/// Asks again until it is so; for what happens in other processes and leaves no message.
+func eventually(
+    within time: Duration = .seconds(30), _ what: String, _ isSo: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + time
+    while try await !isSo() {
+        guard ContinuousClock.now < deadline else { throw Silence(description: "not within \(time): \(what)") }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
