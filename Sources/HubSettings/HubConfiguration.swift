@@ -223,11 +223,11 @@ extension HubConfiguration {
         .init("keep_raw", .boolean, help: "Keep the raw payload of this instance's records; as [hub] if not set."),
     ]
 
-    static let namePattern = "[A-Za-z0-9_.\\-]{1,64}"
-    static let nameRule = "1 to 64 letters A–Z a–z, digits and _ . -"
+    static let namePattern = "[A-Za-z0-9][A-Za-z0-9_.\\-]{0,63}"
+    static let nameRule = "1 to 64 letters A–Z a–z, digits and _ . -, the first a letter or digit"
 
     /// Whether the name can stand in a topic, a table's header and a directory.
     static func isName(_ name: String) -> Bool {
-        name.wholeMatch(of: /[A-Za-z0-9_.\-]{1,64}/) != nil && name != "." && name != ".."
+        name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}/) != nil
     }
 }

@@ -17,7 +17,6 @@ public struct ReadingProof: Hashable, Sendable {
     private var proved: Int64 = 0
     private var pings: [Ping] = []
     private var pingDue = pingEvery
-    private var lastNonce: Int64 = 0
 
     public init() {}
 
@@ -31,9 +30,10 @@ public struct ReadingProof: Hashable, Sendable {
         sent += Int64(bytes)
         guard sent >= pingDue, !isExhausted else { return nil }
         pingDue = sent + Self.pingEvery
-        lastNonce += 1
-        pings.append(Ping(nonce: lastNonce, sent: sent))
-        return Self.body(lastNonce)
+        // Not a counter: who has not read it cannot know it.
+        let nonce = Int64.random(in: 0..<1 << 53)
+        pings.append(Ping(nonce: nonce, sent: sent))
+        return Self.body(nonce)
     }
 
     /// Takes the body of a PONG; other bodies than those of open PINGs prove nothing.
