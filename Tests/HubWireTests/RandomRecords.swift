@@ -25,6 +25,7 @@ extension SeededGenerator {
             }
         case .day(let day):
             type = day.type
+            if chance(30) { canonical = StoredRecord.CanonicalValue(value: double(), unit: "kg") }
             if case .person(var person) = assignment {
                 person.name = day.person
                 assignment = .person(person)

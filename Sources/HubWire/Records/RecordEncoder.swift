@@ -95,8 +95,7 @@ private struct RecordWriter {
     mutating func write(_ day: DayValue, as stored: HubMembers?) {
         output.append(literal: #""kind":"day","#)
         text(#""type":""#, day.type.rawValue)
-        number(#""value":"#, stored?.canonical?.value ?? day.value)
-        quoted(#""unit":""#, stored?.canonical?.unit ?? day.unit)
+        value(.quantity(day.value, unit: day.unit), stored?.canonical)
         quoted(#""series":""#, day.series)
         text(#""date":""#, day.date.text)
         quoted(#""method":""#, day.method)

@@ -38,8 +38,10 @@ public struct StoredRecordDecoder {
         let record: Record
         switch try scan.required(try scan.text(.kind, .kind), .kind, .kind, expected: "a kind") {
         case "day":
-            record = .day(
-                try scan.day(source: try source(), type: type, value: try number(.value), unit: try unit()))
+            let value: SampleValue
+            (value, canonical) = try self.value(.quantity)
+            guard case .quantity(let number, let unit) = value else { throw RecordRejection(.value, "value: missing") }
+            record = .day(try scan.day(source: try source(), type: type, value: number, unit: unit))
         case "retraction": record = .retraction(try retraction(type))
         case let text:
             guard let kind = SampleKind(rawValue: text) else { throw RecordRejection(.kind, "kind: unknown") }
