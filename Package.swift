@@ -104,6 +104,8 @@ let package = Package(
         // Scales.
         module("ScaleFrames"),
         tests("ScaleFramesTests", ["ScaleFrames"], resources: [.copy("vectors.jsonl"), .copy("Sessions")]),
+        module("ScaleLinks"),
+        tests("ScaleLinksTests", ["ScaleLinks"]),
         .target(
             name: "ScaleSimulation", dependencies: ["ScaleFrames"], path: "Simulators/Scales/Sources/ScaleSimulation",
             swiftSettings: strict),
