@@ -24,7 +24,7 @@ struct HS3Check {
         defer { runner.stop() }
         let (startedAt, local) = (ContinuousClock.now, settings.clock(persons: []).clock)
         var host = HS3Host(settings: settings.host)
-        var (isOpen, problem) = (false, String?.none)
+        var (isOpen, problem) = (false, ScaleLinkError?.none)
         runner.setAlarm(at: startedAt + patience)
         while let event = await runner.next() {
             let uptime = ContinuousClock.now - startedAt
@@ -34,11 +34,12 @@ struct HS3Check {
             case .opened: (isOpen, input) = (true, .linkOpened)
             case .received(let bytes): input = .received(bytes)
             case .alarm: input = .tick
-            case .closed(let reason): (isOpen, problem, input) = (false, reason?.description, .linkClosed)
+            case .closed(let reason): (isOpen, problem, input) = (false, reason, .linkClosed)
             case .unreachable(let error):
-                if error.code != .asleep || settings.link.bluetoothAddress == nil { throw failure("\(error)") }
-                problem = "\(error)"
-                continue
+                problem = error
+                // A sleeping scale may wake up yet.
+                if error.code == .asleep, settings.link.bluetoothAddress != nil { continue }
+                throw failure("\(error)", error.code)
             }
             let now = ScaleMoment(uptime: uptime, wall: local.wall(at: clock.now()))
             for action in host.handle(input, at: now) {
@@ -54,12 +55,13 @@ struct HS3Check {
             }
             runner.setAlarm(at: startedAt + min(patience, host.deadline ?? patience))
         }
-        let silence =
-            isOpen
-            ? "\(settings.link): the connection stands, but nothing answers like an HS3; is another program, such as the "
-                + "running plugin, connected to the scale?"
-            : problem ?? "\(settings.link): nobody came within \(patience.components.seconds) s"
-        throw failure(silence)
+        if isOpen {
+            throw failure(
+                "\(settings.link): the connection stands, but nothing answers like an HS3; is another program, such as the "
+                    + "running plugin, connected to the scale?", .refused)
+        }
+        let nobody = "\(settings.link): nobody came within \(patience.components.seconds) s"
+        throw failure(problem?.description ?? nobody, problem?.code ?? .asleep)
     }
 
     private func found(_ skew: Int) -> String {
@@ -72,13 +74,17 @@ struct HS3Check {
         return "The HS3 \(settings.device) answers; \(time)."
     }
 
-    private func failure(_ reason: String) -> PluginFailure {
-        let help =
-            settings.link.bluetoothAddress.map { address in
-                " Step on the scale and try again while it shows the weight. If it was never paired: bluetoothctl scan on "
-                    + "shows a name that begins with \"iHealth HS3\"; then bluetoothctl pair \(address) (PIN 0000) and "
-                    + "bluetoothctl trust \(address)."
-            } ?? ""
-        return PluginFailure(.unavailable, reason + (reason.hasSuffix("?") || reason.hasSuffix(".") ? "" : ".") + help)
+    private func failure(_ reason: String, _ code: ScaleLinkError.Code) -> PluginFailure {
+        var message = reason + (reason.hasSuffix("?") ? "" : ".")
+        // Where this machine has no Bluetooth, pairing is not what helps.
+        if let address = settings.link.bluetoothAddress, code != .machine { message += " " + Self.help(address) }
+        return PluginFailure(.unavailable, message)
+    }
+
+    /// What to do when a scale cannot be reached by Bluetooth.
+    static func help(_ address: BluetoothAddress) -> String {
+        "Step on the scale and try again while it shows the weight. If it was never paired: bluetoothctl scan on shows a "
+            + "name that begins with \"iHealth HS3\"; then bluetoothctl pair \(address) (PIN 0000) and bluetoothctl trust "
+            + "\(address)."
     }
 }

@@ -1,5 +1,6 @@
 import PluginKit
 import ScaleFrames
+import ScaleLinks
 import ScaleSimulation
 import Testing
 
@@ -58,7 +59,8 @@ struct CheckTests {
         await scale.stop()
     }
 
-    @Test func `a Bluetooth link that cannot be had ends with help for pairing`() async throws {
+    /// Pairing is of no use to a machine without Bluetooth, and all the rest need it.
+    @Test func `a Bluetooth link that cannot be had ends with what helps`() async throws {
         let settings = PluginSettings([
             "link": .string("rfcomm://02:00:00:00:30:01"), "set_clock": .boolean(true), "hour_mode": .string("sdk12"),
             "clock_bcd": .string("nearest"),
@@ -67,8 +69,11 @@ struct CheckTests {
             _ = try await HS3Check(try HS3Settings(settings), .system, patience: .seconds(2)).run()
         }
         #expect(failure.exit == .unavailable)
+        let help = HS3Check.help(try #require(BluetoothAddress("02:00:00:00:30:01")))
         for words in ["bluetoothctl pair 02:00:00:00:30:01", "PIN 0000", "iHealth HS3"] {
-            #expect(failure.message.contains(words), "\(failure)")
+            #expect(help.contains(words))
         }
+        let hasBluetooth = ["no Bluetooth sockets", "no Bluetooth adapter"].allSatisfy { !failure.message.contains($0) }
+        #expect(failure.message.hasSuffix(help) == hasBluetooth, "\(failure)")
     }
 }
