@@ -41,6 +41,7 @@ let package = Package(
         .library(name: "PluginKit", targets: ["PluginKit"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
+        .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
         .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
     ],
     dependencies: [
@@ -104,6 +105,8 @@ let package = Package(
         // Scales.
         module("ScaleFrames"),
         tests("ScaleFramesTests", ["ScaleFrames"], resources: [.copy("vectors.jsonl"), .copy("Sessions")]),
+        module("ScaleLinks"),
+        tests("ScaleLinksTests", ["ScaleLinks"]),
         .target(
             name: "ScaleSimulation", dependencies: ["ScaleFrames"], path: "Simulators/Scales/Sources/ScaleSimulation",
             swiftSettings: strict),
@@ -111,6 +114,12 @@ let package = Package(
             "hub-scale-sim", ["ScaleSimulation", "ScaleFrames", argumentParser],
             path: "Simulators/Scales/Sources/hub-scale-sim"),
         tests("ScaleSimulationTests", ["ScaleSimulation", "ScaleFrames"], path: "Simulators/Scales/Tests"),
+
+        // Plugins.
+        program("IHealthHS3", ["PluginKit", "ScaleFrames", "ScaleLinks"], path: "Plugins/IHealthHS3/Sources"),
+        tests(
+            "IHealthHS3Tests", ["IHealthHS3", "PluginTesting", "ScaleSimulation", "ScaleFrames", "ScaleLinks"],
+            path: "Plugins/IHealthHS3/Tests", resources: [.copy("Cases")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -90,6 +90,10 @@ extension HS3Host {
     }
 
     private mutating func setClock(at now: ScaleMoment, _ actions: inout [Action]) {
+        guard settings.setsClock else {
+            actions.append(.event(.connected(clockSet: false)))
+            return sendLastKnown(at: now, &actions)
+        }
         guard (2000...2063).contains(now.wall.year), let data = now.wall.hs3Binary(for: .setClock) else {
             warn(.clockOutOfRange, &actions)
             actions.append(.event(.connected(clockSet: false)))

@@ -7,6 +7,10 @@ extension HS3Host {
         public var hourMode = HS3HourMode.sdk12
         /// How the hour of the scale's clock is read.
         public var clockMode = HS3ClockMode.nearest
+        /// Whether the scale's clock is set to the host's when a session opens.
+        ///
+        /// The vendor's software always does. No capture shows a session without.
+        public var setsClock = true
         /// Error byte → vendor's number.
         public var errors = HS3Error.defaultTable
         /// The time sent with `25`.
@@ -98,8 +102,8 @@ extension HS3Host {
 
     /// What the session has to tell, as the vendor's callbacks do.
     public enum Event: Sendable, Hashable {
-        /// The session stands: the clock is set, or (`clockSet` false) the scale only delivers weights on this
-        /// connection.
+        /// The session stands: the clock is set, or (`clockSet` false) left as it is, by the settings, for a date the
+        /// scale cannot hold, or because it only delivers weights on this connection.
         case connected(clockSet: Bool)
         /// What the scale's clock shows, and by how many seconds it is ahead of the host's.
         case clock(WallTime, skewSeconds: Int)

@@ -1,0 +1,12 @@
+import PluginTesting
+import Testing
+
+@testable import IHealthHS3
+
+struct CaseTests {
+    @Test(.timeLimit(.minutes(1)), arguments: PluginCase.all(in: .module)) func `gives what the case expects`(
+        _ testCase: PluginCase
+    ) async throws {
+        try await testCase.run(IHealthHS3()) { script in try SimulatedScale(script: script) }
+    }
+}

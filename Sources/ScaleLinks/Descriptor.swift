@@ -1,0 +1,77 @@
+import Glibc
+
+/// A file descriptor, closed when its last owner lets go of it.
+final class Descriptor: Sendable {
+    let number: Int32
+
+    init(owning number: Int32) { self.number = number }
+    deinit { Glibc.close(number) }
+
+    /// Makes calls return at once, and keeps the descriptor from programs started later.
+    func setNonBlocking() {
+        _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
+        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+    }
+
+    /// What a read or write came to.
+    enum Result<Value> {
+        case done(Value)
+        /// Nothing now; poll tells when.
+        case later
+        /// The end of the stream (0) or an error number.
+        case ended(Int32)
+    }
+
+    /// Bytes that are there now, 4 KiB at most.
+    func read() -> Result<[UInt8]> {
+        while true {
+            var (got, failure) = (0, Int32(0))
+            let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+                got = Glibc.read(number, buffer.baseAddress, buffer.count)
+                failure = got < 0 ? errno : 0
+                count = max(0, got)
+            }
+            if got > 0 { return .done(bytes) }
+            if got == 0 { return .ended(0) }
+            if failure == EAGAIN { return .later }
+            if failure != EINTR { return .ended(failure) }
+        }
+    }
+
+    /// How many of the bytes the other side took.
+    func write(_ bytes: ArraySlice<UInt8>) -> Result<Int> {
+        while true {
+            let taken = bytes.withUnsafeBytes { buffer in
+                // Without the flag a socket whose peer has gone ends the process; only sockets know the flag.
+                let sent = Glibc.send(number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+                return sent < 0 && errno == ENOTSOCK ? Glibc.write(number, buffer.baseAddress, buffer.count) : sent
+            }
+            let failure = errno
+            if taken >= 0 { return .done(taken) }
+            if failure == EAGAIN { return .later }
+            if failure != EINTR { return .ended(failure) }
+        }
+    }
+}
+
+/// Wakes a thread out of `poll`; may be rung from any other.
+struct Bell: Sendable {
+    /// Readable while the bell has been rung.
+    let descriptor: Descriptor
+    private let rope: Descriptor
+
+    init() throws(ScaleLinkError) {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw ScaleLinkError(.machine, "cannot make a pipe: \(String(cString: strerror(errno)))")
+        }
+        (descriptor, rope) = (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))
+        descriptor.setNonBlocking()
+        rope.setNonBlocking()
+    }
+
+    /// A full pipe rings as well as one more byte would.
+    func ring() { _ = rope.write([1]) }
+
+    func silence() { _ = descriptor.read() }
+}

@@ -1,0 +1,178 @@
+import Glibc
+
+/// The thread of a ``LinkRunner``: waits in `poll` for the link, for orders and for time.
+struct LinkLoop {
+    private let link: ScaleLink
+    private let mailbox: Mailbox
+    private let bell: Bell
+    private let shortestPause: Duration
+
+    private var listener: Listener?
+    private var opening: Attempt?
+    private var connection: Descriptor?
+    /// What the connection has not taken yet.
+    private var unsent: [UInt8] = []
+    private var pause: Duration
+    private var tryAt = ContinuousClock.now
+    /// Whether a link has ended since the orders were read: they do not know that its end is to be taken.
+    private var hasEnded = false
+    /// What the owner has been told of this outage.
+    private var reported: ScaleLinkError?
+
+    /// A connection on its way.
+    private struct Attempt {
+        var opening: Opening
+        var descriptor: Descriptor
+        var deadline: ContinuousClock.Instant
+    }
+
+    /// How long a scale may take to answer a call.
+    private static let openTimeout = Duration.seconds(10)
+
+    init(_ link: ScaleLink, _ mailbox: Mailbox, _ bell: Bell, pause: Duration) {
+        (self.link, self.mailbox, self.bell, self.pause, shortestPause) = (link, mailbox, bell, pause, pause)
+    }
+
+    mutating func run() {
+        while true {
+            let now = ContinuousClock.now
+            let (orders, alarmIsDue) = mailbox.orders(at: now)
+            hasEnded = false
+            if connection != nil {
+                unsent += orders.outgoing
+                flush()
+            }
+            if orders.mustHangUp { close(nil) }
+            if orders.mustStop { break }
+            if alarmIsDue { mailbox.post(.alarm) }
+            if let attempt = opening, attempt.deadline <= now {
+                opening = nil
+                var opening = attempt.opening
+                take(opening.expire(), of: opening)
+            }
+            if hasEnded { continue }
+            // A new link begins only when the owner has seen the end of the last one, so that no byte gets across.
+            let mayBegin = connection == nil && orders.isDrained
+            if mayBegin, opening == nil, tryAt <= now { begin() }
+            wait(orders, mayBegin)
+        }
+        if let connection, !unsent.isEmpty { _ = connection.write(unsent[...]) }
+        if case .unix(let path) = link.awaited, listener != nil { unlink(path) }
+    }
+
+    // MARK: Waiting
+
+    private mutating func wait(_ orders: Mailbox.Orders, _ mayBegin: Bool) {
+        var files = [pollfd(fd: bell.descriptor.number, events: Int16(POLLIN), revents: 0)]
+        if let connection {
+            let events = (orders.hasRoom ? POLLIN : 0) | (unsent.isEmpty ? 0 : POLLOUT)
+            // Without any wish `poll` would still tell of a hang-up, again and again.
+            files.append(pollfd(fd: events == 0 ? -1 : connection.number, events: Int16(events), revents: 0))
+        } else {
+            files.append(pollfd(fd: opening?.descriptor.number ?? -1, events: Int16(POLLOUT), revents: 0))
+        }
+        let awaited = mayBegin && connection == nil ? listener?.descriptor.number : nil
+        files.append(pollfd(fd: awaited ?? -1, events: Int16(POLLIN), revents: 0))
+
+        var due = [orders.alarm, opening?.deadline].compactMap(\.self)
+        if mayBegin, opening == nil, listener == nil || link.dialled != nil { due.append(tryAt) }
+        guard poll(&files, nfds_t(files.count), LinkLoop.timeout(until: due.min())) > 0 else { return }
+        if files[0].revents != 0 { bell.silence() }
+        if files[2].revents != 0, let caller = listener?.accept() { return opened(caller) }
+        guard files[1].revents != 0 else { return }
+        if let attempt = opening {
+            opening = nil
+            var opening = attempt.opening
+            take(opening.finish(), of: opening)
+        } else if connection != nil {
+            if files[1].revents & Int16(POLLOUT) != 0 { flush() }
+            if orders.hasRoom, files[1].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { read() }
+        }
+    }
+
+    /// Milliseconds, rounded up; −1 where nothing is due.
+    private static func timeout(until instant: ContinuousClock.Instant?) -> Int32 {
+        guard let instant else { return -1 }
+        let left = (instant - .now).components
+        return Int32(max(0, min(60_000, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1)))
+    }
+
+    // MARK: Opening
+
+    private mutating func begin() {
+        do throws(ScaleLinkError) {
+            if let place = link.awaited, listener == nil { listener = try Listener(link, place) }
+            guard let place = link.dialled else { return }
+            var opening = try Opening(link, place)
+            take(opening.begin(), of: opening)
+        } catch {
+            failed(error)
+        }
+    }
+
+    private mutating func take(_ outcome: Opening.Outcome, of opening: Opening) {
+        switch outcome {
+        case .open(let descriptor): opened(descriptor)
+        case .pending(let descriptor):
+            self.opening = Attempt(
+                opening: opening, descriptor: descriptor, deadline: .now + LinkLoop.openTimeout)
+        case .failed(let error): failed(error)
+        }
+    }
+
+    private mutating func opened(_ descriptor: Descriptor) {
+        (connection, opening, unsent, reported) = (descriptor, nil, [], nil)
+        mailbox.post(.opened)
+    }
+
+    private mutating func failed(_ error: ScaleLinkError) {
+        if reported != error {
+            reported = error
+            mailbox.post(.unreachable(error))
+        }
+        retryLater()
+    }
+
+    /// With jitter, so that scales and hubs that lost each other at the same moment do not call in step.
+    private mutating func retryLater() {
+        tryAt = .now + pause * Double.random(in: 0.75...1)
+        pause = max(shortestPause, min(pause * 2, link.longestPause))
+    }
+
+    // MARK: The link
+
+    private mutating func read() {
+        switch connection?.read() {
+        case .done(let bytes):
+            pause = shortestPause  // Whoever talks is there; silence after a connection is not.
+            mailbox.post(.received(bytes))
+        case .later, nil: break
+        case .ended(let number): close(lost(number))
+        }
+    }
+
+    private mutating func flush() {
+        guard !unsent.isEmpty else { return }
+        switch connection?.write(unsent[...]) {
+        case .done(let count): unsent.removeFirst(count)
+        case .later, nil: break
+        case .ended(let number): close(lost(number))
+        }
+        if unsent.count > Mailbox.sendLimit {
+            close(ScaleLinkError(.lost, "\(link): the other side takes no bytes any more"))
+        }
+    }
+
+    private func lost(_ number: Int32) -> ScaleLinkError {
+        ScaleLinkError(
+            .lost, "\(link): the connection has ended" + (number == 0 ? "" : " (\(String(cString: strerror(number))))"))
+    }
+
+    private mutating func close(_ reason: ScaleLinkError?) {
+        guard connection != nil else { return }
+        (connection, unsent) = (nil, [])
+        mailbox.post(.closed(reason))
+        hasEnded = true
+        retryLater()
+    }
+}

@@ -1,0 +1,95 @@
+import Glibc
+
+/// Keeps the link to one scale: dials or waits for it, again and again, and carries bytes both ways.
+///
+/// All system calls happen on a thread of its own, so nothing here blocks the caller. One task calls ``next()`` in a
+/// loop; the other calls may come from anywhere. It ends with ``stop()``, or when the task that waits in ``next()`` is
+/// cancelled; letting go of it without either leaves the thread behind.
+public final class LinkRunner: Sendable {
+    /// What happens on a link.
+    public enum Event: Sendable, Hashable {
+        /// The link stands.
+        case opened
+        /// Bytes of the scale, cut anywhere, 4 KiB at most.
+        case received([UInt8])
+        /// The link has ended: by the other side, a failure, or ``LinkRunner/hangUp()`` (nil).
+        case closed(ScaleLinkError?)
+        /// Nobody can be reached. Told once per outage and reason; attempts go on.
+        case unreachable(ScaleLinkError)
+        /// The time of ``LinkRunner/setAlarm(at:)`` has come.
+        case alarm
+    }
+
+    /// What it connects to.
+    public let link: ScaleLink
+    private let mailbox: Mailbox
+    private let bell: Bell
+
+    /// Starts the thread, which begins to dial or listen at once.
+    ///
+    /// After a failure it waits `pause` (with jitter), then twice as long each time, up to 5 s for a Bluetooth link and
+    /// 30 s for others. Throws when the machine is out of descriptors or threads.
+    public init(_ link: ScaleLink, pause: Duration = .seconds(1)) throws(ScaleLinkError) {
+        bell = try Bell()
+        mailbox = Mailbox(bell)
+        self.link = link
+        let loop = LinkLoop(link, mailbox, bell, pause: pause)
+        try startThread { [mailbox] in
+            var loop = loop
+            loop.run()
+            mailbox.end()
+        }
+    }
+
+    /// The next event; nil once it has been stopped and everything is closed.
+    ///
+    /// Only one task may wait at a time. Cancelling it stops the link.
+    public func next() async -> Event? {
+        await withTaskCancellationHandler {
+            await mailbox.next()
+        } onCancel: {
+            stop()
+        }
+    }
+
+    /// Sends bytes in order; dropped where no link stands any more.
+    ///
+    /// A peer that leaves 64 KiB unread is hung up on.
+    public func send(_ bytes: [UInt8]) { mailbox.send(bytes) }
+
+    /// Asks for ``Event/alarm`` at `instant`, in place of an earlier wish; nil asks for none.
+    ///
+    /// An alarm that is already on its way still comes.
+    public func setAlarm(at instant: ContinuousClock.Instant?) { mailbox.setAlarm(instant) }
+
+    /// Ends the link that stands now; ``Event/closed(_:)`` follows, and then a new attempt.
+    ///
+    /// What was sent before is written as far as the other side takes it at once.
+    public func hangUp() { mailbox.hangUp() }
+
+    /// Ends it for good.
+    ///
+    /// ``next()`` still hands out what had happened before.
+    public func stop() { mailbox.stop() }
+}
+
+/// Runs `body` on a new thread.
+private func startThread(_ body: @escaping @Sendable () -> Void) throws(ScaleLinkError) {
+    final class Box: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let box = Unmanaged.passRetained(Box(body))
+    var thread = pthread_t()
+    let result = pthread_create(
+        &thread, nil,
+        { context in
+            context.map { Unmanaged<Box>.fromOpaque($0).takeRetainedValue().body() }
+            return nil
+        }, box.toOpaque())
+    guard result == 0 else {
+        box.release()
+        throw ScaleLinkError(.machine, "cannot start a thread for the link: \(String(cString: strerror(result)))")
+    }
+    pthread_detach(thread)
+}

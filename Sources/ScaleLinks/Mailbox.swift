@@ -1,0 +1,112 @@
+import Synchronization
+
+/// What the thread of a link and its owner have to say to each other.
+///
+/// Bounded: the thread reads no bytes while ``readLimit`` events wait, so a slow owner slows the other side.
+final class Mailbox: Sendable {
+    /// What the owner wants of the thread.
+    struct Orders {
+        var mustStop: Bool
+        var mustHangUp: Bool
+        var outgoing: [UInt8]
+        var alarm: ContinuousClock.Instant?
+        /// Whether the owner can take more bytes.
+        var hasRoom: Bool
+        /// Whether the owner has taken everything.
+        var isDrained: Bool
+    }
+
+    private struct State {
+        var events: [LinkRunner.Event] = []
+        var waiter: CheckedContinuation<LinkRunner.Event?, Never>?
+        var outgoing: [UInt8] = []
+        var mustHangUp = false
+        var mustStop = false
+        var alarm: ContinuousClock.Instant?
+        var hasEnded = false
+    }
+
+    private let state = Mutex(State())
+    private let bell: Bell
+
+    private static let readLimit = 16
+    /// More unsent bytes than any dialogue with a scale has; a peer that takes none is hung up on.
+    static let sendLimit = 65_536
+
+    init(_ bell: Bell) { self.bell = bell }
+
+    // MARK: The owner's side
+
+    func next() async -> LinkRunner.Event? {
+        await withCheckedContinuation { continuation in
+            let result: LinkRunner.Event?? = state.withLock { state in
+                if !state.events.isEmpty { return .some(state.events.removeFirst()) }
+                if state.hasEnded { return .some(nil) }
+                state.waiter = continuation
+                return nil
+            }
+            guard let result else { return }
+            bell.ring()  // There may be room again, or the thread waits until all is taken.
+            continuation.resume(returning: result)
+        }
+    }
+
+    func send(_ bytes: [UInt8]) {
+        state.withLock { state in
+            state.outgoing += bytes
+            if state.outgoing.count > Mailbox.sendLimit { (state.outgoing, state.mustHangUp) = ([], true) }
+        }
+        bell.ring()
+    }
+
+    func setAlarm(_ instant: ContinuousClock.Instant?) {
+        let isEarlier = state.withLock { state in
+            defer { state.alarm = instant }
+            return instant.map { new in state.alarm.map { new < $0 } ?? true } ?? false
+        }
+        if isEarlier { bell.ring() }
+    }
+
+    func hangUp() {
+        state.withLock { $0.mustHangUp = true }
+        bell.ring()
+    }
+
+    func stop() {
+        state.withLock { $0.mustStop = true }
+        bell.ring()
+    }
+
+    // MARK: The thread's side
+
+    func post(_ event: LinkRunner.Event) {
+        let waiter = state.withLock { state in
+            guard let waiter = state.waiter.take() else {
+                state.events.append(event)
+                return nil as CheckedContinuation<LinkRunner.Event?, Never>?
+            }
+            return waiter
+        }
+        waiter?.resume(returning: event)
+    }
+
+    func orders(at now: ContinuousClock.Instant) -> (orders: Orders, alarmIsDue: Bool) {
+        state.withLock { state in
+            let isDue = state.alarm.map { $0 <= now } ?? false
+            if isDue { state.alarm = nil }
+            defer { (state.outgoing, state.mustHangUp) = ([], false) }
+            let orders = Orders(
+                mustStop: state.mustStop, mustHangUp: state.mustHangUp, outgoing: state.outgoing, alarm: state.alarm,
+                hasRoom: state.events.count < Mailbox.readLimit, isDrained: state.events.isEmpty)
+            return (orders, isDue)
+        }
+    }
+
+    func end() {
+        let waiter = state.withLock { state in
+            state.hasEnded = true
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: nil)
+    }
+}

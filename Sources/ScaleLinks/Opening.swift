@@ -1,0 +1,245 @@
+import Glibc
+
+/// A link on its way: what is being tried, and what comes next if that fails.
+struct Opening {
+    /// What the attempt came to.
+    enum Outcome {
+        case open(Descriptor)
+        /// `poll` for writability, then ask ``finish()``.
+        case pending(Descriptor)
+        case failed(ScaleLinkError)
+    }
+
+    private let link: ScaleLink
+    private let place: ScaleLink.Place
+    /// What is left to try; a host name may stand for several addresses.
+    private var candidates: [SocketAddress] = []
+    private var current: Descriptor?
+
+    /// Prepares an attempt; looking up a host name blocks.
+    init(_ link: ScaleLink, _ place: ScaleLink.Place) throws(ScaleLinkError) {
+        (self.link, self.place) = (link, place)
+        if case .serial = place { return }
+        candidates = try SocketAddress.all(link, place, isPassive: false).reversed()
+    }
+
+    /// Begins the attempt, or the next one after a failure.
+    mutating func begin() -> Outcome {
+        if case .serial(let path) = place { return openSerial(path) }
+        var failure = EHOSTUNREACH
+        while let address = candidates.popLast() {
+            let number = socket(address.family, Int32(SOCK_STREAM.rawValue), address.protocolNumber)
+            guard number >= 0 else {
+                failure = errno
+                continue
+            }
+            let descriptor = Descriptor(owning: number)
+            descriptor.setNonBlocking()
+            if case .rfcomm(_, _, let security) = place {
+                if let number = demand(security, on: descriptor) {
+                    return .failed(.opening(link, place, errno: number))
+                }
+            } else {
+                keepAlive(descriptor)
+            }
+            let result = address.use { connect(number, $0, $1) }
+            if result == 0 { return .open(descriptor) }
+            if errno == EINPROGRESS || errno == EINTR {
+                current = descriptor
+                return .pending(descriptor)
+            }
+            failure = errno
+        }
+        return .failed(.opening(link, place, errno: failure))
+    }
+
+    /// What a pending attempt has come to, once its descriptor is writable.
+    mutating func finish() -> Outcome {
+        guard let descriptor = current else { return begin() }
+        current = nil
+        var (failure, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+        if getsockopt(descriptor.number, SOL_SOCKET, SO_ERROR, &failure, &size) != 0 { failure = errno }
+        if failure == 0 { return .open(descriptor) }
+        if candidates.isEmpty { return .failed(.opening(link, place, errno: failure)) }
+        return begin()
+    }
+
+    /// Gives up waiting for the pending attempt.
+    mutating func expire() -> Outcome {
+        current = nil
+        return candidates.isEmpty ? .failed(.opening(link, place, errno: ETIMEDOUT)) : begin()
+    }
+
+    private func openSerial(_ path: String) -> Outcome {
+        // Without O_NONBLOCK opening waits for a carrier, out of reach of `stop`.
+        let number = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+        guard number >= 0 else { return .failed(.opening(link, place, errno: errno)) }
+        let descriptor = Descriptor(owning: number)
+        guard flock(number, LOCK_EX | LOCK_NB) == 0 else { return .failed(.opening(link, place, errno: errno)) }
+        var mode = termios()
+        guard tcgetattr(number, &mode) == 0 else {
+            return .failed(ScaleLinkError(.refused, "\(link): this is no serial device"))
+        }
+        // Raw: no echo, and no byte that means anything to the line discipline. The speed stays as it is set.
+        cfmakeraw(&mode)
+        mode.c_cflag |= tcflag_t(CLOCAL | CREAD)
+        guard tcsetattr(number, TCSANOW, &mode) == 0 else { return .failed(.opening(link, place, errno: errno)) }
+        // What an earlier reader left there belongs to a session that has ended.
+        tcflush(number, TCIFLUSH)
+        return .open(descriptor)
+    }
+}
+
+/// Where a scale may come by itself.
+struct Listener {
+    let descriptor: Descriptor
+    /// The port in use, where the link is a TCP one.
+    let port: UInt16?
+    private let link: ScaleLink
+    private let place: ScaleLink.Place
+
+    init(_ link: ScaleLink, _ place: ScaleLink.Place) throws(ScaleLinkError) {
+        (self.link, self.place) = (link, place)
+        var failure = EADDRNOTAVAIL
+        for address in try SocketAddress.all(link, place, isPassive: true) {
+            let number = socket(address.family, Int32(SOCK_STREAM.rawValue), address.protocolNumber)
+            guard number >= 0 else {
+                failure = errno
+                continue
+            }
+            let descriptor = Descriptor(owning: number)
+            descriptor.setNonBlocking()
+            switch place {
+            case .rfcomm(_, _, let security):
+                if let problem = demand(security, on: descriptor) { throw .opening(link, place, errno: problem) }
+            case .unix(let path): Listener.removeStale(path, address)
+            case .tcp: setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+            case .serial: break
+            }
+            if address.use({ bind(number, $0, $1) }) == 0, listen(number, 4) == 0 {
+                self.descriptor = descriptor
+                port = Listener.port(of: number)
+                return
+            }
+            failure = errno
+        }
+        throw .opening(link, place, errno: failure)
+    }
+
+    /// Whoever has dialled, unless it is another Bluetooth device than the one that is awaited.
+    func accept() -> Descriptor? {
+        var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+        let number = withUnsafeMutablePointer(to: &storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.accept(descriptor.number, $0, &size) }
+        }
+        guard number >= 0 else { return nil }
+        let caller = Descriptor(owning: number)
+        if case .rfcomm(let awaited, _, _) = place {
+            let address = withUnsafeBytes(of: storage) { BluetoothAddress(socketAddress: $0.prefix(Int(size))) }
+            guard address == awaited else { return nil }
+        } else {
+            keepAlive(caller)
+        }
+        caller.setNonBlocking()
+        return caller
+    }
+
+    /// A socket file of a process that was killed would make `bind` fail; one that answers is somebody else's.
+    private static func removeStale(_ path: String, _ address: SocketAddress) {
+        let probe = Descriptor(owning: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+        probe.setNonBlocking()
+        if address.use({ connect(probe.number, $0, $1) }) != 0, errno == ECONNREFUSED { unlink(path) }
+    }
+
+    private static func port(of number: Int32) -> UInt16? {
+        var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+        let result = withUnsafeMutablePointer(to: &storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(number, $0, &size) }
+        }
+        guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
+        // The port has the same place, bytes 2 and 3, in the addresses of both families.
+        return withUnsafeBytes(of: &storage) { UInt16($0[2]) << 8 | UInt16($0[3]) }
+    }
+}
+
+/// An address in the form the socket calls want.
+struct SocketAddress {
+    let family: Int32
+    let protocolNumber: Int32
+    private let bytes: [UInt8]
+
+    /// All addresses a place stands for, at least one; looking up a host name blocks.
+    static func all(
+        _ link: ScaleLink, _ place: ScaleLink.Place, isPassive: Bool
+    ) throws(ScaleLinkError) -> [SocketAddress] {
+        switch place {
+        case .rfcomm(let address, let channel, _):
+            let bytes = (isPassive ? BluetoothAddress.any ?? address : address).socketAddress(channel: channel)
+            return [SocketAddress(family: Bluetooth.family, protocolNumber: Bluetooth.rfcomm, bytes: bytes)]
+        case .unix(let path):
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(107)) }
+            let bytes = withUnsafeBytes(of: address) { Array($0) }
+            return [SocketAddress(family: AF_UNIX, protocolNumber: 0, bytes: bytes)]
+        case .tcp(let host, let port): return try lookUp(link, host, port, isPassive)
+        case .serial: return []
+        }
+    }
+
+    private static func lookUp(
+        _ link: ScaleLink, _ host: String, _ port: UInt16, _ isPassive: Bool
+    ) throws(ScaleLinkError) -> [SocketAddress] {
+        var hints = addrinfo()
+        (hints.ai_flags, hints.ai_socktype) = (isPassive ? AI_PASSIVE : 0, Int32(SOCK_STREAM.rawValue))
+        var list: UnsafeMutablePointer<addrinfo>?
+        let answer = getaddrinfo(host, String(port), &hints, &list)
+        defer { list.map(freeaddrinfo) }
+        var (found, next) = ([SocketAddress](), list)
+        while let info = next?.pointee {
+            if let address = info.ai_addr {
+                let bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(info.ai_addrlen)))
+                found.append(
+                    SocketAddress(family: info.ai_family, protocolNumber: info.ai_protocol, bytes: bytes))
+            }
+            next = info.ai_next
+        }
+        guard answer == 0, !found.isEmpty else {
+            throw ScaleLinkError(.refused, "\(link): \(host): \(String(cString: gai_strerror(answer)))")
+        }
+        return found
+    }
+
+    func use(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        // In aligned storage: the bytes of an array need not be.
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: bytes) }
+        return withUnsafePointer(to: &storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, socklen_t(bytes.count)) }
+        }
+    }
+}
+
+/// Sets an option whose value is a number; where the socket does not know it, it does not need it.
+private func setOption(_ descriptor: Descriptor, _ level: Int32, _ name: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(descriptor.number, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+}
+
+/// Finds out within a minute that the other side of an idle TCP connection has gone.
+private func keepAlive(_ descriptor: Descriptor) {
+    setOption(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30)
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10)
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
+    // Frames are small and wait for each other's answer.
+    setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+}
+
+/// Has the kernel refuse bytes until the Bluetooth link is as safe as this; returns an error number.
+private func demand(_ security: BluetoothSecurity, on descriptor: Descriptor) -> Int32? {
+    let option: [UInt8] = [security.level, 0]
+    let result = setsockopt(
+        descriptor.number, Bluetooth.level, Bluetooth.securityOption, option, socklen_t(option.count))
+    return result == 0 ? nil : errno
+}

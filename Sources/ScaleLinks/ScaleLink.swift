@@ -1,0 +1,141 @@
+/// Where a scale is reached, as one line of settings.
+///
+/// | form | what happens |
+/// |---|---|
+/// | `rfcomm://00:4D:32:1A:2B:3C?channel=6&security=medium&accept=1` | dials the scale; with `accept` the scale may also dial us on that channel |
+/// | `rfcomm-accept://00:4D:32:1A:2B:3C?channel=1&security=medium` | only waits until that scale dials us |
+/// | `tcp://HOST:PORT`, `tcp-accept://HOST:PORT` | a bridge or a simulator |
+/// | `unix:///PATH`, `unix-accept:///PATH` | the same on this machine |
+/// | `serial:///dev/rfcomm0` | a serial device or a pseudo terminal, in raw mode |
+public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
+    /// Something that can be dialled or waited at.
+    enum Place: Sendable, Hashable {
+        case rfcomm(BluetoothAddress, channel: UInt8, BluetoothSecurity)
+        case tcp(host: String, port: UInt16)
+        case unix(path: String)
+        case serial(path: String)
+    }
+
+    /// What is called or opened, again and again; nil where the scale has to come by itself.
+    let dialled: Place?
+    /// Where the scale may come by itself.
+    let awaited: Place?
+    /// As it was written.
+    public let description: String
+
+    /// The address of the scale, where the link is to one by Bluetooth.
+    public var bluetoothAddress: BluetoothAddress? {
+        for case .rfcomm(let address, _, _) in [dialled, awaited] { return address }
+        return nil
+    }
+
+    /// The most seconds between two attempts that fails to find anybody.
+    ///
+    /// A scale is awake for a minute or so, and by Bluetooth nothing else tells that it is; a network peer is there or
+    /// is being repaired.
+    var longestPause: Duration { bluetoothAddress == nil ? .seconds(30) : .seconds(5) }
+
+    /// Reads one of the forms; the error says which are allowed.
+    public init(_ text: String) throws(ScaleLinkError) {
+        description = text
+        guard let end = text.firstRange(of: "://") else { throw ScaleLink.wrong(text, "there is no ://") }
+        let rest = text[end.upperBound...]
+        switch text[..<end.lowerBound] {
+        case "rfcomm":
+            var options = try Options(text, rest, allowed: ["channel", "security", "accept"])
+            let address = try ScaleLink.address(text, options.place)
+            let security = try options.security()
+            dialled = .rfcomm(address, channel: try options.channel("channel") ?? 6, security)
+            awaited = try options.channel("accept").map { .rfcomm(address, channel: $0, security) }
+        case "rfcomm-accept":
+            var options = try Options(text, rest, allowed: ["channel", "security"])
+            let address = try ScaleLink.address(text, options.place)
+            awaited = .rfcomm(address, channel: try options.channel("channel") ?? 1, try options.security())
+            dialled = nil
+        case "tcp": (dialled, awaited) = (try ScaleLink.tcp(text, rest, allowsZero: false), nil)
+        case "tcp-accept": (dialled, awaited) = (nil, try ScaleLink.tcp(text, rest, allowsZero: true))
+        case "unix": (dialled, awaited) = (.unix(path: try ScaleLink.path(text, rest, limit: 107)), nil)
+        case "unix-accept": (dialled, awaited) = (nil, .unix(path: try ScaleLink.path(text, rest, limit: 107)))
+        case "serial": (dialled, awaited) = (.serial(path: try ScaleLink.path(text, rest, limit: 4095)), nil)
+        default: throw ScaleLink.wrong(text, "\"\(text[..<end.lowerBound])\" is no kind of link")
+        }
+    }
+
+    /// The forms, for help and messages.
+    public static let forms =
+        "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, unix:///PATH, unix-accept:///… "
+        + "or serial:///dev/…"
+
+    private static func wrong(_ text: String, _ why: String) -> ScaleLinkError {
+        ScaleLinkError(.address, "link \"\(text)\": \(why); expected \(forms)")
+    }
+
+    private static func address(_ text: String, _ place: Substring) throws(ScaleLinkError) -> BluetoothAddress {
+        guard let address = BluetoothAddress(place) else {
+            throw wrong(text, "\"\(place)\" is no Bluetooth address of six pairs of hex digits")
+        }
+        return address
+    }
+
+    private static func tcp(_ text: String, _ rest: Substring, allowsZero: Bool) throws(ScaleLinkError) -> Place {
+        guard let colon = rest.lastIndex(of: ":"), let port = number(rest[rest.index(after: colon)...], 0...65535),
+            allowsZero || port > 0
+        else { throw wrong(text, "there is no port from 1 to 65535 at its end") }
+        var host = rest[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else { throw wrong(text, "there is no host") }
+        return .tcp(host: String(host), port: UInt16(port))
+    }
+
+    private static func path(_ text: String, _ rest: Substring, limit: Int) throws(ScaleLinkError) -> String {
+        guard rest.hasPrefix("/"), rest.utf8.count <= limit, !rest.utf8.contains(0) else {
+            throw wrong(text, "the path must be absolute and at most \(limit) bytes long")
+        }
+        return String(rest)
+    }
+
+    fileprivate static func number(_ digits: Substring, _ range: ClosedRange<Int>) -> Int? {
+        guard !digits.isEmpty, digits.utf8.count <= 6, digits.utf8.allSatisfy({ (48...57).contains($0) }),
+            let number = Int(digits), range.contains(number)
+        else { return nil }
+        return number
+    }
+
+    /// What follows a `?`.
+    private struct Options {
+        let text: String
+        let place: Substring
+        private var values: [Substring: Substring] = [:]
+
+        init(_ text: String, _ rest: Substring, allowed: [Substring]) throws(ScaleLinkError) {
+            self.text = text
+            let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            place = parts.first ?? ""
+            guard parts.count == 2 else { return }
+            for option in parts[1].split(separator: "&", omittingEmptySubsequences: false) {
+                let sides = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                guard sides.count == 2, allowed.contains(sides[0]), values[sides[0]] == nil else {
+                    throw ScaleLink.wrong(
+                        text, "\"\(option)\" is none of \(allowed.joined(separator: ", ")), or repeated")
+                }
+                values[sides[0]] = sides[1]
+            }
+        }
+
+        mutating func channel(_ name: Substring) throws(ScaleLinkError) -> UInt8? {
+            guard let digits = values[name] else { return nil }
+            guard let number = ScaleLink.number(digits, 1...30) else {
+                throw ScaleLink.wrong(text, "\(name) \"\(digits)\" is no RFCOMM channel from 1 to 30")
+            }
+            return UInt8(number)
+        }
+
+        mutating func security() throws(ScaleLinkError) -> BluetoothSecurity {
+            guard let word = values["security"] else { return .medium }
+            guard let level = BluetoothSecurity(rawValue: String(word)) else {
+                throw ScaleLink.wrong(text, "security \"\(word)\" is none of low, medium, high")
+            }
+            return level
+        }
+    }
+}
