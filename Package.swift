@@ -78,7 +78,10 @@ let package = Package(
             path: "Sources/HubCommand"),
         tests(
             "HubCommandTests",
-            ["HubCommand", "HubCore", "HubSettings", "HubWire", "Samples", "ZeroMQ", argumentParser, logging],
+            [
+                "HubCommand", "HubCore", "HubSettings", "HubWire", "Samples", "ZeroMQ", "IHealthHS3", "hub-scale-sim",
+                argumentParser, logging,
+            ],
             resources: [.copy("Help")]),
 
         // The plugin's side.

@@ -66,6 +66,21 @@ import ZeroMQ
         #expect(try await hub.stop() == 0)
     }
 
+    @Test(arguments: [("y", Int32(0)), ("n", 1), ("", 1)])
+    func `a person is asked before anything is retracted, and only yes is yes`(_ answer: String, _ code: Int32)
+        async throws
+    {
+        let hub = try await TestHub()
+        try hub.give(Array(ProgramTests.weights[..<1]))
+        let terminal = try TestTerminal()
+        terminal.type(answer + "\n")
+        let asked = try TestProgram(
+            TestProgram.hub, ["retract", "1", "--config", hub.configuration], terminal: terminal)
+        #expect(try await asked.result().code == code)
+        let left = try await hub.run(["samples", "--json"]).output
+        #expect(left.isEmpty == (code == 0))
+    }
+
     @Test func `a reader that has had enough ends the listing without a word`() async throws {
         let hub = try await TestHub()
         try hub.give(ProgramTests.weights)

@@ -22,7 +22,7 @@ import Testing
     }
 
     private func plugin(_ lamps: String) -> String {
-        #"{"name":"ihealth-hs3","kind":"ihealth-hs3","enabled":true,"restarts":0,"records":17,"sessions":1,"lastRecord":"2026-03-15T06:30:05Z",\#(lamps)}"#
+        #"{"name":"ihealth-hs3","kind":"ihealth-hs3","enabled":true,"restarts":0,"records":17,"sessions":1,"lastRecord":"2026-03-15T06:30:05.25Z",\#(lamps)}"#
     }
 
     @Test func `the lamps are words, and what means nothing is a dash`() throws {
@@ -93,6 +93,20 @@ import Testing
         let report = report("[person.me]\n[plugin.a]\n[plugin.b]\nenabled = false\n")
         #expect(report.ok)
         #expect(report.lines == ["ok: 1 person, 1 plugin"])
+    }
+
+    @Test func `why a program did not answer is shown with what follows from it`() {
+        let environment = SettingsEnvironment(variables: ["HOME": "/h"], currentDirectory: "/c") { _ in Data() }
+        let loaded = HubConfiguration.load(
+            text: "[person.me]\n[plugin.a]\n", file: "hub.conf", environment: environment
+        ) { _, _ in nil }
+        let report = CheckReport(
+            file: "hub.conf", loaded, faults: ["a": "/bin/hub-a --describe did not print a manifest"])
+        #expect(!report.ok)
+        #expect(report.lines.count == 3)
+        #expect(report.lines[0].hasPrefix("hub.conf:2: [plugin.a] "))
+        #expect(report.lines[1] == "plugin a: /bin/hub-a --describe did not print a manifest")
+        #expect(report.lines[2] == "1 error")
     }
 
     @Test func `all that is wrong is shown with its place, then counted`() throws {

@@ -22,6 +22,22 @@ final class TestFolder: Sendable {
     func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: configuration)) }
 }
 
+/// A terminal with a person at it who has typed ahead.
+final class TestTerminal: Sendable {
+    /// What the program sees.
+    let end: FileHandle
+    private let person: FileHandle
+
+    init() throws {
+        var (near, far): (Int32, Int32) = (0, 0)
+        try #require(openpty(&near, &far, nil, nil, nil) == 0)
+        person = FileHandle(fileDescriptor: near, closeOnDealloc: true)
+        end = FileHandle(fileDescriptor: far, closeOnDealloc: true)
+    }
+
+    func type(_ text: String) { person.write(Data(text.utf8)) }
+}
+
 /// A program that runs, and all it says.
 final class TestProgram: Sendable {
     struct Result: Sendable {
@@ -35,16 +51,18 @@ final class TestProgram: Sendable {
     private let changes: AsyncStream<Void>
     private let readers = DispatchGroup()
 
-    init(_ path: String, _ arguments: [String]) throws {
+    /// - Parameter terminal: a person's, for stdin and stderr.
+    init(_ path: String, _ arguments: [String], terminal: TestTerminal? = nil) throws {
         let (process, output, errors) = (Process(), Pipe(), Pipe())
         process.executableURL = URL(filePath: path)
         process.arguments = arguments
         (process.standardInput, process.standardOutput, process.standardError) = (
-            FileHandle.nullDevice, output, errors
+            terminal?.end ?? .nullDevice, output, terminal?.end ?? errors
         )
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (self.process, self.changes) = (process, changes)
         try process.run()
+        if terminal != nil { try errors.fileHandleForWriting.close() }
         let open = Locked(2)
         for (file, isOutput) in [(output.fileHandleForReading, true), (errors.fileHandleForReading, false)] {
             readers.enter()

@@ -27,7 +27,7 @@ struct CheckCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try options.path()
         let checked = await ConfigurationLoader(path: path, programPath: Program.path).load()
-        let report = CheckReport(file: path, checked.loaded)
+        let report = CheckReport(file: path, checked.loaded, faults: checked.faults)
         if json {
             try Output.print(try JSON.line(report))
         } else {
@@ -47,8 +47,11 @@ struct CheckReport: Encodable {
     let persons: Int
     let plugins: Int
     let problems: [SettingsProblem]
+    /// By instance: why its program could not be asked.
+    let faults: [String: String]
 
-    init(file: String, _ loaded: LoadedConfiguration) {
+    init(file: String, _ loaded: LoadedConfiguration, faults: [String: String] = [:]) {
+        self.faults = faults
         self.file = file
         problems = loaded.problems
         errors = problems.count { $0.severity == .error }
@@ -58,7 +61,7 @@ struct CheckReport: Encodable {
         plugins = loaded.configuration?.plugins.count { $0.enabled } ?? 0
     }
 
-    /// The problems, then one line that sums up.
+    /// The problems, what the programs themselves answered, then one line that sums up.
     var lines: [String] {
         var parts: [String] = []
         if errors > 0 { parts.append(NumberText.count(errors, "error")) }
@@ -67,6 +70,7 @@ struct CheckReport: Encodable {
             parts.append(NumberText.count(plugins, "plugin"))
         }
         if warnings > 0 { parts.append(NumberText.count(warnings, "warning")) }
-        return problems.map(\.description) + [(ok ? "ok: " : "") + parts.joined(separator: ", ")]
+        let reasons = faults.sorted { $0.key < $1.key }.map { "plugin \($0.key): \($0.value)" }
+        return problems.map(\.description) + reasons + [(ok ? "ok: " : "") + parts.joined(separator: ", ")]
     }
 }

@@ -20,7 +20,7 @@ struct DemoCommand: AsyncParsableCommand {
               hub demo --keep ./demo         keeps hub.conf and the store
 
             Exit codes: 0 every weight that was played is stored, once; 1 something does
-            not add up; 71 something could not be started.
+            not add up, or the scale was never read; 71 something could not be started.
             """)
 
     @Option(name: .customLong("for"), help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
@@ -64,8 +64,9 @@ struct DemoCommand: AsyncParsableCommand {
     ) async throws -> DemoAccount {
         let checked = await ConfigurationLoader(path: directory.configuration, programPath: Program.path).load()
         guard let configuration = checked.loaded.configuration, !checked.loaded.problems.hasErrors else {
-            let problems = checked.loaded.problems.map(\.description).joined(separator: "\n")
-            throw Failure(.system, "the demonstration's own hub.conf does not work:\n\(problems)")
+            let report = CheckReport(file: directory.configuration, checked.loaded, faults: checked.faults)
+            throw Failure(
+                .system, "the demonstration's own hub.conf does not work:\n\(report.lines.joined(separator: "\n"))")
         }
         let running = try RunningHub(checked, configuration)
         let endpoints = OwnerEndpoints(configuration.hub)

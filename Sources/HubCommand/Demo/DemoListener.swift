@@ -21,6 +21,8 @@ final class DemoListener: Sendable {
             if place.sequence > 0 {
                 let record = RecordText(try reader.record(body[...]))
                 try Output.print("  \(record.time)  \(record.value)  \(record.person)  #\(record.number)")
+            } else if let progress = DemoListener.progress(topic, body), isatty(STDERR_FILENO) == 1 {
+                Terminal.progress(progress < 1 ? "  \(NumberText.percent((progress * 100).rounded() / 100)) %" : "")
             } else if let line = DemoListener.line(topic, body) {
                 try Output.print(line)
             }
@@ -38,6 +40,12 @@ final class DemoListener: Sendable {
         let text: String?
         let severity: String?
         let data: Data?
+        /// Of a LIVE message: how much of the memory is transferred, 0…1.
+        let progress: Double?
+    }
+
+    private static func progress(_ topic: Topic, _ body: [UInt8]) -> Double? {
+        topic.segments.first == "live" ? (try? JSON.decode(Passing.self, from: body))?.progress : nil
     }
 
     /// What an event says to people; `nil` for those that say nothing new.
@@ -51,7 +59,7 @@ final class DemoListener: Sendable {
         case ("memory", let count?, _):
             return "Its memory holds \(NumberText.count(count, "weighing")); they are transferred:"
         case ("memory-end", _, let count?):
-            return "The memory is transferred (\(count)). Now somebody steps on it, again and again:"
+            return "The memory is transferred (\(count)), and people step on it. Each weight, once it is stored:"
         default: return event.severity == "info" ? nil : event.text
         }
     }

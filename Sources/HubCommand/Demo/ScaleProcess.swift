@@ -64,6 +64,8 @@ final class ScaleProcess: Sendable {
             "--every", every, "--seed", String(seed), "--until-eof",
         ]
         (child.standardInput, child.standardOutput) = (input, output)
+        // Were a plugin to inherit this end, the scale's stdin would not end with this program.
+        _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         do { try child.run() } catch {
             throw Failure(.system, "\(program.path): cannot be started: \(error.localizedDescription)")
         }

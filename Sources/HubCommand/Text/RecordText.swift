@@ -58,6 +58,12 @@ struct RecordText {
         return "\(date) \(clock) \(offset)"
     }
 
+    /// The same without a fraction: when the hub heard something, for people.
+    static func second(_ time: Timestamp) -> String {
+        let (date, clock, offset) = parts(time)
+        return "\(date) \(clock.prefix { $0 != "." }) \(offset)"
+    }
+
     /// `2026-03-15 07:00:00–07:30:00 +01:00`, with a second date or offset where it differs.
     static func interval(_ start: Timestamp, _ end: Timestamp) -> String {
         if start == end { return moment(start) }

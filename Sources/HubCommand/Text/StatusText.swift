@@ -52,7 +52,7 @@ struct StatusText {
             ("RESTARTS", .right), ("LAST RECORD", .left), ("LAST ERROR", .left),
         ])
         for plugin in status.plugins {
-            let last = plugin.lastRecord.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.moment)
+            let last = plugin.lastRecord.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.second)
             table.add([
                 plugin.name, plugin.enabled ? lamp(plugin.alive) : Shade.faint.paint("off", colours),
                 lamp(plugin.fresh), lamp(plugin.delivering), NumberText.grouped(plugin.records),
