@@ -120,7 +120,8 @@ struct SessionTests {
         await bench.hub.records(3)
         #expect(await bench.end(first) == .done)
         await scale.stop()
-        let again = try SimulatedScale(memory: memory)
+        // Right by the new zone, so a new judgement would be another one.
+        let again = try SimulatedScale(memory: memory, skew: 8 * 3600)
         let second = try await bench.run(again.link, ",\"zone\":\"Asia/Tokyo\"")
         await bench.hub.wait { hub in hub.held.allSatisfy { $0.text.contains("Asia/Tokyo") } }
         #expect(await bench.end(second) == .done)
