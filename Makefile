@@ -22,9 +22,10 @@ demo: setup
 	swift build
 	.build/debug/hub demo $(ARGS)
 
+# One test after the other: many start programs of their own, and two cores are soon full.
 test: setup-test lint
 	swift build --build-tests
-	swift test --skip-build
+	swift test --skip-build --no-parallel
 
 format:
 	swift format format --in-place --parallel --recursive $(SOURCES)
