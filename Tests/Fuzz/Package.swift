@@ -1,7 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// libFuzzer against the record codec. A package of its own: its flags are unsafe ones, which no package that others
+/// libFuzzer against the record codec.
+///
+/// A package of its own: its flags are unsafe ones, which no package that others
 /// use may have.
 ///
 ///     swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
