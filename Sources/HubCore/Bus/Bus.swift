@@ -27,6 +27,7 @@ actor Bus {
     /// What the hub keeps for each session beside its state.
     var guests: [RoutingID: Guest] = [:]
     var tokens = LaunchTokens()
+    var declared = DeclaredTypes()
     /// Prefixes that somebody listens to: what nobody wants is not even encoded.
     var audience = Audience()
     var ledger: InstanceLedger
