@@ -68,7 +68,7 @@ let package = Package(
         module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
         tests(
             "HubCoreTests",
-            ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle]),
+            ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, grdb]),
 
         // The plugin's side.
         module("PluginState", [grdb]),
