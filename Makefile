@@ -34,5 +34,6 @@ lint:
 	swift format lint --strict --parallel --recursive $(SOURCES)
 
 fuzz: setup
-	cd Tests/Fuzz && swift build -c release
-	Tests/Fuzz/.build/release/fuzz-records -max_total_time=$(SECONDS) Tests/Fuzz/Corpus
+	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
+	mkdir -p Tests/Fuzz/.build/corpus
+	Tests/Fuzz/.build/release/fuzz-records -max_len=4096 -max_total_time=$(SECONDS) Tests/Fuzz/.build/corpus Tests/Fuzz/Corpus

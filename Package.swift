@@ -71,7 +71,7 @@ let package = Package(
         module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
         tests(
             "HubCoreTests",
-            ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle]),
+            ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, grdb]),
         program(
             "HubCommand",
             ["HubCore", "HubSettings", "HubWire", "Samples", "ZeroMQ", argumentParser, logging, lifecycle],

@@ -1,14 +1,27 @@
 import Foundation
+import Synchronization
 import Testing
 import ZeroMQ
 
 /// A message, frame by frame; what a DEALER gets from the door, or a SUB from the feed.
 struct Frames: Sendable, CustomStringConvertible {
-    var all: [[UInt8]]
+    let all: [[UInt8]]
+    /// Read at most once: a page is large.
+    private let parsed = Parsed()
+
+    private final class Parsed: Sendable { let body = Mutex<JSON?>(nil) }
+
+    init(all: [[UInt8]]) { self.all = all }
 
     var verb: String { text(0) }
     /// The body of a message from the door.
-    var body: JSON { JSON(all.count > 1 ? all[1] : []) }
+    var body: JSON {
+        parsed.body.withLock { body in
+            let known = body ?? JSON(all.count > 1 ? all[1] : [])
+            body = known
+            return known
+        }
+    }
     var topic: String { text(0) }
     /// Sequence and previous of a message from the feed.
     var place: [Int64] { text(1).split(separator: " ").compactMap { Int64($0) } }
@@ -145,12 +158,13 @@ actor Peer {
 
     // MARK: - Frames
 
-    func send(_ frames: [[UInt8]]) {
+    /// - Parameter isCertain: whether it is a fault that the transport does not take it.
+    func send(_ frames: [[UInt8]], isCertain: Bool = true) {
         var message = Multipart()
         for frame in frames { message.append(frame) }
         do {
             let outcome = try socket?.sendMultipart(&message)
-            if outcome != .sent { Issue.record("a peer could not send: \(String(describing: outcome))") }
+            if isCertain, outcome != .sent { Issue.record("a peer could not send: \(String(describing: outcome))") }
         } catch {
             Issue.record("a peer could not send: \(error)")
         }

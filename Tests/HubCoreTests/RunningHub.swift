@@ -40,7 +40,8 @@ struct Setting: Sendable {
     var keepRaw = false
     var clock = ClockSetting.system
     var memoryLimit: ByteSize?
-    var policy = SessionPolicy()
+    /// Patient with silence, for a busy machine is slow.
+    var policy = SessionPolicy(heartbeat: Heartbeat(interval: 5_000, timeout: 600_000))
     var slots: [String: [String: Int]] = [:]
 
     /// An instance whose program is a script.

@@ -13,6 +13,7 @@ extension Bus {
             } catch {
                 var error = error
                 error.ref = query.id
+                if error.code == .epoch { error.epoch = store.epoch }
                 message = .error(error)
             }
             finish(query.id, message, for: session)

@@ -9,7 +9,7 @@ extension Bus {
     func welcome(_ hello: Hello, _ peer: RoutingID, _ endpoint: Endpoint) {
         do throws(WireError) {
             let policy = try policy(for: hello, endpoint)
-            let registry = try registry(with: hello.declares)
+            let registry = try registry(with: hello.declares, of: hello.instance)
             let (reference, actions) = sessions.open(hello, from: peer, endpoint: endpoint, at: now)
             perform(actions)
             let intake = Intake(
@@ -39,18 +39,26 @@ extension Bus {
         return facts.strangers
     }
 
-    private func registry(with declarations: [TypeDeclaration]) throws(WireError) -> TypeRegistry {
-        var registry = TypeRegistry.standard
+    private func registry(
+        with declarations: [TypeDeclaration], of instance: String
+    ) throws(WireError) -> TypeRegistry {
+        guard declarations.count <= DeclaredTypes.boundOfInstance else {
+            throw WireError(
+                .limit, "HELLO.declares: at most \(DeclaredTypes.boundOfInstance) types, found \(declarations.count)")
+        }
+        var (registry, types): (TypeRegistry, [HealthType]) = (.standard, [])
         for declaration in declarations {
             do throws(TypeError) {
-                registry = try registry.registering(
-                    HealthType(
-                        declaring: TypeID(declaration.id), kind: declaration.kind, unit: declaration.unit,
-                        aggregation: declaration.aggregation))
+                let type = try HealthType(
+                    declaring: TypeID(declaration.id), kind: declaration.kind, unit: declaration.unit,
+                    aggregation: declaration.aggregation)
+                registry = try registry.registering(type)
+                types.append(type)
             } catch {
                 throw WireError(.field, "HELLO.declares: \(error)")
             }
         }
+        try declared.add(types, of: instance)
         return registry
     }
 

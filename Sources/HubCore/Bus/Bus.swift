@@ -27,6 +27,7 @@ actor Bus {
     /// What the hub keeps for each session beside its state.
     var guests: [RoutingID: Guest] = [:]
     var tokens = LaunchTokens()
+    var declared = DeclaredTypes()
     /// Prefixes that somebody listens to: what nobody wants is not even encoded.
     var audience = Audience()
     var ledger: InstanceLedger
@@ -91,6 +92,8 @@ extension Bus {
 
         let feed = try Socket(.xpub, in: context)
         try feed.set(.maxMessageSize, to: 4_096)  // Only subscriptions come in.
+        // A commit is published faster than a listener reads: it should not lose what one session may give at a time.
+        try feed.set(.sendHighWaterMark, to: facts.policy.credit.records)
         try feed.set(.linger, to: .milliseconds(500))
         try bind(feed, facts.endpoints.feed, facts.endpoints.pluginFeed)
         loop.watch(feed) { [weak self] _ in self?.assumeIsolated { $0.readSubscriptions() } }

@@ -70,9 +70,7 @@ extension RecordDecoder {
         case .quantity:
             return .quantity(
                 try scan.required(try scan.number(.value), .value, .value, expected: "a number"),
-                unit: try scan.required(
-                    try scan.name(.unit, .unit), .unit, .unit,
-                    expected: type?.unit.map { "\"\($0)\" or a unit of the same dimension" } ?? "a unit"))
+                unit: try unit(of: type))
         case .category:
             let (name, raw) = try validation.category(name: try scan.text(.value, .value), raw: try raw(), type)
             return .category(name: name, raw: raw)
@@ -88,6 +86,17 @@ extension RecordDecoder {
             let text = try scan.required(try scan.text(.value, .value), .value, .value, expected: "a string")
             return .characteristic(text, raw: try raw())
         case .other: return .other(try scan.text(.value, .value))
+        }
+    }
+
+    /// Whatever is wrong with it, the reason names the unit that is expected (R6.12).
+    private func unit(of type: HealthType?) throws(RecordRejection) -> String {
+        let expected = type?.unit.map { "\"\($0)\" or a unit of the same dimension" } ?? "a unit"
+        do throws(RecordRejection) {
+            return try scan.required(try scan.name(.unit, .unit), .unit, .unit, expected: expected)
+        } catch {
+            guard !error.reason.contains(expected) else { throw error }
+            throw RecordRejection(.unit, "\(error.reason); expected \(expected)", group: error.group)
         }
     }
 

@@ -220,13 +220,13 @@ extension HealthType {
     }
 
     /// Whether two entries of one id say the same about its samples; names for people may differ.
-    func declaresTheSame(as other: HealthType) -> Bool {
+    package func declaresTheSame(as other: HealthType) -> Bool {
         kind == other.kind && healthUnit == other.healthUnit && aggregation == other.aggregation
             && values.map(\.raw) == other.values.map(\.raw) && values.map(\.name) == other.values.map(\.name)
     }
 
     /// For messages: `quantity in kg, discreteArithmetic`.
-    var declaration: String {
+    package var declaration: String {
         let parts = [
             unit.map { "\(kind) in \($0)" } ?? "\(kind)", aggregation.map(\.rawValue),
             values.isEmpty

@@ -45,3 +45,30 @@ public struct ReadingProof: Hashable, Sendable {
 
     private static func body(_ nonce: Int64) -> RawJSON { RawJSON(trusted: Array("{\"nonce\":\(nonce)}".utf8)) }
 }
+
+/// What peers had not read when their sessions ended.
+///
+/// The bytes still wait in the transport: were they forgotten, a peer that says HELLO again and again could make the hub hold
+/// four MiB each time. Of so many peers that it costs nothing; the oldest are forgotten first.
+struct UnreadPeers: Sendable {
+    static let bound = 1_024
+
+    private var proofs: [RoutingID: ReadingProof] = [:]
+    private var order: [RoutingID] = []
+
+    mutating func keep(_ proof: ReadingProof, of peer: RoutingID) {
+        guard proof.unproved > 0 else { return }
+        if proofs.updateValue(proof, forKey: peer) == nil { order.append(peer) }
+        if order.count > Self.bound { proofs[order.removeFirst()] = nil }
+    }
+
+    mutating func take(_ peer: RoutingID) -> ReadingProof? {
+        guard let proof = proofs.removeValue(forKey: peer) else { return nil }
+        order.removeAll { $0 == peer }
+        return proof
+    }
+
+    mutating func prove(_ body: RawJSON, by peer: RoutingID) { proofs[peer]?.prove(body) }
+
+    func isExhausted(_ peer: RoutingID) -> Bool { proofs[peer]?.isExhausted ?? false }
+}

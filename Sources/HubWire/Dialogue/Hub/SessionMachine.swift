@@ -22,7 +22,7 @@ public struct SessionMachine: Sendable {
     public private(set) var commands: [Int64] = []
     public private(set) var passing: PassingAllowance
     public private(set) var heardAt: Int64
-    private var proof = ReadingProof()
+    private(set) var proof: ReadingProof
     /// Set after the store failed: what arrives before the PONG to this PING was sent by a client that did not know of it yet.
     private var failure: StoreFailure?
     private var failures = 0
@@ -40,10 +40,15 @@ public struct SessionMachine: Sendable {
         let proof: RawJSON
     }
 
-    /// - Parameter isStopping: whether the hub is already about to stop.
+    /// - Parameters:
+    ///   - isStopping: whether the hub is already about to stop.
+    ///   - proof: what the peer has read of earlier sessions.
     init(
-        _ hello: Hello, endpoint: Endpoint, serial: UInt64, policy: SessionPolicy, isStopping: Bool, at now: Int64
+        _ hello: Hello, endpoint: Endpoint, serial: UInt64, policy: SessionPolicy, isStopping: Bool,
+        proof: ReadingProof,
+        at now: Int64
     ) {
+        self.proof = proof
         (self.hello, self.endpoint, self.serial, self.policy) = (hello, endpoint, serial, policy)
         (self.isStopping, heardAt) = (isStopping, now)
         window = CreditWindow(policy.credit)

@@ -6,6 +6,10 @@ public struct SessionReference: Hashable, Sendable {
     public let peer: RoutingID
     /// Tells it from earlier and later sessions of the same peer.
     public let serial: UInt64
+
+    package init(peer: RoutingID, serial: UInt64) {
+        (self.peer, self.serial) = (peer, serial)
+    }
 }
 
 /// What is to be done, and towards whom.
@@ -34,6 +38,8 @@ public struct SessionTable: Sendable {
     private var runners: [String: RoutingID] = [:]
     private var lastSerial: UInt64 = 0
     private var isStopping = false
+    /// What peers without a session have not read yet.
+    private var unread = UnreadPeers()
     /// LIVE and EVENT messages beyond the allowance, of sessions that are over.
     private var droppedBefore: Int64 = 0
 
@@ -77,7 +83,10 @@ extension SessionTable {
         endpoint: Endpoint, at now: Int64
     ) -> Arrival {
         let isHello = Verb(verb) == .hello
-        guard isHello || sessions[peer] != nil else { return .actions([reply(Self.helloFirst, to: peer)]) }
+        guard isHello || sessions[peer] != nil else {
+            if Verb(verb) == .pong { unread.prove(RawJSON(trusted: Array(body)), by: peer) }
+            return .actions([reply(Self.helloFirst, to: peer)])
+        }
         do throws(WireError) {
             let verb = try ClientMessage.verb(verb, frameCount: frameCount, serving: policy.serves)
             if verb == .samples, let session = reference(to: peer) { return .samples(session) }
@@ -123,7 +132,8 @@ extension SessionTable {
         }
         lastSerial += 1
         sessions[peer] = SessionMachine(
-            hello, endpoint: endpoint, serial: lastSerial, policy: policy, isStopping: isStopping, at: now)
+            hello, endpoint: endpoint, serial: lastSerial, policy: policy, isStopping: isStopping,
+            proof: unread.take(peer) ?? ReadingProof(), at: now)
         return (SessionReference(peer: peer, serial: lastSerial), actions)
     }
 
@@ -138,6 +148,12 @@ extension SessionTable {
     private func judge(_ hello: Hello, from peer: RoutingID, endpoint: Endpoint) throws(WireError) {
         if case .plugin(let user) = endpoint, user != hello.instance {
             throw WireError(.forbidden, "HELLO.instance: this log-in is of instance \(user)", closed: true)
+        }
+        guard !unread.isExhausted(peer) else {
+            throw WireError(
+                .limit,
+                "HELLO: \(ReadingProof.bound) bytes that the hub has sent are unread; read them, answer its PINGs, and say HELLO again"
+            )
         }
         let makesRoom = sessions[peer] != nil || hello.mode == .run && runners[hello.instance] != nil
         guard sessions.count < policy.limits.sessions || makesRoom else {
@@ -199,6 +215,7 @@ extension SessionTable {
         if !session.isAlive {
             sessions.remove(at: index)
             droppedBefore += Int64(session.passing.dropped)
+            unread.keep(session.proof, of: peer)
             if runners[session.hello.instance] == peer { runners[session.hello.instance] = nil }
         }
         return actions.map { PeerAction(peer: peer, action: $0) }

@@ -1,0 +1,215 @@
+import HubSettings
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// Chapter 6: what becomes of records.
+@Suite struct RecordTests {
+    @Test func `R6.4 what a person retracted stays so, whatever the source sends`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            #expect(try await peer.give([weight("a", 70), weight("b", 80)]).results == ["stored", "stored"])
+            let dry = try await peer.command("retract", #"{"numbers":[1,2,7]}"#, dryRun: true)
+            #expect(
+                dry.body["result"]["records"].array.map { $0["outcome"].string } == ["stored", "stored", "unknown"])
+            #expect(try await peer.all().records.count == 2)
+            let done = try await peer.command("retract", #"{"numbers":[1],"reason":"the dog"}"#)
+            #expect(
+                done.body.fits(
+                    JSON(#"{"outcome":"done","result":{"records":[{"number":1,"outcome":"stored","seq":3}]}}"#)))
+            for value in [70, 71.5] {
+                let repeated = try await peer.give([weight("a", value, #","sourceVersion":9"#)])
+                #expect(repeated.body["results"][0].fits(JSON(#"{"result":"duplicate","number":1,"seq":3}"#)))
+            }
+            let own = try await peer.give([#"{"kind":"retraction","key":"a"}"#])
+            #expect(own.results == ["duplicate"])
+            let again = try await peer.command("retract", #"{"numbers":[1]}"#)
+            #expect(again.body["result"]["records"][0]["outcome"].string == "duplicate")
+            #expect(try await peer.all().records.map { $0["key"].string } == ["b"])
+            let changes = try await peer.all(#""kinds":["retraction"]"#).records
+            #expect(
+                changes.count == 1 && changes[0].fits(JSON(#"{"by":"person","reason":"the dog","number":1,"seq":3}"#)))
+        }
+    }
+
+    @Test func `R6.7 what the hub decides no source may send, in samples, days and retractions`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            for member in [
+                #""person":"me""#, #""personId":"x""#, #""number":1"#, #""seq":1"#, #""unassigned":"x""#,
+                #""original":{"value":1,"unit":"kg"}"#,
+            ] {
+                #expect(try await peer.give([weight("k", 70, "," + member)]).results == ["reserved"], "\(member)")
+            }
+            #expect(try await peer.give([#"{"kind":"retraction","key":"k","number":1}"#]).results == ["reserved"])
+            #expect(try await peer.give([day(more: #","seq":4"#)]).results == ["reserved"])
+            #expect(try await peer.all().records.isEmpty)
+        }
+    }
+
+    @Test func `R6.8 a record names the plugin kind of its session or none`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client("kitchen", plugin: "kitchen-script")
+            let answer = try await peer.give([
+                weight("a", 1, #","source":{"plugin":"kitchen-script","device":"d"}"#),
+                weight("b", 1, #","source":{"plugin":"kitchen"}"#),
+                weight("c", 1),
+            ])
+            #expect(answer.results == ["stored", "source", "stored"])
+            let sources = try await peer.all().records.map { $0["source"] }
+            #expect(
+                sources == [JSON(#"{"plugin":"kitchen-script","device":"d"}"#), JSON(#"{"plugin":"kitchen-script"}"#)])
+        }
+    }
+
+    @Test func `R6.12 a unit of another dimension is rejected, and the reason names the one that is expected`()
+        async throws
+    {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            for unit in ["in", "kilos", "", "count/min"] {
+                let record =
+                    #"{"type":"weight","value":1,"unit":"\#(unit)","start":"2024-03-15T07:30:05Z","key":"k"}"#
+                let answer = try await peer.give([record])
+                #expect(answer.results == ["unit"])
+                #expect(answer.body["results"][0]["reason"].string?.contains("\"kg\"") == true, "\(unit): \(answer)")
+            }
+        }
+    }
+
+    @Test func `R6.16 R8.7 an instance writes and reads only the types and persons granted to it`() async throws {
+        var setting = Setting()
+        setting.persons = ["me", "you"]
+        setting.plugins = [
+            PluginInstance(
+                name: "scale", persons: .only(["me"]),
+                grants: PluginInstance.Grants(read: ["weight"], write: ["weight", "bodyFatPercentage"]))
+        ]
+        setting.manifests["scale"] = Manifest(
+            name: "scale", summary: "", version: "1", reads: ["weight", "heartRate"], writes: ["weight", "heartRate"])
+        try await withHub(setting) { hub in
+            let owner = try await hub.client("owner")
+            _ = try await owner.give([
+                day("me"), day("you"), weight("nobody"),
+                #"{"type":"stepCount","value":1,"unit":"count","start":"2024-03-15T07:30:05Z","key":"s","subject":{"name":"me"}}"#,
+                weight("mine", 70, #","subject":{"name":"me"}"#), weight("yours", 60, #","subject":{"name":"you"}"#),
+            ])
+            let scale = try await hub.peer()
+            let welcome = try await scale.hello("scale")
+            #expect(
+                welcome["grants"]
+                    == JSON(
+                        #"{"read":{"types":["weight"],"persons":["me"]},"write":{"types":["weight"],"persons":["me"]}}"#
+                    ))
+            #expect(welcome["persons"].array.map { $0["name"].string } == ["me"])
+            let steps =
+                #"{"type":"stepCount","value":1,"unit":"count","start":"2024-03-15T07:30:05Z","key":"s2"}"#
+            let answer = try await scale.give([steps, weight("w"), day("me"), day("you", date: "2024-03-16")])
+            #expect(answer.results == ["forbidden", "stored", "stored", "person"])
+            // What it may not read is left out as if it did not exist.
+            for question in ["", #""order":"time""#, #""numbers":[1,2,3,4,5,6,7]"#, #""persons":["me","you"]"#] {
+                let seen = try await scale.all(question).records
+                #expect(seen.allSatisfy { $0["type"].string == "weight" && $0["person"].string == "me" }, "\(question)")
+                #expect(seen.count == 3, "\(question): \(seen.count)")
+            }
+            #expect(try await scale.all(#""nobody":true"#).records.isEmpty)
+            #expect(try await scale.all(#""types":["stepCount"]"#).records.isEmpty)
+            #expect(try await owner.all(#""nobody":true"#).records.count == 1)
+            #expect(try await owner.all().records.count == 7)
+        }
+    }
+
+    @Test func `R6.20 a key has 1 to 64 bytes and no control character`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let keys: [(String, String)] = [
+                ("", "key"), (String(repeating: "k", count: 64), "stored"), (String(repeating: "k", count: 65), "key"),
+                (String(repeating: "é", count: 32), "stored"), (String(repeating: "é", count: 33), "key"),
+                (#"a\u0000"#, "key"), (#"a\u001f"#, "key"), (#"a\u007f"#, "key"), (#"a\u0080b"#, "stored"),
+            ]
+            for (key, expected) in keys {
+                #expect(try await peer.give([weight(key)]).results == [expected], "\(key)")
+            }
+        }
+    }
+
+    @Test func `R6.21 a record of nobody is stored, appears in the inbox alone, and says why`() async throws {
+        var setting = Setting()
+        setting.persons = ["me", "you"]
+        setting.slots = ["you": ["scale": 2]]
+        try await withHub(setting) { hub in
+            let listener = try await hub.listener("sample/", "retraction/", "hub/inbox/")
+            let peer = try await hub.client("scale", plugin: "ihealth-hs3")
+            let answer = try await peer.give([weight("a"), weight("b", 60, #","subject":{"slot":2}"#), weight("c")])
+            #expect(answer.results == ["stored", "stored", "stored"])
+            let heard = [try await listener.next(), try await listener.next(), try await listener.next()]
+            #expect(heard.map(\.topic) == ["hub/inbox/", "sample/weight/you/ihealth-hs3/", "hub/inbox/"])
+            #expect(heard.map(\.place) == [[1, 0], [2, 0], [3, 1]])
+            #expect(heard[0].record["person"] == .null && heard[0].record["unassigned"].string?.isEmpty == false)
+            #expect(heard[0].record.names.contains("person") && !heard[0].record.names.contains("personId"))
+            #expect(try await peer.status()["inbox"].int == 2)
+            // Taken back, it is news for the inbox too.
+            #expect(try await peer.give([#"{"kind":"retraction","key":"a"}"#]).results == ["stored"])
+            let taken = try await listener.next()
+            #expect(taken.topic == "hub/inbox/" && taken.place == [4, 3], "\(taken)")
+            #expect(taken.record["kind"].string == "retraction", "\(taken)")
+        }
+    }
+
+    @Test func `R4.11 two instances cannot mean different things by one declared type`() async throws {
+        func declares(_ unit: String) -> String {
+            #","declares":[{"id":"x.acme.glow","kind":"quantity","unit":"\#(unit)","aggregation":"discreteArithmetic"}]"#
+        }
+        try await withHub { hub in
+            let first = try await hub.client("first", declares("kg"))
+            let record = #"{"type":"x.acme.glow","value":1000,"unit":"g","start":"2024-03-15T07:30:05Z","key":"k"}"#
+            #expect(try await first.give([record]).results == ["stored"])
+            #expect(
+                try await first.all().records[0].fits(
+                    JSON(#"{"value":1,"unit":"kg","original":{"value":1000,"unit":"g"}}"#)))
+            let second = try await hub.peer()
+            let refused = try await second.ask(
+                "HELLO", #"{"protocol":[1],"instance":"second","plugin":"p","version":"1"\#(declares("count"))}"#)
+            #expect(refused.code == "field" && refused.body["closed"].truth == true)
+            #expect(refused.body["reason"].string?.contains("first") == true)
+            try await second.hello("second", declares("kg"))
+            // Who does not declare it does not know it.
+            let third = try await hub.client("third")
+            #expect(try await third.give([record]).results == ["type"])
+            // While nobody else uses it, its owner may change it.
+            let own =
+                #","declares":[{"id":"x.acme.own","kind":"quantity","unit":"\#("kg")","aggregation":"discreteArithmetic"}]"#
+            _ = try await hub.client("third", own)
+            _ = try await hub.client("third", own.replacing("\"kg\"", with: "\"m\""))
+            let many = (0..<300).map { #"{"id":"x.acme.t\#($0)","kind":"correlation"}"# }.joined(separator: ",")
+            let tooMany = try await hub.peer()
+            let answer = try await tooMany.ask(
+                "HELLO", #"{"protocol":[1],"instance":"many","plugin":"p","version":"1","declares":[\#(many)]}"#)
+            #expect(answer.code == "limit")
+        }
+    }
+
+    @Test func `the payload of a record is kept with keep_raw, and a payload that is not there is an error`()
+        async throws
+    {
+        var setting = Setting()
+        setting.keepRaw = true
+        try await withHub(setting) { hub in
+            let peer = try await hub.client()
+            let body =
+                #"{"batch":1,"records":[\#(weight("a", 1, #","payload":1"#)),\#(weight("b", 1, #","payload":2"#))]}"#
+            await peer.send([Array("SAMPLES".utf8), Array(body.utf8), [1, 2, 3], [0xFF, 0x00]])
+            let answer = try await peer.next()
+            #expect(answer.results == ["stored", "payload"])
+            #expect(answer.body["credit"]["bytes"].int == Int64(body.utf8.count + 5))
+            let tooLarge = [UInt8](repeating: 7, count: 262_145)
+            await peer.send([Array("SAMPLES".utf8), Array(#"{"batch":2,"records":[{}]}"#.utf8), tooLarge])
+            #expect(try await peer.next().code == "limit")
+        }
+    }
+
+    private func day(_ person: String = "me", date: String = "2024-03-15", more: String = "") -> String {
+        #"{"kind":"day","type":"weight","value":70,"unit":"kg","series":"mean30","date":"\#(date)","method":"mean","basis":[],"person":"\#(person)"\#(more)}"#
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import GRDB
+import HubSettings
+
+@testable import HubCore
+
+/// SplitMix64: a run is repeated by its seed.
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+/// A connection that speaks as much ZMTP as a test wants, and not a byte more.
+final class RawConnection {
+    private let descriptor: CInt
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    func send(_ bytes: [UInt8]) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }  // The other end had enough.
+            sent += count
+        }
+    }
+
+    func close() { Glibc.close(descriptor) }
+
+    /// The greeting of ZMTP 3.0 with the mechanism NULL, and the READY of a DEALER.
+    static var handshake: [UInt8] {
+        var greeting: [UInt8] = [0xFF, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 3, 0] + Array("NULL".utf8)
+        greeting += [UInt8](repeating: 0, count: 64 - greeting.count)
+        let name = Array("Socket-Type".utf8)
+        let value = Array("DEALER".utf8)
+        let ready = [5] + Array("READY".utf8) + [UInt8(name.count)] + name + [0, 0, 0, UInt8(value.count)] + value
+        return greeting + [4, UInt8(ready.count)] + ready
+    }
+
+    static func frame(_ text: String, more: Bool) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        guard bytes.count > 255 else { return [more ? 1 : 0, UInt8(bytes.count)] + bytes }
+        let size = withUnsafeBytes(of: UInt64(bytes.count).bigEndian, Array.init)
+        return [more ? 3 : 2] + size + bytes
+    }
+}
+
+/// Holds the right to write the hub's store, as another program might: commits wait, up to five seconds, and fail then.
+final class StoreHold: Sendable {
+    private let queue: DatabaseQueue
+
+    init(_ folder: Folder) throws {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
+        try queue.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+    }
+
+    func release() throws { try queue.inDatabase { try $0.execute(sql: "ROLLBACK") } }
+}
+
+/// A file system of its own, where the tests may mount one.
+final class SmallDisk: Sendable {
+    let path: String
+
+    init?(at path: String, bytes: Int) throws {
+        guard getuid() == 0 else { return nil }
+        self.path = path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        guard try SmallDisk.run("mount", ["-t", "tmpfs", "-o", "size=\(bytes)", "tmpfs", path]) else { return nil }
+    }
+
+    func resize(bytes: Int) throws { _ = try SmallDisk.run("mount", ["-o", "remount,size=\(bytes)", path]) }
+
+    deinit { _ = try? SmallDisk.run("umount", ["-l", path]) }
+
+    private static func run(_ tool: String, _ arguments: [String]) throws -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [tool] + arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+}
+
+extension Setting {
+    /// Instances whose programs do nothing but tell their launch token to the test.
+    static func withTokens(_ instances: [String], in folder: Folder) throws -> Setting {
+        let script = try folder.script(
+            "teller",
+            """
+            read token
+            printf %s "$token" > "$HUB_STATE/token.part"
+            mv "$HUB_STATE/token.part" "$HUB_STATE/token"
+            cat > /dev/null
+            """)
+        var setting = Setting()
+        for instance in instances { setting.add(PluginInstance(name: instance), script: script) }
+        return setting
+    }
+}
+
+extension RunningHub {
+    /// What an instance's process has written into its folder.
+    func told(_ instance: String, _ file: String) async throws -> String {
+        let path = "\(folder.data)/plugins/\(instance)/\(file)"
+        try await eventually("\(instance) writes \(file)") { FileManager.default.fileExists(atPath: path) }
+        return try String(contentsOfFile: path, encoding: .utf8)
+    }
+
+    func token(of instance: String) async throws -> String { try await told(instance, "token") }
+}
