@@ -46,7 +46,7 @@ import Testing
     @Test func `only a lamp that is out, or the store, makes a hub unwell`() throws {
         #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true"#))))
         #expect(StatusText.isWell(try status(plugins: "")))
-        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"fresh":false"#))))
+        #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true,"fresh":false"#))))
         #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"delivering":false"#))))
         #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":false"#))))
         let off = plugin(#""alive":false"#).replacingOccurrences(of: #""enabled":true"#, with: #""enabled":false"#)

@@ -28,4 +28,10 @@ import Testing
             commands: [CommandDeclaration("a", help: "A."), CommandDeclaration("a", help: "A.")])
         #expect(manifest.faults.count == 4)
     }
+
+    @Test func `a manifest may leave out what it has none of`() throws {
+        let text = #"{"name":"kitchen","summary":"A scale.","version":"1"}"#
+        let manifest = try JSONDecoder().decode(Manifest.self, from: Data(text.utf8))
+        #expect(manifest == Manifest(name: "kitchen", summary: "A scale.", version: "1", protocols: [1]))
+    }
 }

@@ -40,6 +40,21 @@ public struct Manifest: Hashable, Sendable, Codable {
         case protocols = "protocol"
     }
 
+    /// Lists that a plugin leaves out are empty; without `protocol` it speaks version 1.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        name = try members.decode(String.self, forKey: .name)
+        summary = try members.decode(String.self, forKey: .summary)
+        version = try members.decode(String.self, forKey: .version)
+        protocols = try members.decodeIfPresent([Int].self, forKey: .protocols) ?? [1]
+        reads = try members.decodeIfPresent([String].self, forKey: .reads) ?? []
+        writes = try members.decodeIfPresent([String].self, forKey: .writes) ?? []
+        declares = try members.decodeIfPresent([TypeDeclaration].self, forKey: .declares) ?? []
+        settings = try members.decodeIfPresent([SettingDeclaration].self, forKey: .settings) ?? []
+        commands = try members.decodeIfPresent([CommandDeclaration].self, forKey: .commands) ?? []
+        sink = try members.decodeIfPresent(SinkAbilities.self, forKey: .sink)
+    }
+
     /// What is wrong with it, in sentences for the plugin's author; empty if nothing is.
     public var faults: [String] {
         var faults: [String] = []
