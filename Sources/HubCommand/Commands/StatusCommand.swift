@@ -17,9 +17,9 @@ struct StatusCommand: ParsableCommand {
               hub status --json | jq .records
               hub status > /dev/null || echo 'look at the hub'
 
-            Exit codes: 0 all is well; 1 an enabled plugin is not alive or does not deliver,
-            or the store has a problem; 69 no hub answers. --env always succeeds: the
-            addresses stand in hub.conf.
+            Exit codes: 0 all is well; 1 an enabled plugin is not alive or does not
+            deliver, or the store has a problem; 69 no hub answers. --env always
+            succeeds: the addresses stand in hub.conf.
             """)
 
     @OptionGroup var options: ConfigurationOptions
