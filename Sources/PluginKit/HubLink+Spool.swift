@@ -50,6 +50,8 @@ struct Fullness {
     var isFull = false
     var isTold = false
     var message = ""
+    /// ``HubLink/removals`` before the spool was found full.
+    var removals = 0
 }
 
 extension HubLink {
@@ -65,10 +67,13 @@ extension HubLink {
     }
 
     /// A source could not give because of the bound; the hub's people are told, at the next WELCOME if it is away.
-    func spoolIsFull(_ message: String) {
+    ///
+    /// - Parameter removals: what ``removals`` was before.
+    func spoolIsFull(_ message: String, after removals: Int) {
         if !fullness.isFull { logger.error("the spool is full", metadata: ["spool.error": "\(message)"]) }
         fullness.isFull = true
         fullness.message = message
+        fullness.removals = removals
         tellFullness()
     }
 
@@ -81,6 +86,8 @@ extension HubLink {
     func waitForRoom() async {
         guard !isStopping else { return }
         if end != nil { return }
+        // There has been room since: that was perhaps the last time that anything left.
+        if fullness.isFull, fullness.removals != removals.load(ordering: .relaxed) { return }
         await withCheckedContinuation { roomWaiters.append($0) }
     }
 
@@ -195,6 +202,7 @@ extension HubLink {
             }
             spool.hasFailed = false
             spool.settlements.removeFirst(due.count)
+            removals.wrappingAdd(1, ordering: .relaxed)
             resume(&roomWaiters)
             readSpool()
         }

@@ -28,6 +28,8 @@ actor HubLink {
     nonisolated let terms = Mutex(Terms())
     /// Whether the plugin has been asked to stop.
     nonisolated let hasStopRequest = Mutex(false)
+    /// How often something has left the spool.
+    nonisolated let removals = Atomic(0)
     nonisolated let signals: AsyncStream<Signal>
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
