@@ -90,7 +90,7 @@ public final class Hub: Service, Sendable {
             throw HubError(.endpoints, "\(error)")
         }
         let supervisor = Supervisor(
-            programs: programs(directories), endpoints: endpoints, bus: bus, logger: logger)
+            programs: programs(directories), endpoints: endpoints, bus: bus, grace: Hub.stopDeadline, logger: logger)
         logger.notice(
             "the hub is ready",
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])

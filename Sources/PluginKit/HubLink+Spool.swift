@@ -15,14 +15,23 @@ struct SpoolPump {
     /// Nothing is read, because the plugin is leaving.
     var isPaused = false
     var reading: Task<Void, Never>?
-    /// Read, and not taken by the machine yet: its queue was full, or the batch had to be split.
-    var unsent: [[SpooledRecord]] = []
+    /// Read, and not taken by the machine yet: its queue was full, or the batch had to be split; the oldest last.
+    private(set) var unsent: [[SpooledRecord]] = []
     var batches: [BatchTicket: [SpooledRecord]] = [:]
     /// Answers of the hub that are not in the spool yet.
     var settlements: [Settlement] = []
     var settling: Task<Void, Never>?
     /// One log line for an outage of the disk.
     var hasFailed = false
+
+    /// Puts batches where they belong by the order of the spool.
+    mutating func wait(_ batches: [[SpooledRecord]]) {
+        unsent += batches
+        unsent.sort { $0[0].id > $1[0].id }
+    }
+
+    /// The oldest batch that was not sent.
+    mutating func takeUnsent() -> [SpooledRecord]? { unsent.popLast() }
 
     var isEmpty: Bool { !mayHaveMore && reading == nil && unsent.isEmpty && batches.isEmpty && settlements.isEmpty }
 }
@@ -41,6 +50,8 @@ struct Fullness {
     var isFull = false
     var isTold = false
     var message = ""
+    /// ``HubLink/removals`` before the spool was found full.
+    var removals = 0
 }
 
 extension HubLink {
@@ -56,10 +67,13 @@ extension HubLink {
     }
 
     /// A source could not give because of the bound; the hub's people are told, at the next WELCOME if it is away.
-    func spoolIsFull(_ message: String) {
+    ///
+    /// - Parameter removals: what ``removals`` was before.
+    func spoolIsFull(_ message: String, after removals: Int) {
         if !fullness.isFull { logger.error("the spool is full", metadata: ["spool.error": "\(message)"]) }
         fullness.isFull = true
         fullness.message = message
+        fullness.removals = removals
         tellFullness()
     }
 
@@ -72,13 +86,15 @@ extension HubLink {
     func waitForRoom() async {
         guard !isStopping else { return }
         if end != nil { return }
+        // There has been room since: that was perhaps the last time that anything left.
+        if fullness.isFull, fullness.removals != removals.load(ordering: .relaxed) { return }
         await withCheckedContinuation { roomWaiters.append($0) }
     }
 
     /// Sends what was read, and reads the next batch of the spool, if the hub can have it.
     func readSpool() {
         guard let state, !spool.isPaused, machine.isOpen, let welcome = machine.welcome else { return }
-        while spool.batches.count + spool.settlements.count < Self.spoolBatches, let batch = spool.unsent.popLast() {
+        while spool.batches.count + spool.settlements.count < Self.spoolBatches, let batch = spool.takeUnsent() {
             guard submit(batch) else { break }
         }
         guard spool.unsent.isEmpty, spool.reading == nil, spool.mayHaveMore,
@@ -97,7 +113,7 @@ extension HubLink {
             spool.hasFailed = false
             if let last = batch.last {
                 spool.cursor = last.id
-                spool.unsent.append(batch)
+                spool.wait([batch])
             } else {
                 spool.mayHaveMore = generation != spool.generation
             }
@@ -119,7 +135,7 @@ extension HubLink {
             step { _, _ in submitted.actions }
             return true
         } catch {
-            spool.unsent.append(batch)
+            spool.wait([batch])
             return false
         }
     }
@@ -149,7 +165,7 @@ extension HubLink {
             batch.firstIndex { $0.group == middle }.flatMap { $0 > 0 ? $0 : nil }
             ?? batch.firstIndex { $0.group != middle }
         if let cut {
-            spool.unsent += [Array(batch[cut...]), Array(batch[..<cut])]  // Taken from the end.
+            spool.wait([Array(batch[..<cut]), Array(batch[cut...])])
             return readSpool()
         }
         let refusals = batch.map { Refusal(id: $0.id, code: error.code.rawValue, reason: error.reason) }
@@ -186,6 +202,7 @@ extension HubLink {
             }
             spool.hasFailed = false
             spool.settlements.removeFirst(due.count)
+            removals.wrappingAdd(1, ordering: .relaxed)
             resume(&roomWaiters)
             readSpool()
         }

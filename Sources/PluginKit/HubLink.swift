@@ -28,6 +28,8 @@ actor HubLink {
     nonisolated let terms = Mutex(Terms())
     /// Whether the plugin has been asked to stop.
     nonisolated let hasStopRequest = Mutex(false)
+    /// How often something has left the spool.
+    nonisolated let removals = Atomic(0)
     nonisolated let signals: AsyncStream<Signal>
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -50,6 +52,9 @@ actor HubLink {
     var incoming = Multipart()
     /// What the socket would not take yet.
     var outgoing: [OutgoingMessage] = []
+    /// What the machine has said and what is not done yet, in its order.
+    private var due: [ClientAction] = []
+    private var isPerforming = false
     /// The connection or the session was lost, and there is no new one yet; logged once.
     var isAway = false
 
@@ -199,20 +204,30 @@ actor HubLink {
         }
     }
 
+    /// Does one thing after the other, in the order in which the machine said them.
+    ///
+    /// What is done may lead to the machine's next step, such as a batch more. That comes last: a batch that overtook an older one
+    /// could leave an older version of a record as its newest (R5.6).
     func perform(_ actions: [ClientAction]) {
-        for action in actions {
-            switch action {
-            case .send(let message): send(message)
-            case .opened(let welcome): opened(welcome)
-            case .lost(let reason): lost(reason)
-            case .stored(let ticket, let results): stored(ticket, results)
-            case .refused(let ticket, let error): refused(ticket, error)
-            case .deliver(let message): received(message)
-            case .stop(let stop):
-                logger.info("the hub asks to stop", metadata: ["hub.reason": "\(stop.reason)"])
-                signal.yield(.stop(stop))
-            case .ended(let end): ended(end)
-            }
+        due += actions
+        guard !isPerforming else { return }
+        isPerforming = true
+        defer { isPerforming = false }
+        while !due.isEmpty { perform(due.removeFirst()) }
+    }
+
+    private func perform(_ action: ClientAction) {
+        switch action {
+        case .send(let message): send(message)
+        case .opened(let welcome): opened(welcome)
+        case .lost(let reason): lost(reason)
+        case .stored(let ticket, let results): stored(ticket, results)
+        case .refused(let ticket, let error): refused(ticket, error)
+        case .deliver(let message): received(message)
+        case .stop(let stop):
+            logger.info("the hub asks to stop", metadata: ["hub.reason": "\(stop.reason)"])
+            signal.yield(.stop(stop))
+        case .ended(let end): ended(end)
         }
     }
 

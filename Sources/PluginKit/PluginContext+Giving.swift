@@ -2,6 +2,7 @@ import Foundation
 public import HubWire
 public import PluginState
 public import Samples
+import Synchronization
 
 extension PluginContext {
     /// Takes samples for the hub; when it returns they are on the disk, and will be sent, and sent again, until the hub
@@ -18,12 +19,13 @@ extension PluginContext {
     /// Takes records of any kind for the hub, as ``give(_:saving:)-([Sample],_)`` does.
     public func give(_ records: [Record], saving changes: [String: StateValue?] = [:]) async throws(GiveError) {
         let groups = try RecordGroups(records).groups
+        let removals = link.removals.load(ordering: .relaxed)
         do throws(PluginStateError) {
             try await spool(groups, changes)
         } catch {
             switch error.code {
             case .full:
-                await link.spoolIsFull(error.message)
+                await link.spoolIsFull(error.message, after: removals)
                 throw GiveError(.full, error.message)
             case .invalid: throw GiveError(.invalid, error.message)
             default: throw GiveError(.storage, error.message)
@@ -81,7 +83,7 @@ extension PluginContext {
         await link.pass(.event(event))
     }
 
-    /// Returns when the spool has taken something out since the call, or the plugin is being stopped.
+    /// Returns when something has left the spool since it was found full, or the plugin is being stopped.
     ///
     /// After ``GiveError/Code/full``: wait, then give again what was not taken.
     public func waitForRoom() async {

@@ -124,6 +124,32 @@ import Testing
         await scene.hub.vanish()
     }
 
+    @Test func `room that was made before the wait for it is not missed`() async throws {
+        let scene = try await Scene {
+            $0.answers = false
+            $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000)
+        }
+        var limits = PluginState.Limits()
+        limits.records = 2
+        let wasFull = Gate()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                try await hub.give(hub.samples(0..<2))
+                await #expect(throws: GiveError.self) { try await hub.give(hub.samples(2..<4)) }
+                await wasFull.open()
+                while try await hub.state.counters().pending > 0 {}
+                await hub.waitForRoom()
+                try await hub.give(hub.samples(2..<4))
+                await hub.untilStopped()
+            }, at: scene.place, limits: limits)
+        await wasFull.wait()
+        await scene.hub.batches(1)
+        await scene.hub.change { $0.answers = true }
+        await scene.hub.forgetSessions()
+        await scene.hub.records(4)
+        try await scene.end(run)
+    }
+
     @Test func `a full spool is a typed error, an EVENT, and room again`() async throws {
         let scene = try await Scene { $0.answers = false }
         var limits = PluginState.Limits()

@@ -27,8 +27,12 @@ extension Bus {
 // MARK: - The door
 
 extension Bus {
+    /// So many milliseconds of reading make a turn: full batches take long, and meanwhile nothing committed is answered.
+    private static let turn: Int64 = 10
+
     func doorIsReady() {
-        for _ in 0..<PollLoop.messagesPerTurn {
+        let began = now
+        for _ in 0..<PollLoop.messagesPerTurn where now - began < Self.turn {
             do throws(ZeroMQError) {
                 let outcome = try door?.receiveMultipart(
                     into: &incoming, maxFrames: 3 + facts.policy.limits.batchRecords, maxBytes: facts.largestMessage)

@@ -32,6 +32,10 @@ struct PersonRules: Sendable {
         case .slot(let slot):
             let owners = candidates.filter { $0.slots[instance] == slot }
             if owners.count == 1 { return .person(owners[0].person) }
+            // Whoever has another slot on this device was it not, even where there is nobody else.
+            if candidates.count == 1, candidates[0].slots[instance] != nil {
+                return .nobody(reason: "subject: no person of hub.conf has slot \(slot) of \(instance)")
+            }
         case .name(let name), .account(let name):
             if let named = candidates.first(where: { $0.person.name == name }) { return .person(named.person) }
         case nil:

@@ -16,10 +16,12 @@ actor Supervisor {
     private let programs: [Program]
     private let endpoints: HubEndpoints
     private let bus: Bus
+    /// From SIGTERM to SIGKILL: what STOP has promised.
+    private let grace: Duration
     private let logger: Logger
 
-    init(programs: [Program], endpoints: HubEndpoints, bus: Bus, logger: Logger) {
-        (self.programs, self.endpoints, self.bus, self.logger) = (programs, endpoints, bus, logger)
+    init(programs: [Program], endpoints: HubEndpoints, bus: Bus, grace: Duration, logger: Logger) {
+        (self.programs, self.endpoints, self.bus, self.grace, self.logger) = (programs, endpoints, bus, grace, logger)
     }
 
     /// Runs all of them until each has ended by itself or `stop` ends and they were told to.
@@ -44,7 +46,7 @@ actor Supervisor {
         do {
             let bus = bus
             let ending = try await process.run(
-                grace: .seconds(3), started: { pid in await bus.processBegan(program.instance, pid: pid) }, stop: stop)
+                grace: grace, started: { pid in await bus.processBegan(program.instance, pid: pid) }, stop: stop)
             fault = ending.fault
         } catch {
             fault = "could not be started: \(error)"

@@ -1,0 +1,56 @@
+import Dispatch
+import HubWire
+import PluginState
+import PluginTesting
+import Synchronization
+import Testing
+
+@testable import PluginKit
+
+@Suite(.timeLimit(.minutes(1))) struct `The order of the spool` {
+    @Test func `R5.6 a batch that was read while the hub was away goes after those that are sent again`() async throws {
+        let scene = try await Scene {
+            $0.answers = false
+            $0.limits.batchRecords = 1
+            $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000)
+        }
+        let shared = Mutex<PluginContext?>(nil)
+        let hasContext = Gate()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                shared.withLock { $0 = hub }
+                await hasContext.open()
+                await hub.untilStopped()
+            }, at: scene.place)
+        await hasContext.wait()
+        let hub = try #require(shared.withLock { $0 })
+        try await hub.give(hub.samples(0..<2))
+        await scene.hub.batches(2)
+
+        // The third is read from a slow disk, and has been read before there is a session again.
+        try await hub.state.spool(RecordGroups([.sample(hub.sample(2))]).groups)
+        let (isHeld, mayGo) = (Gate(), DispatchSemaphore(value: 0))
+        let disk = Task.detached {
+            try await hub.state.transaction { _ in
+                Task { await isHeld.open() }
+                mayGo.wait()
+            }
+        }
+        await isHeld.wait()
+        await hub.link.spoolHasGrown()
+        await scene.hub.change { $0.refusal = WireError(.limit, "no room", closed: true) }
+        await scene.hub.forgetSessions()
+        await scene.hub.hellos(2)
+        mayGo.signal()
+        try await disk.value
+        await hub.link.spool.reading?.value
+
+        await scene.hub.change {
+            $0.refusal = nil
+            $0.answers = true
+        }
+        await scene.hub.records(3)
+        #expect(await scene.keys() == ["key-0", "key-1", "key-2"])
+        try await scene.end(run)
+    }
+}
