@@ -81,6 +81,21 @@ final class StoreHold: Sendable {
     func release() throws { try queue.inDatabase { try $0.execute(sql: "ROLLBACK") } }
 }
 
+/// Makes every commit of a sample fail at once, as long as it is there.
+struct StoreFault {
+    private let queue: DatabaseQueue
+
+    init(_ folder: Folder) throws {
+        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite")
+        try queue.write {
+            try $0.execute(
+                sql: "CREATE TRIGGER fault BEFORE INSERT ON sample BEGIN SELECT RAISE(ABORT, 'out of order'); END")
+        }
+    }
+
+    func repair() throws { try queue.write { try $0.execute(sql: "DROP TRIGGER fault") } }
+}
+
 /// A file system of its own, where the tests may mount one.
 final class SmallDisk: Sendable {
     let path: String
@@ -89,7 +104,9 @@ final class SmallDisk: Sendable {
         guard getuid() == 0 else { return nil }
         self.path = path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        guard try SmallDisk.run("mount", ["-t", "tmpfs", "-o", "size=\(bytes)", "tmpfs", path]) else { return nil }
+        guard try SmallDisk.run("mount", ["-t", "tmpfs", "-o", "size=\(bytes),mode=0700", "tmpfs", path]) else {
+            return nil
+        }
     }
 
     func resize(bytes: Int) throws { _ = try SmallDisk.run("mount", ["-o", "remount,size=\(bytes)", path]) }

@@ -1,0 +1,237 @@
+import Foundation
+import HubSettings
+import HubWire
+import Logging
+import Testing
+
+@testable import HubCore
+
+/// Programs that the hub asks and starts.
+@Suite struct PluginTests {
+    private static let manifest =
+        #"{"name":"NAME","summary":"s","version":"1","protocol":[1],"reads":[],"writes":["weight"],"declares":[],"settings":[],"commands":[]}"#
+
+    private func load(_ text: String, in folder: Folder) async throws -> CheckedConfiguration {
+        let path = folder.path + "/hub.conf"
+        try Data("[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n[person.me]\n\(text)".utf8)
+            .write(to: URL(filePath: path))
+        return await ConfigurationLoader(
+            path: path, environment: .process(), programPath: folder.path + "/hub", patience: .milliseconds(1_500)
+        ).load()
+    }
+
+    @Test func `a plugin that cannot say what it is has a problem of its own, and the others start`() async throws {
+        let folder = try Folder()
+        var text = ""
+        func add(_ name: String, _ lines: String) throws {
+            text += "[plugin.\(name)]\nexecutable = \"\(try folder.script("hub-\(name)", lines))\"\n"
+        }
+        try add("good", "echo '\(Self.manifest.replacing("NAME", with: "good"))'")
+        try add("hangs", "sleep 600")
+        try add("hangs-with-children", "trap '' TERM INT; sleep 600 & sleep 600; sleep 600")
+        try add("garbage", "echo '{\"name\":'; echo oops >&2")
+        try add("nothing", "exit 0")
+        try add("fails", "exit 3")
+        try add("floods", "while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done")
+        try add("wrong", "echo '\(Self.manifest.replacing("NAME", with: "not a name"))'")
+        text += "[plugin.missing]\nexecutable = \"hub-that-nobody-has\"\n"
+        let checked = try await load(text, in: folder)
+        let configuration = try #require(checked.loaded.configuration)
+        #expect(checked.manifests.keys.sorted() == ["good"])
+        #expect(configuration.plugins.contains { $0.name == "good" })
+        #expect(checked.faults["good"] == nil)
+        let expected = [
+            "hangs": "no answer", "hangs-with-children": "no answer", "garbage": "did not print a manifest",
+            "nothing": "did not print a manifest", "fails": "3", "floods": "limit", "wrong": "name", "missing": "PATH",
+        ]
+        for (name, words) in expected {
+            let fault = try #require(checked.faults[name], "\(name)")
+            #expect(fault.contains(words), "\(name): \(fault)")
+        }
+        // Nothing that was asked is left behind.
+        try await eventually("no child is left") {
+            let list = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int($0) }
+            return !list.contains { pid in
+                let line = (try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)) ?? ""
+                return line.contains(folder.path + "/hub-")
+            }
+        }
+
+        // And a hub starts with what is right.
+        let hub = try Hub(checked, logger: .init(label: "hub"))
+        let run = Task { try await hub.run() }
+        await hub.waitUntilReady()
+        let peer = try await Peer.dealer(hub.endpoints.door)
+        try await peer.hello()
+        let plugins = try await peer.status()["plugins"].array
+        #expect(plugins.count == 9)
+        for plugin in plugins {
+            let name = try #require(plugin["name"].string)
+            #expect((plugin["lastError"].string != nil) == (name != "good"), "\(plugin)")
+        }
+        _ = try await peer.command("stop")
+        try await run.value
+    }
+
+    @Test func `a file that is missing or no TOML is a problem with its place, not a crash`() async throws {
+        let folder = try Folder()
+        let missing = await ConfigurationLoader(path: folder.path + "/none.conf", programPath: "hub").load()
+        #expect(missing.loaded.configuration == nil && missing.loaded.problems.count == 1)
+        #expect(throws: HubError.self) { try Hub(missing, logger: .init(label: "hub")) }
+        let broken = try await load("[plugin.", in: folder)
+        #expect(broken.loaded.configuration == nil && !broken.loaded.problems.isEmpty)
+    }
+
+    @Test func `a process gets its token as the first line, its places in the environment, and the end of stdin`()
+        async throws
+    {
+        let folder = try Folder()
+        var setting = Setting()
+        let script = try folder.script(
+            "plugin",
+            """
+            read token
+            echo "$1 $HUB_DOOR $HUB_FEED $HUB_INSTANCE $token" > "$HUB_STATE/start.part"
+            mv "$HUB_STATE/start.part" "$HUB_STATE/start"
+            cat > /dev/null
+            echo eof > "$HUB_STATE/end"
+            """)
+        setting.add(PluginInstance(name: "scale"), script: script)
+        try await withHub(setting, in: folder) { hub in
+            let start = try await hub.told("scale", "start").split(separator: " ").map(String.init)
+            #expect(start.prefix(4) == ["--run", hub.hub.endpoints.pluginDoor, hub.hub.endpoints.pluginFeed, "scale"])
+            #expect(start[4].trimmingCharacters(in: .newlines).count == 32)
+            let peer = try await hub.client()
+            #expect(try await peer.status()["plugins"][0].fits(JSON(#"{"name":"scale","alive":false,"restarts":0}"#)))
+            #expect(try await peer.status()["plugins"][0]["pid"].int ?? 0 > 0)
+            let mode =
+                try FileManager.default.attributesOfItem(atPath: "\(folder.data)/plugins/scale")[.posixPermissions]
+                as? Int
+            #expect(mode == 0o700)
+        }
+        #expect(try String(contentsOfFile: "\(folder.data)/plugins/scale/end", encoding: .utf8) == "eof\n")
+    }
+
+    @Test func `a process that does not mind the end of stdin hears SIGTERM`() async throws {
+        let folder = try Folder()
+        var setting = Setting()
+        let script = try folder.script(
+            "plugin",
+            """
+            trap 'echo term > "$HUB_STATE/end"; exit 0' TERM
+            read token
+            touch "$HUB_STATE/up"
+            while :; do sleep 0.02; done
+            """)
+        setting.add(PluginInstance(name: "scale"), script: script)
+        try await withHub(setting, in: folder) { hub in _ = try await hub.told("scale", "up") }
+        #expect(try String(contentsOfFile: "\(folder.data)/plugins/scale/end", encoding: .utf8) == "term\n")
+    }
+
+    @Test func `what hears neither the end of stdin nor SIGTERM is killed, with all it has started`() async throws {
+        let folder = try Folder()
+        var setting = Setting()
+        let script = try folder.script(
+            "plugin",
+            "trap '' TERM; read token; sleep 600 & echo $! > \"$HUB_STATE/child\"; touch \"$HUB_STATE/up\"; while :; do sleep 600; done"
+        )
+        setting.add(PluginInstance(name: "deaf"), script: script)
+        let child = try await withHub(setting, in: folder) { hub in
+            _ = try await hub.told("deaf", "up")
+            return try await hub.told("deaf", "child").trimmingCharacters(in: .newlines)
+        }
+        let pid = try #require(pid_t(child))
+        // Its parent is gone; whoever inherits it takes its ending in its own time.
+        try await eventually("the child ends") {
+            let state = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? "Z"
+            return state.contains(" Z ") || state == "Z"
+        }
+    }
+
+    @Test func `a plugin that closes what it prints to goes on, and is told to stop like the others`() async throws {
+        let folder = try Folder()
+        var setting = Setting()
+        let script = try folder.script(
+            "plugin", "exec > /dev/null 2>&1; read token; touch \"$HUB_STATE/up\"; cat; touch \"$HUB_STATE/down\"")
+        setting.add(PluginInstance(name: "quiet"), script: script)
+        try await withHub(setting, in: folder) { hub in
+            _ = try await hub.told("quiet", "up")
+            let peer = try await hub.client()
+            // Its stdin stays open: it does not end.
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(try await peer.status()["plugins"][0]["pid"].int ?? 0 > 0)
+            #expect(!FileManager.default.fileExists(atPath: "\(folder.data)/plugins/quiet/down"))
+        }
+    }
+
+    @Test func `a plugin that floods its outputs does not block, and its lines are cut`() async throws {
+        let folder = try Folder()
+        var setting = Setting()
+        let script = try folder.script(
+            "plugin",
+            """
+            read token
+            head -c 3000000 /dev/zero | tr '\\\\0' 'x' >&2
+            i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done
+            touch "$HUB_STATE/done"
+            cat > /dev/null
+            """)
+        setting.add(PluginInstance(name: "loud"), script: script)
+        try await withHub(setting, in: folder) { hub in
+            _ = try await hub.told("loud", "done")
+            try await eventually("the last line is logged") { hub.log.lines.contains { $0.contains("line 2999") } }
+            #expect(hub.log.lines.allSatisfy { $0.utf8.count < 5_000 })
+            let peer = try await hub.client()
+            #expect(try await peer.ask("PING").verb == "PONG")
+        }
+    }
+
+    @Test func `how a plugin has ended stands in the status, its token opens nothing any more, and the hub goes on`()
+        async throws
+    {
+        let folder = try Folder()
+        var setting = Setting()
+        for (name, lines) in [
+            ("fails", "exit 3"), ("killed", "kill -9 $$"), ("ends", "exit 0"),
+            ("teller", "read t; printf %s \"$t\" > \"$HUB_STATE/token\"; exit 7"),
+        ] {
+            setting.add(PluginInstance(name: name), script: try folder.script(name, lines))
+        }
+        setting.add(PluginInstance(name: "gone"), script: folder.path + "/nothing-here")
+        try await withHub(setting, in: folder) { hub in
+            let peer = try await hub.client()
+            let expected: [(String, String?)] = [
+                ("fails", "exited with code 3"), ("killed", "was ended by signal 9"), ("ends", nil),
+                ("teller", "exited with code 7"), ("gone", "could not be started"),
+            ]
+            for (index, (name, fault)) in expected.enumerated() {
+                try await eventually("\(name) has ended") {
+                    let plugin = try await peer.status()["plugins"][index]
+                    guard plugin["pid"].int == nil else { return false }
+                    return fault.map { plugin["lastError"].string?.contains($0) == true } ?? true
+                }
+            }
+            let token = try await hub.told("teller", "token")
+            let late = try await Peer.dealer(
+                hub.hub.endpoints.pluginDoor, Peer.Options(user: "teller", password: token))
+            await late.send(
+                [Array("HELLO".utf8), Array(#"{"protocol":[1],"instance":"teller","plugin":"t","version":"1"}"#.utf8)],
+                isCertain: false)
+            #expect(await late.nextIfAny(within: .milliseconds(100)) == nil)
+            #expect(try await peer.give([weight("a")]).results == ["stored"])
+        }
+    }
+
+    @Test func `an instance whose folder cannot be made stops nothing else`() async throws {
+        let folder = try Folder()
+        let setting = try Setting.withTokens(["blocked", "fine"], in: folder)
+        try FileManager.default.createDirectory(atPath: folder.data + "/plugins", withIntermediateDirectories: true)
+        try Data().write(to: URL(filePath: folder.data + "/plugins/blocked"))
+        try await withHub(setting, in: folder) { hub in
+            #expect(try await hub.token(of: "fine").count == 32)
+            let peer = try await hub.client()
+            #expect(try await peer.ask("PING").verb == "PONG")
+            #expect(hub.log.lines.contains { $0.contains("plugin cannot start") && $0.contains("blocked") })
+        }
+    }
+}
