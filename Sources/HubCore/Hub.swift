@@ -56,6 +56,7 @@ public final class Hub: Service, Sendable {
         defer { ready.raise() }
         // A plugin that has ended, or a listener: whoever we write to may be gone, and the answer to that is an error, not our end.
         signal(SIGPIPE, SIG_IGN)
+        ProcessDescriptors.raiseLimit()
         let directories = HubDirectories(configuration.hub)
         let lock = try directories.prepare()
         defer { lock.release() }
@@ -118,7 +119,7 @@ public final class Hub: Service, Sendable {
                 await committer.run { outcome in await bus.report(outcome) }
                 return nil
             }
-            group.addTask { [told] in await self.watchMemory(until: leaving) { told.raise() } }
+            group.addTask { [told] in await self.watchResources(until: leaving) { told.raise() } }
             return await group.reduce(nil) { $0 ?? $1 }
         }
         await bus.close()
@@ -127,19 +128,41 @@ public final class Hub: Service, Sendable {
         if let memory { throw memory }
     }
 
-    /// Leaves cleanly at `memory_limit`: libzmq hides one growth, an unfinished multipart message, and nothing else bounds it.
-    private func watchMemory(until leaving: Flag, leave: @Sendable () -> Void) async -> HubError? {
-        guard let limit = configuration.hub.memoryLimit?.bytes else { return nil }
+    /// Leaves cleanly at `memory_limit`, and when the file descriptors are nearly used up.
+    ///
+    /// libzmq hides one growth, an unfinished multipart message, and aborts when it cannot accept a connection; nothing else bounds these.
+    private func watchResources(until leaving: Flag, leave: @Sendable () -> Void) async -> HubError? {
+        var turn = 0
         while !leaving.isRaised {
-            if let resident = ProcessMemory.residentBytes(), resident > Int64(limit) {
+            // Connections come faster than memory grows.
+            if let shortage = descriptorShortage() ?? (turn % 8 == 0 ? memoryShortage() : nil) {
                 leave()
-                return HubError(
-                    .memory,
-                    "the hub held \(resident) bytes, more than memory_limit = \(limit) bytes, and left; start it again")
+                return shortage
             }
-            await leaving.wait(upTo: .seconds(2))
+            turn += 1
+            await leaving.wait(upTo: .milliseconds(250))
         }
         return nil
+    }
+
+    private func memoryShortage() -> HubError? {
+        guard let limit = configuration.hub.memoryLimit?.bytes, let resident = ProcessMemory.residentBytes() else {
+            return nil
+        }
+        guard resident > Int64(limit) else { return nil }
+        return HubError(
+            .memory,
+            "the hub held \(resident) bytes, more than memory_limit = \(limit) bytes, and left; start it again")
+    }
+
+    private func descriptorShortage() -> HubError? {
+        guard let limit = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree,
+            open > limit - limit / 4
+        else { return nil }
+        return HubError(
+            .memory,
+            "the hub had \(open) files and connections open, of \(limit) that the system allows (ulimit -n), and left; find out which program connects so often, and start the hub again"
+        )
     }
 }
 

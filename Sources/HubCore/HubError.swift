@@ -13,7 +13,7 @@ public struct HubError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let store = Code(.store)
         /// The run directory or its sockets cannot be made.
         public static let endpoints = Code(.endpoints)
-        /// The hub held more memory than `memory_limit` and left, to be started again.
+        /// The hub held more memory than `memory_limit`, or nearly all file descriptors, and left, to be started again.
         public static let memory = Code(.memory)
 
         public var description: String { value.rawValue }

@@ -27,12 +27,9 @@ extension Bus {
 // MARK: - The door
 
 extension Bus {
-    /// So many milliseconds of reading make a turn: full batches take long, and meanwhile nothing committed is answered.
-    private static let turn: Int64 = 10
-
     func doorIsReady() {
-        let began = now
-        for _ in 0..<PollLoop.messagesPerTurn where now - began < Self.turn {
+        let end = ContinuousClock.now + Self.longestTurn
+        for _ in 0..<PollLoop.messagesPerTurn {
             do throws(ZeroMQError) {
                 let outcome = try door?.receiveMultipart(
                     into: &incoming, maxFrames: 3 + facts.policy.limits.batchRecords, maxBytes: facts.largestMessage)
@@ -45,8 +42,13 @@ extension Bus {
                 logger.error("the door broke", metadata: ["error": "\(error)"])
                 return
             }
+            guard ContinuousClock.now < end else { return }
         }
     }
+
+    /// After so long a turn ends, however many messages wait: one of a megabyte costs as much as thousands of small ones, and answers
+    /// and the feed wait for the turn.
+    private static let longestTurn = Duration.milliseconds(5)
 
     private var sender: RoutingID { incoming.bytes(of: 0) }
 
@@ -57,6 +59,7 @@ extension Bus {
             // A routing id that came back over another endpoint: a stranger, whatever it knows.
             perform(sessions.gone(peer))
         }
+        if sessions.count >= facts.policy.limits.sessions { findGone() }
         let frames = incoming.count - 1
         let arrival = withFrame(1) { verb in
             withFrame(2) { body in
@@ -158,13 +161,35 @@ extension Bus {
         // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
         committer.drop { $0 == guest.reference }
         ledger.sessionEnded(guest.hello)
-        logger.info(
-            "session ended", metadata: ["instance": "\(guest.hello.instance)", "reason": "\(reason)"])
+        // Of a replaced session its successor tells.
+        logOfSessions(
+            reason == .replaced ? .debug : .info, "session ended",
+            ["instance": "\(guest.hello.instance)", "reason": "\(reason)"])
+    }
+
+    /// Peers cause these lines: beyond an allowance they are counted only.
+    func logOfSessions(_ level: Logger.Level, _ message: Logger.Message, _ facts: Logger.Metadata) {
+        guard logger.logLevel <= level, sessionLog.take(at: now) else { return }
+        logger.log(level: level, message, metadata: facts)
+    }
+
+    /// A ROUTER learns that a peer is gone only when it sends to it.
+    ///
+    /// So before a HELLO is refused because there are too many sessions, each of them is sent a PING, at most once a second.
+    private func findGone() {
+        guard now - foundGoneAt >= 1_000 else { return }
+        foundGoneAt = now
+        for peer in sessions.all.keys { send(.ping(.emptyObject), to: peer) }
     }
 
     /// Ends sessions that have been silent too long, once a second.
     func beat() {
         perform(sessions.tick(at: now))
+        if now - toldOfOmittedAt >= 60_000 {
+            toldOfOmittedAt = now
+            let omitted = sessionLog.takeOmitted()
+            if omitted > 0 { logger.info("more sessions began or ended", metadata: ["lines": "\(omitted)"]) }
+        }
         loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.beat() } }
     }
 }

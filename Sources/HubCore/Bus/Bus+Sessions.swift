@@ -10,6 +10,7 @@ extension Bus {
         do throws(WireError) {
             let policy = try policy(for: hello, endpoint)
             let registry = try registry(with: hello.declares, of: hello.instance)
+            let isAnew = guests[peer]?.hello.instance == hello.instance
             let (reference, actions) = sessions.open(hello, from: peer, endpoint: endpoint, at: now)
             perform(actions)
             let intake = Intake(
@@ -19,10 +20,11 @@ extension Bus {
                 reference: reference, hello: hello, policy: policy, registry: registry,
                 decoder: RecordDecoder(plugin: hello.plugin, registry: registry), intake: intake)
             ledger.sessionBegan(hello)
-            logger.info(
-                "session began",
-                metadata: [
-                    "instance": "\(hello.instance)", "plugin": "\(hello.plugin)", "version": "\(hello.version)",
+            // Whoever greets again before each question, as a follower may, is no news.
+            logOfSessions(
+                isAnew ? .debug : .info, "session began",
+                [
+                    "instance": "\(hello.instance)", "plugin": "\(hello.plugin)", "version": "\(hello.version.prefix(32))",
                     "mode": "\(hello.mode)",
                 ])
             send(.welcome(welcome(hello, policy, reference, endpoint)), to: peer)

@@ -38,6 +38,9 @@ actor Bus {
     var onStopCommand: (@Sendable () -> Void)?
     var commands: [CommandKey: Task<Void, Never>] = [:]
     var processes: [String: ProcessState] = [:]
+    var sessionLog = LogAllowance(burst: 100, interval: 10_000, now: 0)
+    /// By `now`: when the log was last told what it does not show, and when peers were last looked for.
+    var (toldOfOmittedAt, foundGoneAt): (Int64, Int64) = (0, -1_000)
 
     init(facts: HubFacts, store: Store, committer: Committer, loop: PollLoop, context: Context, logger: Logger) {
         (self.facts, self.store, self.committer) = (facts, store, committer)
@@ -83,6 +86,8 @@ extension Bus {
         let door = try Socket(.router, in: context)
         try door.set(.routerMandatory, to: true)
         try door.set(.maxMessageSize, to: Int64(facts.policy.limits.frameBytes))
+        // libzmq holds so many messages of each peer before we see them, and one may be a MiB.
+        try door.set(.receiveHighWaterMark, to: 50)
         // Answers are small and bounded by what a peer may ask for; bytes are bounded by the proof of reading.
         try door.set(.sendHighWaterMark, to: 20_000)
         try door.set(.linger, to: .milliseconds(500))

@@ -116,9 +116,16 @@ struct PluginProcess: Sendable {
     /// It is read to its end whatever it is, so that no plugin blocks on a full pipe.
     private func log(_ output: SubprocessOutputSequence) async {
         var lines = LineCutter()
+        let began = ContinuousClock.now
+        var allowance = LogAllowance(burst: 1_000, interval: 100, now: 0)
         do {
             for try await buffer in output {
-                for line in buffer.withUnsafeBytes({ lines.add($0) }) { say(line) }
+                for line in buffer.withUnsafeBytes({ lines.add($0) })
+                where allowance.take(at: ContinuousClock.now.millisecondsSinceStart(began)) {
+                    let omitted = allowance.takeOmitted()
+                    if omitted > 0 { say("(\(omitted) lines left out: more than ten a second)") }
+                    say(line)
+                }
             }
         } catch {
             logger.warning("the plugin's output broke", metadata: ["plugin": "\(instance)", "error": "\(error)"])

@@ -1,0 +1,45 @@
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// The file descriptors of this process.
+///
+/// libzmq 4.3 aborts the process when it accepts an `ipc://` connection and none is left: so there must be many, and the hub leaves in
+/// order before the last is gone.
+enum ProcessDescriptors {
+    /// As many connections as memory allows; more would make spawning slow where a library closes all that could be open.
+    private static let enough: rlim_t = 65_536
+
+    #if canImport(Darwin)
+        private static let resource = RLIMIT_NOFILE
+    #else
+        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #endif
+
+    /// Takes what the system grants without privilege: the limit that most systems start a process with, 1,024, is one script that leaks.
+    static func raiseLimit() {
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0, limit.rlim_cur < enough else { return }
+        limit.rlim_cur = min(limit.rlim_max, enough)
+        setrlimit(resource, &limit)
+    }
+
+    /// How many may be open; `nil` where the system does not say.
+    static var limit: Int? {
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return nil }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// The lowest number that is free: at least so many are open.
+    ///
+    /// Costs two system calls, however many are open.
+    static var lowestFree: Int? {
+        let probe = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+        guard probe >= 0 else { return errno == EMFILE ? limit : nil }
+        close(probe)
+        return Int(probe)
+    }
+}
