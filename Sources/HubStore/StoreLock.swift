@@ -44,9 +44,13 @@ final class StoreLock: Sendable {
     deinit { release() }
 
     /// Gives the lock up; a second call does nothing.
+    ///
+    /// Closing alone would not do: a program that is being started elsewhere in this process has the file open too until its `exec`.
     func release() {
         descriptor.withLock { descriptor in
-            if let open = descriptor.take() { close(open) }
+            guard let open = descriptor.take() else { return }
+            flock(open, LOCK_UN)
+            close(open)
         }
     }
 

@@ -50,7 +50,7 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let credit = Code(.credit)
         /// Beyond a limit of WELCOME.
         public static let limit = Code(.limit)
-        /// Too many open queries.
+        /// Too many open queries or commands.
         public static let busy = Code(.busy)
         /// A question that cannot be answered as put.
         public static let query = Code(.query)

@@ -324,6 +324,45 @@ import Testing
         }
     }
 
+    @Test func `R3.6 R6.17 no record, however damaged, makes the commit of others fail`() async throws {
+        let vectors = try VectorTests.of("record").compactMap(\.in)
+        var random = Seeded(UInt64.random(in: .min ... .max))
+        let seed = random.state
+        let pieces = [
+            "0", "9", "-", ".", "e308", "\"", "\\", "{", "}", "[", "]", ",", ":", "null", "true", "\\u0000", "\\ud800",
+            "é", "\u{1}", "kg",
+            "9223372036854775808", "day", "retraction", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59",
+        ]
+        try await withHub { hub in
+            let bystander = try await hub.client("bystander")
+            let peer = try await hub.client()
+            for round in 0..<400 {
+                let records = (0..<4).map { _ in
+                    var text = Array(vectors.randomElement(using: &random) ?? "")
+                    for _ in 0..<Int.random(in: 0...3, using: &random) where !text.isEmpty {
+                        let start = Int.random(in: 0..<text.count, using: &random)
+                        let end = min(text.count, start + Int.random(in: 0...6, using: &random))
+                        text.replaceSubrange(start..<end, with: Array(pieces.randomElement(using: &random) ?? ""))
+                    }
+                    return String(text)
+                }
+                let answer = try await peer.give(records)
+                #expect(
+                    answer.verb == "STORED" || answer.code == "json" || answer.code == "field",
+                    "seed \(seed): \(answer)")
+                if answer.body["closed"].truth == true { try await peer.hello() }
+                if round % 100 == 0 { try await expectUnharmed(bystander, "seed \(seed)") }
+            }
+            // Whatever was stored can be read, page by page.
+            #expect(try await bystander.status()["store"]["state"].string == "ok")
+            let stored = try await bystander.all(
+                #""kinds":["quantity","category","correlation","workout","characteristic","other","day","retraction"]"#)
+            let accounts = try await bystander.query("", want: "accounts").body["accounts"].array
+            #expect(
+                accounts.compactMap { $0["stored"].int }.reduce(0, +) == Int64(stored.records.count), "seed \(seed)")
+        }
+    }
+
     @Test func `R5.8 a flood of LIVE is dropped and counted, also when its session is over`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()

@@ -70,6 +70,8 @@ actor Peer {
     private var ended: Bool { socket == nil }
     /// Off: PINGs are handed on like any message.
     var answersPings = true
+    /// Topics that begin with it are not handed on.
+    private var ignored: String?
     private var lastID: Int64 = 0
     private var lastBatch: Int64 = 0
 
@@ -141,7 +143,7 @@ actor Peer {
                 let frames = Frames(all: (0..<incoming.count).map { incoming.bytes(of: $0) })
                 if answersPings, frames.verb == "PING" {
                     send([Array("PONG".utf8), frames.all[1]])
-                } else {
+                } else if ignored.map({ frames.topic.hasPrefix($0) }) != true {
                     arrived.append(frames)
                 }
             }
@@ -171,7 +173,7 @@ actor Peer {
     }
 
     /// The next message.
-    func next(within time: Duration = .seconds(30), _ what: String = "a message") async throws -> Frames {
+    func next(within time: Duration = .seconds(60), _ what: String = "a message") async throws -> Frames {
         if let frames = await nextIfAny(within: time) { return frames }
         throw Silence(description: "\(what) did not come within \(time)")
     }
@@ -185,6 +187,12 @@ actor Peer {
             timer.cancel()
         }
         return arrived.isEmpty ? nil : arrived.removeFirst()
+    }
+
+    /// What was heard too early comes again; what begins with `topic` is not heard at all.
+    func putBack(_ frames: [Frames], butNot topic: String) {
+        ignored = topic
+        arrived = frames + arrived.filter { !$0.topic.hasPrefix(topic) }
     }
 
     // MARK: - The dialogue

@@ -124,15 +124,18 @@ struct RunningHub: Sendable {
         guard reads else { return listener }
         let marker = try await client("marker-\(mark)", plugin: "marker")
         // Subscriptions of one listener are heard in order: with the last all are.
-        while true {
+        var others: [Frames] = []
+        var isHeard = false
+        while !isHeard {
             await marker.say("EVENT", #"{"event":"\#(mark)"}"#)
-            if let heard = await listener.nextIfAny(within: .milliseconds(50)) {
-                if heard.topic.hasPrefix("device/marker/") { break }
-                Issue.record("a listener heard \(heard) before anything was published")
+            while let heard = await listener.nextIfAny(within: .milliseconds(50)) {
+                if heard.topic.hasPrefix("device/marker/") { isHeard = true } else { others.append(heard) }
+                if isHeard { break }
             }
         }
-        while let more = await listener.nextIfAny(within: .milliseconds(30)), more.topic.hasPrefix("device/marker/") {}
+        _ = try await marker.ask("PING")
         try await listener.unsubscribe("device/marker/\(mark)/")
+        await listener.putBack(others, butNot: "device/marker/")
         _ = try await marker.ask("BYE")
         await marker.close()
         return listener
@@ -180,7 +183,7 @@ final class LogLines: LogHandler, Sendable {
 
 /// Asks again until it is so; for what happens in other processes and leaves no message.
 func eventually(
-    within time: Duration = .seconds(30), _ what: String, _ isSo: () async throws -> Bool
+    within time: Duration = .seconds(60), _ what: String, _ isSo: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + time
     while try await !isSo() {
