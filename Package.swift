@@ -102,7 +102,9 @@ let package = Package(
 
         // Across programs.
         .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
-        tests("InteropTests", ["HubProcess", "HubCommand", "example-source"], path: "Tests/Interop"),
+        tests(
+            "InteropTests", ["HubProcess", "HubCommand", "example-source"], path: "Tests/Interop",
+            resources: [.copy("hostile.py")]),
         tests("JourneyTests", ["HubProcess", "HubCommand", "example-source"]),
 
         // Scales.

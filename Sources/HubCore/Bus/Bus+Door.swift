@@ -158,6 +158,7 @@ extension Bus {
     private func forget(_ peer: RoutingID, _ reason: SessionEnd) {
         guard let guest = guests.removeValue(forKey: peer) else { return }
         for task in guest.questions.values { task.cancel() }
+        questions.drop(guest.reference)
         // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
         committer.drop { $0 == guest.reference }
         ledger.sessionEnded(guest.hello)

@@ -5,6 +5,17 @@ import Samples
 /// Questions and their answers.
 extension Bus {
     func answer(_ query: QueryRequest, for guest: Guest) {
+        questions.append(Question(query: query, guest: guest))
+        beginQuestions()
+    }
+
+    /// Begins what waits, in the order it came.
+    func beginQuestions() {
+        while let question = questions.next(where: { guests[$0.peer]?.reference == $0 }) { begin(question) }
+    }
+
+    private func begin(_ question: Question) {
+        let (query, guest) = (question.query, question.guest)
         let (session, readable, registry) = (guest.reference, guest.policy.grants.read, guest.registry)
         let task = Task {
             let message: HubMessage
@@ -16,14 +27,17 @@ extension Bus {
                 if error.code == .epoch { error.epoch = store.epoch }
                 message = .error(error)
             }
-            finish(query.id, message, for: session)
+            finish(question, message)
         }
-        guests[guest.reference.peer]?.questions[query.id] = task
+        guests[session.peer]?.questions[query.id] = task
     }
 
-    private func finish(_ id: Int64, _ message: HubMessage, for session: SessionReference) {
+    private func finish(_ question: Question, _ message: HubMessage) {
+        let (id, session) = (question.query.id, question.guest.reference)
+        questions.ended(question)
         if guests[session.peer]?.reference == session { guests[session.peer]?.questions[id] = nil }
         perform(sessions.answer(message, to: .query(id), in: session))
+        beginQuestions()
     }
 
     private func content(

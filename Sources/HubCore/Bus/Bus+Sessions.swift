@@ -24,7 +24,8 @@ extension Bus {
             logOfSessions(
                 isAnew ? .debug : .info, "session began",
                 [
-                    "instance": "\(hello.instance)", "plugin": "\(hello.plugin)", "version": "\(hello.version.prefix(32))",
+                    "instance": "\(hello.instance)", "plugin": "\(hello.plugin)",
+                    "version": "\(hello.version.prefix(32))",
                     "mode": "\(hello.mode)",
                 ])
             send(.welcome(welcome(hello, policy, reference, endpoint)), to: peer)

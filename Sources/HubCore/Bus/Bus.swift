@@ -36,6 +36,7 @@ actor Bus {
     /// The store's last failure, until a commit succeeds again.
     var storeFault: StoreError?
     var onStopCommand: (@Sendable () -> Void)?
+    var questions = QuestionLine()
     var commands: [CommandKey: Task<Void, Never>] = [:]
     var processes: [String: ProcessState] = [:]
     var sessionLog = LogAllowance(burst: 100, interval: 10_000, now: 0)

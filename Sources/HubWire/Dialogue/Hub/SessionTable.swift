@@ -156,7 +156,9 @@ extension SessionTable {
             )
         }
         let makesRoom = sessions[peer] != nil || hello.mode == .run && runners[hello.instance] != nil
-        guard sessions.count < policy.limits.sessions || makesRoom else {
+        // A script that leaks sessions must lock out neither the hub's own plugins nor who comes to see what is wrong.
+        let kept = endpoint == .owner && hello.mode == .run ? policy.limits.sessions / 16 : 0
+        guard sessions.count < policy.limits.sessions - kept || makesRoom else {
             throw WireError(
                 .limit, "HELLO: the hub has \(sessions.count) sessions, which is its limit; try again later")
         }

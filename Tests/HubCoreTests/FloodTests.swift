@@ -1,0 +1,80 @@
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// What peers may do as often as they like.
+@Suite struct FloodTests {
+    @Test func `Thousands of sessions write a bounded number of lines`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.peer()
+            for number in 0..<2_000 { try await peer.hello("stranger-\(number)") }
+            let lines = hub.log.lines.filter { $0.contains("session began") || $0.contains("session ended") }
+            #expect((1...130).contains(lines.count), "\(lines.count) lines")
+        }
+    }
+
+    @Test func `R4.7 sessions of peers that are gone make room`() async throws {
+        var setting = Setting()
+        setting.policy.limits.sessions = 4
+        try await withHub(setting) { hub in
+            for number in 0..<4 {
+                let peer = try await hub.client("short-\(number)")
+                await peer.close()
+            }
+            // A connection's end travels by itself, and the hub looks for it once a second at most.
+            let late = try await hub.peer()
+            try await eventually("a session is free") {
+                let answer = try await late.ask(
+                    "HELLO", #"{"protocol":[1],"instance":"late","plugin":"late","version":"1"}"#)
+                return answer.verb == "WELCOME"
+            }
+        }
+    }
+
+    @Test func `R4.7 strangers that stay leave room for who comes to look`() async throws {
+        var setting = Setting()
+        setting.policy.limits.sessions = 16
+        try await withHub(setting) { hub in
+            var guests: [Peer] = []
+            for number in 0..<15 { guests.append(try await hub.client("guest-\(number)")) }
+            let another = try await hub.peer()
+            let refused = try await another.ask(
+                "HELLO", #"{"protocol":[1],"instance":"another","plugin":"another","version":"1"}"#)
+            #expect(refused.code == "limit")
+            let watcher = try await hub.peer()
+            try await watcher.hello("watcher", mode: "once")
+            #expect(try await watcher.status()["sessions"].array.count == 16)
+            for guest in guests { await guest.close() }
+        }
+    }
+
+    @Test func `Questions of sessions that begin anew do not pile up before those of others`() async throws {
+        try await withHub { hub in
+            let source = try await hub.client()
+            for batch in 0..<5 { _ = try await source.give((0..<1_000).map { weight("\(batch) \($0)") }) }
+            let loud = try await hub.peer()
+            for number in 0..<2_000 {
+                await loud.say("HELLO", #"{"protocol":[1],"instance":"loud","plugin":"loud","version":"1"}"#)
+                await loud.say("QUERY", #"{"id":\#(number),"want":"records"}"#)
+            }
+            let watcher = try await hub.client("watcher", #","mode":"once""#)
+            #expect(try await watcher.status()["records"].int == 5_000)
+            #expect(try await source.all().records.count == 5_000)
+        }
+    }
+
+    @Test func `Lines beyond the allowance are counted and come back with time`() {
+        var allowance = LogAllowance(burst: 3, interval: 100, now: 0)
+        func written(_ times: [Int64]) -> Int { times.filter { allowance.take(at: $0) }.count }
+        func omitted() -> Int { allowance.takeOmitted() }
+        #expect(written(Array(repeating: 0, count: 10)) == 3)
+        #expect(omitted() == 7)
+        #expect(omitted() == 0)
+        #expect(written([99]) == 0)
+        #expect(written([100]) == 1)
+        #expect(written([150]) == 0)
+        #expect(written(Array(repeating: 1_000_000, count: 10)) == 3)
+        #expect(omitted() == 9)
+    }
+}
