@@ -108,12 +108,24 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
             throw PluginFailure(.settings, "\(settings): the settings cannot be read: \(error.localizedDescription)")
         }
         let file = SettingsFile.load(
-            text: text, file: settings, fileMode: mode, environment: .process(), declarations: P.manifest.settings)
+            text: Self.withoutHeader(text), file: settings, fileMode: mode, environment: .process(),
+            declarations: P.manifest.settings)
         for problem in file.problems { say("\(problem)") }
         guard let values = file.settings else {
             throw PluginFailure(.settings, "the settings are wrong; nothing was started")
         }
         return PluginSettings(values)
+    }
+
+    /// `sample.conf` and a table cut out of `hub.conf` begin with `[plugin.NAME]`; its line stays, so that problems keep their numbers.
+    static func withoutHeader(_ text: String) -> String {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        if let first = lines.firstIndex(where: { !$0.isEmpty && !$0.hasPrefix("#") }),
+            lines[first].hasPrefix("[plugin.")
+        {
+            lines[first] = ""
+        }
+        return lines.joined(separator: "\n")
     }
 
     /// Where the hub is: `--door`, or what the hub has handed over.

@@ -47,7 +47,7 @@ struct DemoCommand: AsyncParsableCommand {
             scale.withLock { $0?.end() }
             directory.remove()
         }
-        let plays = duration.map { min(5_000, Int(Double($0) / DemoCommand.pause) + 1) } ?? 30
+        let plays = duration.map { min(5_000, Int(Double($0) / DemoCommand.pause) + 1) } ?? 3_600
         let (memory, pause, seed) = (DemoCommand.memory, DemoCommand.pause, seed)
         let process = try await blocking {
             try ScaleProcess(memory: memory, play: plays, every: "\(pause)s", seed: seed)

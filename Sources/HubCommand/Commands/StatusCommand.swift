@@ -36,7 +36,9 @@ struct StatusCommand: ParsableCommand {
         let endpoints = try options.endpoints()
         if env {
             if UnixSocket.presence(endpoints.door) == .nobody {
-                Terminal.complain("\(DoorClient.absent(endpoints.door).message) (the addresses are right all the same)")
+                Terminal.complain(
+                    "\(DoorClient.absent(endpoints.door).message) (these are the addresses of that hub.conf; a demo has its own, see the export line it prints)"
+                )
             }
             return try Output.print(endpoints.exports)
         }

@@ -102,7 +102,7 @@ enum TopicArgument {
             parts[1] = type
         } else {
             let nearest = TypeRegistry.standard.suggestion(for: parts[1]).map { "; did you mean \($0)?" } ?? ""
-            warn("\(parts[1]) is no type that is known here\(nearest)")
+            warn("\(parts[1]) is no type that is known here\(nearest); waiting all the same, a plugin may declare it")
         }
         return parts.joined(separator: "/") + "/"
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a demonstration says first.
 struct DemoGreeting {
     /// As the person typed it.
@@ -20,15 +22,16 @@ struct DemoGreeting {
         """
 
     var lines: [String] {
-        let hub = OwnerEndpoints.quoted(program)
-        let config = "--config \(OwnerEndpoints.quoted(directory.configuration))"
+        // Absolute, so that it can be pasted in any folder; a bare name is found in PATH anywhere.
+        let hub = OwnerEndpoints.quoted(program.contains("/") ? URL(filePath: program).path : program)
+        let configuration = OwnerEndpoints.quoted(directory.configuration)
         let python = "HUB_FEED=\(OwnerEndpoints.quoted(endpoints.feed)) python3 -c '\(DemoGreeting.subscriber)'"
         return [
             "A simulated HS3 scale at \(scale), its plugin hub-ihealth-hs3, and a hub in",
             directory.path + (keeps ? " (kept)" : " (removed at the end)")
                 + (ends.map { ", for \($0) seconds." } ?? ", until Ctrl-C."), "", "From another terminal:", "",
-            "\(hub) status \(config)", "\(hub) samples weight --last 5 \(config)",
-            "\(hub) tap sample/ --json \(config)",
+            "export HUB_CONF=\(configuration)", "\(hub) status", "\(hub) samples weight --last 5",
+            "\(hub) tap sample/ --json",
             "", "Or in Python (pip install pyzmq):", "",
         ] + python.split(separator: "\n").map(String.init) + [""]
     }

@@ -57,9 +57,11 @@ final class DemoListener: Sendable {
         case ("connected", _, _): return "The scale is connected."
         case ("disconnected", _, _): return "The scale has disconnected."
         case ("memory", let count?, _):
-            return "Its memory holds \(NumberText.count(count, "weighing")); they are transferred:"
+            return
+                "Its memory holds \(NumberText.count(count, "weighing")). They are transferred, newest first; each is shown once it is stored."
         case ("memory-end", _, let count?):
-            return "The memory is transferred (\(count)), and people step on it. Each weight, once it is stored:"
+            return
+                "The memory is transferred (\(count)). From now on somebody steps on the scale, a day in less than a second."
         default: return event.severity == "info" ? nil : event.text
         }
     }
