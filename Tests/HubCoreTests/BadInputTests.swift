@@ -277,7 +277,7 @@ import Testing
     @Test func `R4.7 there are at most 256 sessions, and one that ends makes room`() async throws {
         try await withHub { hub in
             var peers: [Peer] = []
-            for index in 0..<256 { peers.append(try await hub.client("i\(index)")) }
+            for index in 0..<256 { peers.append(try await hub.client("i\(index)", #","mode":"once""#)) }
             let late = try await hub.peer()
             for _ in 0..<44 {
                 let refused = try await late.ask(
@@ -285,7 +285,7 @@ import Testing
                 #expect(refused.code == "limit" && refused.body["closed"].truth == true)
             }
             #expect(try await peers[17].ask("BYE").verb == "BYE")
-            try await late.hello("late")
+            try await late.hello("late", mode: "once")
             try await expectUnharmed(late)
             try await expectUnharmed(peers[255])
             for peer in peers { await peer.close() }

@@ -16,9 +16,9 @@ import Testing
 
     @Test func `R4.7 sessions of peers that are gone make room`() async throws {
         var setting = Setting()
-        setting.policy.limits.sessions = 4
+        setting.policy.limits.sessions = 16
         try await withHub(setting) { hub in
-            for number in 0..<4 {
+            for number in 0..<15 {
                 let peer = try await hub.client("short-\(number)")
                 await peer.close()
             }

@@ -59,7 +59,8 @@ extension Bus {
             // A routing id that came back over another endpoint: a stranger, whatever it knows.
             perform(sessions.gone(peer))
         }
-        if sessions.count >= facts.policy.limits.sessions { findGone() }
+        let most = facts.policy.limits.sessions
+        if sessions.count >= most - most / 16 { findGone() }  // From here on a HELLO in mode `run` is refused.
         let frames = incoming.count - 1
         let arrival = withFrame(1) { verb in
             withFrame(2) { body in
