@@ -40,7 +40,8 @@ struct PluginProcess: Sendable {
     /// Runs the program until it ends by itself or `stop` ends.
     ///
     /// The launch token is the first line on its stdin, which then stays open: its end tells the plugin that the hub is gone, whatever
-    /// became of the hub. When `stop` returns, stdin is closed, then SIGTERM is sent, and after `grace` SIGKILL.
+    /// became of the hub. When `stop` returns, stdin is closed; what has not
+    /// ended by itself after `grace` gets SIGTERM, and a second later SIGKILL.
     ///
     /// - Parameters:
     ///   - started: called with the process id.
@@ -85,8 +86,9 @@ struct PluginProcess: Sendable {
                         if open == 1 { group.addTask { await Self.end(of: process) } }
                     } else {
                         try? await execution.standardInputWriter.finish()
+                        await Self.end(of: process, within: grace)
                         await execution.teardown(
-                            using: [.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: grace)])
+                            using: [.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: .seconds(1))])
                     }
                 }
                 group.cancelAll()
@@ -109,6 +111,15 @@ struct PluginProcess: Sendable {
             try? await Task.sleep(for: .milliseconds(20))
         }
         return true
+    }
+
+    private static func end(of process: pid_t, within grace: Duration) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = await end(of: process) }
+            group.addTask { try? await Task.sleep(for: grace) }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     /// What a plugin prints is its log.
