@@ -21,7 +21,7 @@ public struct HubSection: Sendable, Hashable {
     public var run: String
     /// Where the hub and its plugins take the time from.
     public var clock: ClockSetting
-    /// Resident memory at which the hub leaves cleanly; nil: no limit.
+    /// Resident memory at which the hub leaves cleanly, 1 GiB unless `hub.conf` says otherwise; nil, which only programs can set: no limit.
     public var memoryLimit: ByteSize?
     /// The least severe level that is logged.
     public var logLevel: LogLevel
@@ -193,7 +193,7 @@ extension HubConfiguration {
             default: .string("system")),
         .init(
             "memory_limit", .size(Bounds(ByteSize(bytes: 64 << 20))),
-            help: "Memory at which the hub leaves cleanly, to be restarted."),
+            help: "Memory at which the hub leaves cleanly, to be restarted.", default: .string("1GiB")),
         .init(
             "log_level", .choice(HubSection.LogLevel.allCases.map(\.rawValue)), help: "How much is logged.",
             default: .string("info")),
