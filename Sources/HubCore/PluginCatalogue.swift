@@ -13,6 +13,7 @@ enum PluginCatalogue {
         /// Secrets print as `<secret>`.
         var settings: [String: SettingValue]
         var declarations: [SettingDeclaration]?
+        var commands: [CommandDeclaration]?
         var fault: String?
     }
 
@@ -27,7 +28,7 @@ enum PluginCatalogue {
                     executable: checked.executables[plugin.name], summary: manifest?.summary,
                     version: manifest?.version,
                     reads: manifest?.reads, writes: manifest?.writes, persons: persons, settings: plugin.settings,
-                    declarations: manifest?.settings, fault: checked.faults[plugin.name])
+                    declarations: manifest?.settings, commands: manifest?.commands, fault: checked.faults[plugin.name])
             })
     }
 

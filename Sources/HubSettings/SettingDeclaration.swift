@@ -70,19 +70,30 @@ extension SettingDeclaration {
 
     /// What is wrong with the declarations themselves, in sentences for the plugin's author; empty if nothing is.
     public static func faults(in declarations: [SettingDeclaration]) -> [String] {
+        faults(in: declarations, of: "setting", reserved: reservedNames)
+    }
+
+    /// The same of a command's arguments, which share their names with nobody.
+    public static func faults(inArguments declarations: [SettingDeclaration]) -> [String] {
+        faults(in: declarations, of: "argument", reserved: [])
+    }
+
+    private static func faults(
+        in declarations: [SettingDeclaration], of what: String, reserved: [String]
+    ) -> [String] {
         var seen: Set<String> = []
         return declarations.flatMap { declaration in
             let repeated = seen.insert(declaration.name).inserted ? [] : ["it is declared twice"]
-            return (repeated + declaration.faults()).map { "setting \"\(declaration.name)\": \($0)" }
+            return (repeated + declaration.faults(reserved)).map { "\(what) \"\(declaration.name)\": \($0)" }
         }
     }
 
-    private func faults() -> [String] {
+    private func faults(_ reserved: [String]) -> [String] {
         var faults: [String] = []
         if name.wholeMatch(of: /[a-z][a-z0-9_]{0,63}/) == nil {
             faults.append("a name is at most 64 small letters, digits and _, beginning with a letter")
         }
-        if Self.reservedNames.contains(name) { faults.append("the hub reads this key itself") }
+        if reserved.contains(name) { faults.append("the hub reads this key itself") }
         if help.isEmpty || help.contains(where: \.isNewline) { faults.append("help is one line of text") }
         if isSecret {
             if defaultValue != nil { faults.append("a secret has no default") }

@@ -16,6 +16,8 @@ struct ValueJudge {
     var environment: SettingsEnvironment
     /// Where relative paths start.
     var directory: String
+    /// Whether the values stand in a file of the owner's; else `${NAME}` is a text like any other, and a path is absolute.
+    var isFile = true
 
     private static let longestText = 4_096
 
@@ -82,6 +84,10 @@ struct ValueJudge {
             wrong.suggestion = nearest(to: text, among: choices).map(quoted)
             return .bad(wrong)
         case .path:
+            guard isFile else {
+                return text.hasPrefix("/")
+                    ? .good(.string(text)) : .bad(Complaint(message: "expected an absolute path"))
+            }
             guard let path = environment.absolute(text, from: directory) else {
                 return .bad(
                     Complaint(message: "~ stands for the home directory, and HOME is not set; write the whole path"))
@@ -112,7 +118,7 @@ struct ValueJudge {
 
     /// Replaces a text that is wholly `${NAME}` or `${file:PATH}` by what it names; any other text is taken as it is.
     private func resolve(_ written: String) -> Result<String, UnreadableFile> {
-        guard written.contains("${") else { return .success(written) }
+        guard isFile, written.contains("${") else { return .success(written) }
         guard let match = written.wholeMatch(of: /\$\{(?:(file:)([^}]+)|([A-Za-z_][A-Za-z0-9_]*))\}/) else {
             return .failure(
                 UnreadableFile(reason: "a reference stands alone in its text: \"${NAME}\" or \"${file:PATH}\""))

@@ -1,120 +1,108 @@
 import FoundationEssentials
+import HubSettings
 import HubStore
 import HubWire
 import Logging
-import Samples
+import ZeroMQ
 
-/// The hub's own commands (Protocol §8.2).
+/// Leads the hub's own commands: checks, begins, cancels, and answers each once (R8.11).
 extension Bus {
     func carryOut(_ request: CommandRequest, for guest: Guest) {
+        let key = CommandKey(session: guest.reference, id: request.id)
         switch request.content {
-        case .cancel, .answer:
-            break  // The hub's own commands end at once: there is nothing to stop or to answer.
-        case .run(let instance, let command, let arguments, let isDryRun, _):
-            let session = guest.reference
-            let work = Task {
-                let content = await outcome(of: command, for: instance, arguments, isDryRun: isDryRun)
-                finish(CommandOutcome(id: request.id, content), for: session)
+        case .answer:
+            break  // The hub's own commands ask nothing.
+        case .cancel:
+            commands[key]?.work.cancel()
+        case .run(let instance, let command, let arguments, let isDryRun, let deadline):
+            guard instance == "hub" || instance == nil else {
+                let reason = "COMMAND.instance: this hub carries out its own commands only; use \"hub\""
+                return finish(.failed(code: "unsupported", reason: reason), key)
             }
-            commands[CommandKey(session: session, id: request.id)] = work
+            do throws(CommandFailure) {
+                let type = try OwnCommands.named(command)
+                let order = try Self.read(type, arguments, isDryRun: isDryRun)
+                begin(order, key, isDryRun: isDryRun, deadline: deadline)
+            } catch {
+                finish(.failed(code: error.code, reason: error.reason), key)
+            }
         }
     }
 
-    private func finish(_ outcome: CommandOutcome, for session: SessionReference) {
-        commands[CommandKey(session: session, id: outcome.id)] = nil
-        perform(sessions.answer(.outcome(outcome), to: .command(outcome.id), in: session))
+    /// A session is over: nobody waits for what it began.
+    func cancelCommands(of session: SessionReference) {
+        for key in commands.keys where key.session == session { commands.removeValue(forKey: key)?.cancel() }
     }
 
-    private func outcome(
-        of command: String, for instance: String?, _ arguments: RawJSON, isDryRun: Bool
-    ) async -> CommandOutcome.Content {
-        guard instance == "hub" || instance == nil else {
-            return .failed(
-                code: "unsupported", reason: "COMMAND.instance: this hub carries out its own commands only; use \"hub\""
-            )
-        }
-        switch command {
-        case "retract": return await retract(arguments, isDryRun: isDryRun)
-        case "stop":
-            guard !isDryRun else { return .done(result: RawJSON(#"{"wouldStop":true}"#)) }
-            logger.notice("told to stop")
-            onStopCommand?()
-            return .done(result: .emptyObject)
-        default:
-            return .failed(
-                code: "command", reason: "COMMAND.command: the hub knows retract and stop, not \"\(command)\"")
-        }
-    }
-
-    private struct RetractArguments: Decodable {
-        var numbers: [Int64]
-        var reason: String?
-    }
-
-    private struct RetractResult: Encodable {
-        struct Entry: Encodable {
-            var number: Int64
-            var type: String?
-            var person: String?
-            /// `stored`, `duplicate` (was retracted before) or `unknown`; of a dry run what it would be.
-            var outcome: String
-            var seq: Int64?
-        }
-        var records: [Entry]
-        var dryRun: Bool
-    }
-
-    /// A person's own hand: no source can undo it (R6.4).
-    private func retract(_ arguments: RawJSON, isDryRun: Bool) async -> CommandOutcome.Content {
-        guard let asked = try? JSONDecoder().decode(RetractArguments.self, from: Data(arguments.bytes)),
-            !asked.numbers.isEmpty,
-            asked.numbers.count <= RecordQuery.maximumPage
-        else {
-            return .failed(
-                code: "command",
-                reason:
-                    "COMMAND.args: expected numbers, 1 to \(RecordQuery.maximumPage) record numbers, and reason, a text"
-            )
-        }
+    private static func read(
+        _ type: any OwnCommand.Type, _ arguments: RawJSON, isDryRun: Bool
+    ) throws(CommandFailure) -> any OwnCommand {
+        let declaration = type.declaration
+        let check = ArgumentCheck(json: arguments.bytes, declarations: declaration.arguments)
+        guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
+        guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: declaration.name) }
+        let checked = JSONText().object(check.values.mapValues { $0.revealed() })
         do {
-            let known = try await store.records(numbers: asked.numbers)
-            let before = Dictionary(known.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
-            guard !isDryRun else {
-                let entries = asked.numbers.map { number in
-                    entry(number, before[number], Self.expectation(before[number]), nil)
-                }
-                return .done(result: JSONText().object(RetractResult(records: entries, dryRun: true)))
-            }
-            guard let results = try await committer.retract(numbers: asked.numbers, reason: asked.reason) else {
-                return .failed(code: "stopping", reason: "the hub is stopping; nothing was retracted")
-            }
-            var entries: [RetractResult.Entry] = []
-            for (number, result) in zip(asked.numbers, results) {
-                switch result {
-                case .stored(let placement):
-                    entries.append(entry(number, before[number], "stored", placement.sequence))
-                case .duplicate(_, let sequence): entries.append(entry(number, before[number], "duplicate", sequence))
-                case .rejected: entries.append(entry(number, nil, "unknown", nil))
-                }
-            }
-            return .done(result: JSONText().object(RetractResult(records: entries, dryRun: false)))
+            return try JSONDecoder().decode(type, from: Data(checked.bytes))
         } catch {
-            return .failed(code: "store", reason: "\(error)")
+            preconditionFailure("\(type) does not decode what it declares")
         }
     }
 
-    private func entry(_ number: Int64, _ record: StoredRecord?, _ outcome: String, _ sequence: Int64?)
-        -> RetractResult.Entry
-    {
-        RetractResult.Entry(
-            number: number, type: record?.type.rawValue, person: record?.assignment.person?.name, outcome: outcome,
-            seq: sequence ?? record?.sequence)
+    private func begin(_ order: any OwnCommand, _ key: CommandKey, isDryRun: Bool, deadline: Int64?) {
+        let teller = ProgressTeller(id: key.id) { [weak self] teller in
+            Task { await self?.tell(teller, key) }
+        }
+        let call = CommandCall(isDryRun: isDryRun, progress: teller)
+        let work = Task {
+            let content = await outcome(of: order, call)
+            finish(content, key)
+        }
+        let timer = deadline.map { deadline in
+            loop.schedule(after: .milliseconds(deadline)) { [weak self] in
+                self?.assumeIsolated { $0.overdue(key, deadline) }
+            }
+        }
+        commands[key] = RunningCommand(work: work, deadline: timer)
     }
 
-    private static func expectation(_ record: StoredRecord?) -> String {
-        guard let record else { return "unknown" }
-        if case .retraction(let retraction) = record.record, retraction.author == .person { return "duplicate" }
-        return "stored"
+    private func outcome(of order: any OwnCommand, _ call: CommandCall) async -> CommandOutcome.Content {
+        do {
+            return .done(result: try await order.run(call, on: self))
+        } catch let failure as CommandFailure {
+            return .failed(code: failure.code, reason: failure.reason)
+        } catch let error as StoreError {
+            return .failed(code: "store", reason: "\(error)")
+        } catch is CancellationError {
+            return .cancelled
+        } catch {
+            logger.error("a command failed", metadata: ["error": "\(error)"])
+            return .failed(code: "internal", reason: "the hub's own fault; it is in its log")
+        }
+    }
+
+    private func overdue(_ key: CommandKey, _ deadline: Int64) {
+        let reason = "not done within \(deadline) ms; it was told to give up, and may have done a part of it"
+        finish(.failed(code: "deadline", reason: reason), key)
+    }
+
+    /// Whatever still runs of it is cancelled: its answer has been given.
+    private func finish(_ content: CommandOutcome.Content, _ key: CommandKey) {
+        commands.removeValue(forKey: key)?.cancel()
+        perform(sessions.answer(.outcome(CommandOutcome(id: key.id, content)), to: .command(key.id), in: key.session))
+    }
+
+    /// Sends the latest that a command has told of itself, at most ten times a second.
+    private func tell(_ teller: ProgressTeller, _ key: CommandKey) {
+        guard let toldAt = commands[key]?.toldAt else { return }
+        let wait = toldAt + 100 - now
+        guard wait <= 0 else {
+            loop.schedule(after: .milliseconds(wait)) { [weak self] in self?.assumeIsolated { $0.tell(teller, key) } }
+            return
+        }
+        guard let progress = teller.take() else { return }
+        commands[key]?.toldAt = now
+        send(.progress(progress), to: key.session.peer)
     }
 }
 
@@ -122,4 +110,17 @@ extension Bus {
 struct CommandKey: Hashable {
     let session: SessionReference
     let id: Int64
+}
+
+/// One of the hub's own commands at work.
+struct RunningCommand {
+    let work: Task<Void, Never>
+    let deadline: PollLoop.Timer?
+    /// When the asker was last told of its progress, by the bus's `now`.
+    var toldAt: Int64 = -100
+
+    func cancel() {
+        work.cancel()
+        deadline?.cancel()
+    }
 }

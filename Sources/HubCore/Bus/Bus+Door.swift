@@ -160,6 +160,7 @@ extension Bus {
         guard let guest = guests.removeValue(forKey: peer) else { return }
         for task in guest.questions.values { task.cancel() }
         questions.drop(guest.reference)
+        cancelCommands(of: guest.reference)
         // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
         committer.drop { $0 == guest.reference }
         ledger.sessionEnded(guest.hello)

@@ -37,7 +37,7 @@ actor Bus {
     var storeFault: StoreError?
     var onStopCommand: (@Sendable () -> Void)?
     var questions = QuestionLine()
-    var commands: [CommandKey: Task<Void, Never>] = [:]
+    var commands: [CommandKey: RunningCommand] = [:]
     var processes: [String: ProcessState] = [:]
     var sessionLog = LogAllowance(burst: 100, interval: 10_000, now: 0)
     /// By `now`: when the log was last told what it does not show, and when peers were last looked for.
@@ -128,7 +128,7 @@ extension Bus {
         for guest in guests.values {
             for task in guest.questions.values { task.cancel() }
         }
-        for task in commands.values { task.cancel() }
+        for command in commands.values { command.cancel() }
         guests = [:]
         door = nil
         feed = nil

@@ -68,6 +68,7 @@ public struct Manifest: Hashable, Sendable, Codable {
         for name in Set(names) where names.count(where: { $0 == name }) > 1 {
             faults.append("command \"\(name)\": it is declared twice")
         }
+        for command in commands { faults += command.faults.map { "command \"\(command.name)\": \($0)" } }
         return faults
     }
 }
@@ -90,6 +91,25 @@ public struct CommandDeclaration: Hashable, Sendable, Codable {
         case name, help
         case arguments = "args"
         case canDryRun = "dryRun"
+    }
+
+    /// Without `args` it takes none, without `dryRun` it cannot.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        name = try members.decode(String.self, forKey: .name)
+        help = try members.decode(String.self, forKey: .help)
+        arguments = try members.decodeIfPresent([SettingDeclaration].self, forKey: .arguments) ?? []
+        canDryRun = try members.decodeIfPresent(Bool.self, forKey: .canDryRun) ?? false
+    }
+
+    /// What is wrong with it, in sentences for its author.
+    var faults: [String] {
+        var faults: [String] = []
+        if name.wholeMatch(of: /[a-z][a-z0-9\-]{0,63}/) == nil {
+            faults.append("a name is at most 64 small letters, digits and -, beginning with a letter")
+        }
+        if help.isEmpty || help.contains(where: \.isNewline) { faults.append("help is one line of text") }
+        return faults + SettingDeclaration.faults(inArguments: arguments)
     }
 }
 

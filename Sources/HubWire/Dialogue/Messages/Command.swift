@@ -13,6 +13,9 @@ public struct CommandRequest: Hashable, Sendable {
         case cancel
     }
 
+    /// Milliseconds that a deadline may name: up to a day.
+    public static let deadlines: ClosedRange<Int64> = 1...86_400_000
+
     /// The asker's number of the command; comes back in PROGRESS and OUTCOME.
     public var id: Int64
     public var content: Content
@@ -44,7 +47,7 @@ extension CommandRequest: BodyCoding {
                 instance: try object.textIfPresent("instance"), command: try object.text("command"),
                 arguments: try object.rawObjectIfPresent("args") ?? .emptyObject,
                 isDryRun: try object.truthIfPresent("dryRun") ?? false,
-                deadline: try object.integerIfPresent("deadline"))
+                deadline: try object.integerIfPresent("deadline", in: Self.deadlines))
         }
     }
 

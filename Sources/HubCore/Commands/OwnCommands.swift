@@ -1,0 +1,37 @@
+import HubSettings
+import HubWire
+
+/// The table of the hub's own commands.
+enum OwnCommands {
+    static let all: [any OwnCommand.Type] = [
+        Retract.self, StopHub.self,
+    ]
+
+    /// - Throws: ``CommandFailure`` with the name that was probably meant.
+    static func named(_ name: String) throws(CommandFailure) -> any OwnCommand.Type {
+        if let command = all.first(where: { $0.declaration.name == name }) { return command }
+        throw CommandFailure(unknown: name, of: "the hub", known: all.map { $0.declaration.name })
+    }
+}
+
+extension CommandFailure {
+    /// A command that nobody declares.
+    init(unknown name: String, of whom: String, known: [String]) {
+        let hint =
+            nearestName(to: name, among: known).map { "did you mean \($0)?" }
+            ?? (known.isEmpty ? "it has none" : "it has \(known.sorted().joined(separator: ", "))")
+        self.init("command", "COMMAND.command: \(whom) has no command \"\(name.prefix(64))\"; \(hint)")
+    }
+
+    /// Arguments that do not fit their declarations, all problems in one sentence.
+    init(problems: [String]) {
+        self.init("command", "COMMAND.args: \(problems.joined(separator: "; "))")
+    }
+
+    /// A dry run of what cannot be tried.
+    init(noDryRunOf name: String) {
+        self.init(
+            "command",
+            "COMMAND.dryRun: \(name) cannot say beforehand what it would do; ask without dryRun, or not at all")
+    }
+}

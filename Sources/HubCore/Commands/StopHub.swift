@@ -1,0 +1,14 @@
+import HubWire
+import Logging
+
+/// `stop`: ends the hub in order.
+struct StopHub: OwnCommand {
+    static let declaration = CommandDeclaration("stop", help: "Ends the hub in order.", canDryRun: true)
+
+    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+        guard !call.isDryRun else { return RawJSON(trusted: Array(#"{"wouldStop":true}"#.utf8)) }
+        bus.logger.notice("told to stop")
+        bus.onStopCommand?()
+        return .emptyObject
+    }
+}

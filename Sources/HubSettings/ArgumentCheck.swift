@@ -1,0 +1,82 @@
+import Foundation
+
+/// The arguments of a command, checked against their declarations.
+///
+/// They come from outside: `${NAME}` is a text like any other here, a path is whole, and what was found is never repeated, for it may be
+/// a health value or a secret.
+public struct ArgumentCheck: Sendable, Hashable {
+    /// What obeys its declaration, with defaults filled in.
+    public private(set) var values: [String: SettingValue] = [:]
+    /// Everything that is wrong, each as it follows "args." and names its member; empty if nothing is.
+    public private(set) var problems: [String] = []
+
+    /// More problems than a person reads are only counted.
+    private static let mostProblems = 20
+
+    /// Checks a JSON object.
+    /// - Parameter json: one JSON object; anything else is a problem of its own.
+    public init(json: some Sequence<UInt8>, declarations: [SettingDeclaration]) {
+        guard let given = try? JSONDecoder().decode([String: Argument].self, from: Data(json)) else {
+            problems = ["expected an object of arguments"]
+            return
+        }
+        check(given.mapValues(\.value), declarations)
+    }
+
+    /// Checks values that were read otherwise.
+    public init(_ given: [String: SettingValue], declarations: [SettingDeclaration]) {
+        check(given, declarations)
+    }
+
+    private mutating func check(_ given: [String: SettingValue?], _ declarations: [SettingDeclaration]) {
+        let judge = ValueJudge(environment: .empty, directory: "/", isFile: false)
+        for name in given.keys.sorted() where !declarations.contains(where: { $0.name == name }) {
+            let known = declarations.map(\.name)
+            // A long name is no misspelt one, and a reason is a sentence.
+            let shown = name.count <= 64 ? name : "\(name.prefix(64))…"
+            problems.append(
+                nearest(to: name, among: known).map { "\(shown): no such argument; did you mean \($0)?" }
+                    ?? "\(shown): no such argument; "
+                    + (known.isEmpty ? "the command takes none" : "it takes \(known.sorted().joined(separator: ", "))"))
+        }
+        for declaration in declarations {
+            if let value = given[declaration.name] {
+                check(value, declaration, judge)
+            } else if let value = declaration.defaultValue {
+                values[declaration.name] = value
+            } else if declaration.isRequired {
+                problems.append("\(declaration.name): missing, and needed; expected \(declaration.type.expected)")
+            }
+        }
+        if problems.count > Self.mostProblems {
+            let omitted = problems.count - Self.mostProblems
+            problems = problems.prefix(Self.mostProblems) + ["and \(omitted) more"]
+        }
+    }
+
+    private mutating func check(_ value: SettingValue?, _ declaration: SettingDeclaration, _ judge: ValueJudge) {
+        guard let value else {
+            problems.append("\(declaration.name): expected \(declaration.type.expected)")
+            return
+        }
+        switch judge.judge(Node(value), as: declaration.type) {
+        case .good(.string(let text)) where declaration.isSecret: values[declaration.name] = .secret(Secret(text))
+        case .good(let value): values[declaration.name] = value
+        case .bad(let complaint):
+            let suggestion = complaint.suggestion.map { "; did you mean \($0)?" } ?? ""
+            problems.append("\(declaration.name): \(complaint.message)\(suggestion)")
+        }
+    }
+
+    /// A member of the object; nil for what no argument can be: null or an object.
+    private struct Argument: Decodable {
+        let value: SettingValue?
+
+        init(from decoder: any Decoder) throws { value = try? SettingValue(from: decoder) }
+    }
+}
+
+/// The name that `text` most probably was meant to be, if one is close enough.
+public func nearestName(to text: String, among names: some Sequence<String>) -> String? {
+    nearest(to: text, among: names)
+}
