@@ -207,7 +207,9 @@ extension Hub {
             let manifest = checked.manifests[instance.name]
             return (
                 instance.name,
-                InstancePolicy(instance, reads: manifest?.reads ?? ["*"], writes: manifest?.writes ?? ["*"])
+                InstancePolicy(
+                    instance, reads: manifest?.reads ?? ["*"], writes: manifest?.writes ?? ["*"], plugin: manifest?.name
+                )
             )
         }
         let machineZone = TimeZone.current.identifier

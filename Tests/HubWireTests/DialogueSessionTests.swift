@@ -51,6 +51,28 @@ import Testing
         #expect(table.count == 3)
     }
 
+    @Test func `R4.22 sessions whose terms have changed hear hello-first, those of others nothing`() {
+        var table = SessionTable()
+        table.hello(from: [1])
+        table.hello(mode: .once, from: [2])
+        table.hello("other", from: [3])
+        let actions = table.dismiss("kitchen-script", because: "the hub's configuration has changed")
+        #expect(Set(actions.map(\.peer)) == [[1], [2]])
+        #expect(actions.compactMap(\.error).allSatisfy { $0.code == .helloFirst && $0.closed })
+        #expect(actions.count == 4 && table.count == 1)
+        #expect(table.receive("PING", "{}", from: [3]).actions.map(\.action) == [.reply(.pong(.emptyObject))])
+        #expect(table.hello(from: [1]).actions.isEmpty)
+    }
+
+    @Test func `one instance can be asked to finish while the others go on`() {
+        var table = SessionTable()
+        let session = table.hello(from: [1]).session
+        table.hello("other", from: [3])
+        let actions = table.stop(Stop(reason: "r", deadline: 5), instance: "kitchen-script")
+        #expect(actions.map(\.peer) == [session.peer])
+        #expect(actions.map(\.action) == [.reply(.stop(Stop(reason: "r", deadline: 5)))])
+    }
+
     @Test func `R4.4 on the plugin endpoint only the log-in's own instance is let in`() {
         var table = SessionTable()
         let forged = table.receive("HELLO", Self.helloBody, endpoint: .plugin(user: "ihealth-hs3"))

@@ -35,7 +35,15 @@ extension Bus {
     }
 
     private func policy(for hello: Hello, _ endpoint: Endpoint) throws(WireError) -> InstancePolicy {
-        if let policy = facts.instances[hello.instance] { return policy }
+        if let policy = facts.instances[hello.instance] {
+            guard policy.plugin == nil || policy.plugin == hello.plugin else {
+                throw WireError(
+                    .instance,
+                    "HELLO.plugin: [plugin.\(hello.instance)] of hub.conf is \(policy.plugin ?? ""), not \(hello.plugin); start that program, or take another instance name"
+                )
+            }
+            return policy
+        }
         guard endpoint == .owner else {
             throw WireError(.instance, "HELLO.instance: hub.conf has no [plugin.\(hello.instance)]")
         }

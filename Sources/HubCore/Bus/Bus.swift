@@ -12,7 +12,7 @@ actor Bus {
     let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    let facts: HubFacts
+    private(set) var facts: HubFacts
     let store: Store
     let committer: Committer
     let logger: Logger
@@ -117,10 +117,28 @@ extension Bus {
         try socket.bind(plugin)
     }
 
+    /// Follows a changed `hub.conf`: new sessions are judged by it at once, records of open ones too, for whose they are.
+    ///
+    /// - Parameter instances: whose sessions end now, to greet again and get what holds from now on.
+    func adopt(_ facts: HubFacts, dismissing instances: Set<String>) {
+        self.facts = facts
+        ledger.adopt(instances: facts.plugins.map(\.name))
+        for peer in guests.keys { guests[peer]?.intake.rules = facts.rules }
+        for instance in instances {
+            perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
+        }
+    }
+
     /// Asks every plugin to finish; batches that come from now on are refused and stay with their senders.
     func beginStopping(deadline: Duration) {
         let stop = Stop(reason: "the hub is stopping", deadline: Int64(deadline / .milliseconds(1)))
         perform(sessions.stop(stop))
+    }
+
+    /// Asks one instance to finish.
+    func beginStopping(_ instance: String, because reason: String, deadline: Duration) {
+        let stop = Stop(reason: reason, deadline: Int64(deadline / .milliseconds(1)))
+        perform(sessions.stop(stop, instance: instance))
     }
 
     /// Closes the sockets; what was sent gets half a second to leave.

@@ -1,23 +1,25 @@
 import HubWire
 import Samples
 
-/// What does not change while a hub runs.
+/// What a hub runs with.
+///
+/// What is `var` follows `hub.conf` while the hub runs (``Bus/adopt(_:dismissing:)``); the rest holds until it ends.
 struct HubFacts: Sendable {
     let version: String
     let endpoints: HubEndpoints
     let clock: HubClock
     let policy: SessionPolicy
     /// By instance, as `hub.conf` has them.
-    let instances: [String: InstancePolicy]
+    var instances: [String: InstancePolicy]
     /// For programs that `hub.conf` does not name.
-    let strangers: InstancePolicy
-    let persons: [Welcome.PersonEntry]
-    let rules: PersonRules
+    var strangers: InstancePolicy
+    var persons: [Welcome.PersonEntry]
+    var rules: PersonRules
     let storePath: String
     /// What the answer to `plugins` says of each instance.
-    let catalogue: RawJSON
+    var catalogue: RawJSON
     /// What `hub status` says of each configured instance, to begin with.
-    let plugins: [PluginStatus]
+    var plugins: [PluginStatus]
     let started: ContinuousClock.Instant
 
     /// The most bytes of one message: a full batch with the payloads that its credit allows.

@@ -17,6 +17,11 @@ struct InstanceLedger {
         entries = Dictionary(instances.map { ($0, Entry()) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Keeps what is known of these, and forgets the others.
+    mutating func adopt(instances: some Sequence<String>) {
+        entries = Dictionary(instances.map { ($0, self[$0]) }, uniquingKeysWith: { first, _ in first })
+    }
+
     subscript(instance: String) -> Entry { entries[instance] ?? Entry() }
 
     mutating func sessionBegan(_ hello: Hello) {

@@ -12,6 +12,8 @@ struct InstancePolicy: Sendable {
     var keepsRaw: Bool
     /// The plugin's own settings as WELCOME carries them, secrets in plain text.
     var settings: RawJSON
+    /// The plugin kind that the instance's program says it is; `nil` where any may come.
+    var plugin: String?
 
     /// Whoever may open the owner's socket owns the data.
     static func owner(keepsRaw: Bool) -> InstancePolicy {
@@ -27,7 +29,9 @@ struct InstancePolicy: Sendable {
     /// - Parameters:
     ///   - reads: the types its manifest asks to read.
     ///   - writes: the types its manifest asks to write. `hub.conf` may narrow both.
-    init(_ instance: PluginInstance, reads: [String], writes: [String]) {
+    ///   - plugin: the name in its manifest, if that is known.
+    init(_ instance: PluginInstance, reads: [String], writes: [String], plugin: String? = nil) {
+        self.plugin = plugin
         if case .only(let names) = instance.persons { persons = names } else { persons = nil }
         let scope = persons ?? ["*"]
         grants = Grants(

@@ -6,7 +6,7 @@ import Samples
 struct Intake {
     let instance: String
     let policy: InstancePolicy
-    let rules: PersonRules
+    var rules: PersonRules
     let validation: RecordValidation
 
     /// - Parameter payload: the bytes of a payload frame.

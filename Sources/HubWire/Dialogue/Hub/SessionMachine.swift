@@ -193,6 +193,14 @@ public struct SessionMachine: Sendable {
     /// When the session ends if nothing is heard until then.
     public var silentAt: Int64 { heardAt + policy.heartbeat.timeout }
 
+    /// The peer shall greet again, for what WELCOME said holds no longer.
+    mutating func dismiss(_ reason: String) -> [SessionAction] {
+        guard isAlive else { return [] }
+        let error = WireError(
+            .helloFirst, "\(reason): say HELLO again, then send again what was not STORED", closed: true)
+        return [.reply(.error(error))] + end(.refused(.helloFirst))
+    }
+
     /// A newer session takes the place of this one.
     mutating func replace() -> [SessionAction] {
         guard isAlive else { return [] }

@@ -193,6 +193,20 @@ extension SessionTable {
         return sessions.keys.flatMap { peer in act(on: peer) { $0.stop(stop) } }
     }
 
+    /// Asks the sessions of one instance to finish, and refuses their batches from now on.
+    public mutating func stop(_ stop: Stop, instance: String) -> [PeerAction] {
+        peers(of: instance).flatMap { peer in act(on: peer) { $0.stop(stop) } }
+    }
+
+    /// Ends the sessions of one instance, which greet again and send what was not STORED (R4.22).
+    public mutating func dismiss(_ instance: String, because reason: String) -> [PeerAction] {
+        peers(of: instance).flatMap { peer in act(on: peer) { $0.dismiss(reason) } }
+    }
+
+    private func peers(of instance: String) -> [RoutingID] {
+        sessions.filter { $0.value.hello.instance == instance }.map(\.key)
+    }
+
     /// Ends the sessions that have been silent too long (R4.6).
     public mutating func tick(at now: Int64) -> [PeerAction] {
         let silent = sessions.filter { now >= $0.value.silentAt }.keys

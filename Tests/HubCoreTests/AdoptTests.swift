@@ -1,0 +1,31 @@
+import HubSettings
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// What `hub.conf` says of an instance, and what a program that takes its name says of itself.
+@Suite struct AdoptTests {
+    @Test
+    func `R4.21 a program that is not the one of its instance is refused with both names, and the right one is not`()
+        async throws
+    {
+        let folder = try Folder()
+        var setting = try Setting.withTokens(["scale"], in: folder)
+        setting.manifests["scale"] = Manifest(name: "kitchen-scale", summary: "s", version: "1", writes: ["weight"])
+        try await withHub(setting, in: folder) { hub in
+            let token = try await hub.token(of: "scale")
+            let log = Peer.Options(user: "scale", password: token)
+            for peer in [try await hub.peer(), try await Peer.dealer(hub.hub.endpoints.pluginDoor, log)] {
+                let refused = try await peer.ask(
+                    "HELLO", #"{"protocol":[1],"instance":"scale","plugin":"thief","version":"1"}"#)
+                #expect(refused.code == "instance" && refused.body["closed"].truth == true, "\(refused)")
+                let reason = try #require(refused.body["reason"].string)
+                #expect(reason.contains("kitchen-scale") && reason.contains("thief"))
+                try await peer.hello("scale", plugin: "kitchen-scale")
+            }
+            // A name that hub.conf does not have is free.
+            _ = try await hub.client("kitchen-script")
+        }
+    }
+}
