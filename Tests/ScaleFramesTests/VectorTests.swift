@@ -11,7 +11,8 @@ struct VectorTests {
         struct Record: Decodable {
             var local: String
             var kg: Double
-            var ix: UInt8
+            /// Of the HS3 alone.
+            var ix: UInt8?
         }
         struct Meaning: Decodable {
             var cmd: String?
@@ -35,6 +36,8 @@ struct VectorTests {
         var decode: Meaning
         var description: String { id }
         var origin: FrameOrigin { dir == "host" ? .host : .scale }
+        /// Others are of ciphers and of scales that speak standard Bluetooth.
+        var isFrame: Bool { (dir == "host" || dir == "device") && hex.hasPrefix(dir == "host" ? "b0" : "a0") }
     }
 
     static let all: [Vector] = ((try? resource("vectors.jsonl")) ?? "").split(separator: "\n").compactMap {
@@ -42,11 +45,13 @@ struct VectorTests {
     }
 
     @Test func `every line of the vector file is read`() throws {
-        #expect(VectorTests.all.count == 31)
-        #expect(try resource("vectors.jsonl").split(separator: "\n").count == 31)
+        #expect(VectorTests.all.count == 81)
+        #expect(try resource("vectors.jsonl").split(separator: "\n").count == 81)
     }
 
-    @Test(arguments: all) func `a vector is found by the scanner and encodes back to the same bytes`(vector: Vector)
+    @Test(arguments: all.filter(\.isFrame)) func `a vector is found by the scanner and encodes back to the same bytes`(
+        vector: Vector
+    )
         throws
     {
         var scanner = FrameScanner(from: vector.origin)

@@ -1,0 +1,70 @@
+/// A weighing with body composition, as a HS5 sends and stores it: 16 bytes.
+public struct HS5Record: Sendable, Hashable {
+    /// The bytes as the scale sent them.
+    public let bytes: [UInt8]
+
+    /// Nil for any other number of bytes.
+    public init?(_ data: some Collection<UInt8>) {
+        guard data.count == 16 else { return nil }
+        bytes = Array(data)
+    }
+
+    /// What a body is made of, in the wire's whole numbers; 0 means that it was not measured.
+    public struct Composition: Sendable, Hashable {
+        /// Tenths of a percent.
+        public var fat, water, muscle: Int
+        /// Tenths of a kilogram.
+        public var bone: Int
+        /// A level without unit.
+        public var visceralFat: Int
+        /// Kilocalories a day.
+        public var dailyCalories: Int
+
+        public init(fat: Int, water: Int, muscle: Int, bone: Int, visceralFat: Int, dailyCalories: Int) {
+            (self.fat, self.water, self.muscle) = (fat, water, muscle)
+            (self.bone, self.visceralFat, self.dailyCalories) = (bone, visceralFat, dailyCalories)
+        }
+
+        /// Someone with shoes on.
+        public static let none = Composition(fat: 0, water: 0, muscle: 0, bone: 0, visceralFat: 0, dailyCalories: 0)
+    }
+
+    /// A record of a weighing; nil for what its fields cannot hold: years outside 2000–2255, above 409.5 kg, and so on.
+    public init?(_ time: WallTime, tenthsOfKilogram: Int, _ composition: Composition = .none) {
+        guard (2000...2255).contains(time.year), (0...0xFFF).contains(tenthsOfKilogram),
+            let fat = UInt16(exactly: composition.fat), let water = UInt16(exactly: composition.water),
+            let muscle = UInt16(exactly: composition.muscle), let bone = UInt8(exactly: composition.bone),
+            let visceral = UInt8(exactly: composition.visceralFat),
+            let calories = UInt16(exactly: composition.dailyCalories)
+        else { return nil }
+        func pair(_ number: UInt16) -> [UInt8] { [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)] }
+        let date = [
+            UInt8(time.year - 2000), UInt8(time.day & 7) << 5 | UInt8(time.hour),
+            UInt8(time.day >> 3 & 1) << 7 | UInt8(time.minute), UInt8(time.day >> 4 & 1) << 7 | UInt8(time.second),
+        ]
+        let weight = [
+            UInt8(time.month) << 4 | UInt8(tenthsOfKilogram >> 8), UInt8(truncatingIfNeeded: tenthsOfKilogram),
+        ]
+        bytes = date + weight + pair(fat) + pair(water) + pair(muscle) + [bone, visceral] + pair(calories)
+    }
+
+    /// The scale's clock; nil where its bits are no date.
+    public var time: WallTime? {
+        let day = Int(bytes[1] >> 5) | Int(bytes[2] >> 7) << 3 | Int(bytes[3] >> 7) << 4
+        return WallTime(
+            2000 + Int(bytes[0]), Int(bytes[4] >> 4), day, Int(bytes[1] & 0x1F), Int(bytes[2] & 0x7F),
+            Int(bytes[3] & 0x7F))
+    }
+
+    public var tenthsOfKilogram: Int { Int(bytes[4] & 0xF) << 8 | Int(bytes[5]) }
+
+    public var composition: Composition {
+        Composition(
+            fat: Int(bigEndian: bytes[6..<8]), water: Int(bigEndian: bytes[8..<10]),
+            muscle: Int(bigEndian: bytes[10..<12]), bone: Int(bytes[12]), visceralFat: Int(bytes[13]),
+            dailyCalories: Int(bigEndian: bytes[14..<16]))
+    }
+
+    /// The six bytes of time and weight: what makes this weighing this one, for one user of one scale.
+    public var key: [UInt8] { Array(bytes[0..<6]) }
+}
