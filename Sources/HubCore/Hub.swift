@@ -34,7 +34,9 @@ public final class Hub: Service, Sendable {
 
     /// - Throws: `configuration` when `hub.conf` has problems beyond single plugins.
     public convenience init(_ checked: CheckedConfiguration, logger: Logger) throws(HubError) {
-        try self.init(checked, policy: SessionPolicy(), logger: logger)
+        var policy = SessionPolicy()
+        if let most = checked.loaded.configuration?.hub.livePerSecond { policy.limits.livePerSecond = most }
+        try self.init(checked, policy: policy, logger: logger)
     }
 
     init(_ checked: CheckedConfiguration, policy: SessionPolicy, logger: Logger) throws(HubError) {

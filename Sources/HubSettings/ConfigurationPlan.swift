@@ -23,6 +23,7 @@ public struct ConfigurationPlan: Sendable, Hashable {
             ("clock", old.hub.clock == new.hub.clock), ("memory_limit", old.hub.memoryLimit == new.hub.memoryLimit),
             ("log_level", old.hub.logLevel == new.hub.logLevel), ("keep_raw", old.hub.keepRaw == new.hub.keepRaw),
             ("zone", old.hub.zone == new.hub.zone),
+            ("live_per_second", old.hub.livePerSecond == new.hub.livePerSecond),
         ].filter { !$0.1 }.map(\.0)
 
         let (before, after) = (Self.byName(old.persons, \.name), Self.byName(new.persons, \.name))

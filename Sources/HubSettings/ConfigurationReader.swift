@@ -115,7 +115,8 @@ struct ConfigurationReader {
         return HubSection(
             data: data, run: run, clock: clock, memoryLimit: values["memory_limit"]?.size,
             logLevel: values["log_level"]?.string.flatMap(HubSection.LogLevel.init) ?? .info,
-            keepRaw: values["keep_raw"]?.boolean ?? false, zone: values["zone"]?.string)
+            keepRaw: values["keep_raw"]?.boolean ?? false, zone: values["zone"]?.string,
+            livePerSecond: values["live_per_second"]?.integer.map { Int($0) } ?? HubSection.usualLivePerSecond)
     }
 
     private mutating func reportLongSocketPath(_ run: String, at position: SourcePosition) {

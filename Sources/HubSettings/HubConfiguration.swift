@@ -29,6 +29,11 @@ public struct HubSection: Sendable, Hashable {
     public var keepRaw: Bool
     /// IANA zone of persons without their own; nil: the machine's.
     public var zone: String?
+    /// LIVE and EVENT messages of an instance in a second that reach the feed; what is beyond is dropped.
+    public var livePerSecond: Int
+
+    /// What a scale or a watch sends, with room to spare; a stream of a waveform needs more.
+    public static let usualLivePerSecond = 50
 
     /// The sockets below ``run``.
     public static let socketNames = ["door", "feed", "plugin-door", "plugin-feed"]
@@ -43,10 +48,12 @@ public struct HubSection: Sendable, Hashable {
     /// A section of these values; nothing is checked.
     public init(
         data: String, run: String, clock: ClockSetting = .system, memoryLimit: ByteSize? = nil,
-        logLevel: LogLevel = .info, keepRaw: Bool = false, zone: String? = nil
+        logLevel: LogLevel = .info, keepRaw: Bool = false, zone: String? = nil,
+        livePerSecond: Int = usualLivePerSecond
     ) {
         (self.data, self.run, self.clock, self.memoryLimit) = (data, run, clock, memoryLimit)
         (self.logLevel, self.keepRaw, self.zone) = (logLevel, keepRaw, zone)
+        self.livePerSecond = livePerSecond
     }
 }
 
@@ -199,6 +206,10 @@ extension HubConfiguration {
             default: .string("info")),
         .init("keep_raw", .boolean, help: "Keep the raw payload of every record.", default: .boolean(false)),
         .init("zone", .timeZone, help: "Time zone of persons without their own; the machine's if not set."),
+        .init(
+            "live_per_second", .integer(Bounds(1, 10_000_000)),
+            help: "Passing values (LIVE, EVENT) that an instance may publish in a second.",
+            default: .integer(Int64(HubSection.usualLivePerSecond))),
     ]
 
     /// The settings of `[person.<name>]` but `slots`, a table of positions by instance.

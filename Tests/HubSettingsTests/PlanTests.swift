@@ -18,10 +18,10 @@ import Testing
             "[person.a]\n[plugin.exist]\npersons = ['a']\n[plugin.ihealth-hs3]\naddress = '00:4D:32:1A:2B:3C'\n[plugin.ihealth-hs4]\naddress = '00:4D:32:1A:2B:3C'\n"
         )
         let new = try configuration(
-            "[hub]\nkeep_raw = true\nlog_level = 'debug'\n[person.a]\nheight = 170\n[plugin.exist]\npersons = ['a']\nkeep_raw = false\n[plugin.ihealth-hs3]\naddress = '00:4D:32:1A:2B:3D'\nkeep_raw = false\n[plugin.ihealth-hs4]\nenabled = false\n[plugin.ihealth-hs5]\naddress = '00:4D:32:1A:2B:3C'\n"
+            "[hub]\nkeep_raw = true\nlive_per_second = 400\nlog_level = 'debug'\n[person.a]\nheight = 170\n[plugin.exist]\npersons = ['a']\nkeep_raw = false\n[plugin.ihealth-hs3]\naddress = '00:4D:32:1A:2B:3D'\nkeep_raw = false\n[plugin.ihealth-hs4]\nenabled = false\n[plugin.ihealth-hs5]\naddress = '00:4D:32:1A:2B:3C'\n"
         )
         let plan = ConfigurationPlan(from: old, to: new)
-        #expect(plan.hubChanges == ["log_level", "keep_raw"])
+        #expect(plan.hubChanges == ["log_level", "keep_raw", "live_per_second"])
         #expect(plan.personChanges == ["a"])
         #expect(
             plan.instances == ["exist": .leave, "ihealth-hs3": .restart, "ihealth-hs4": .stop, "ihealth-hs5": .start])
