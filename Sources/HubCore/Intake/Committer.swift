@@ -4,7 +4,7 @@ import Synchronization
 
 /// Takes batches of all peers from the door, stores as many as wait in one transaction, and says what became of them.
 ///
-/// While one transaction is flushed to disk, the next collects: under load commits grow, alone a batch goes at once. The queue is bounded
+/// While one transaction is written, the next collects: under load commits grow, alone a batch goes at once. The queue is bounded
 /// by the credit of the sessions that are open: whoever ends a session drops what waits of it.
 final class Committer: Sendable {
     /// One batch on its way, with what its answer needs.
@@ -23,6 +23,14 @@ final class Committer: Sendable {
         case retracted([HubStore.RecordResult])
         /// Nothing of these was stored.
         case failed([Work], StoreError)
+
+        fileprivate var ofRetraction: Result<[HubStore.RecordResult], StoreError>? {
+            switch self {
+            case .retracted(let results): .success(results)
+            case .failed(_, let error): .failure(error)
+            case .committed: nil
+            }
+        }
     }
 
     /// A person's retraction, which stands in the same line as the batches: what is published must be in the order of the sequence.
@@ -37,9 +45,13 @@ final class Committer: Sendable {
         case retraction(Retraction)
     }
 
-    private enum Next {
+    private enum Next: Sendable {
         case batches([Work])
         case retraction(Retraction)
+
+        func failed(_ error: StoreError) -> Outcome {
+            if case .batches(let works) = self { .failed(works, error) } else { .failed([], error) }
+        }
     }
 
     private struct State {
@@ -93,28 +105,34 @@ final class Committer: Sendable {
         wake?.resume()
     }
 
-    /// Commits until `finish`, one transaction after the other, and hands each outcome on before it begins the next.
-    func run(_ report: @Sendable (Outcome) async -> Void) async {
-        while let next = await next() {
-            do throws(StoreError) {
-                switch next {
-                case .batches(let works):
-                    let results = try await store.commit(works.map(\.intake), recordedAt: clock.now())
-                    await report(.committed(zip(works, results).map { (work: $0, results: $1.results) }))
-                case .retraction(let asked):
-                    let results = try await store.retract(
-                        numbers: asked.numbers, reason: asked.reason, recordedAt: clock.now())
-                    await report(.retracted(results))
-                    asked.answer.resume(returning: .success(results))
+    /// Commits until `finish`, one transaction after the other, and hands on what became of each, in order.
+    ///
+    /// While an outcome is handed on, the next transaction is under way: answering costs nearly as much as storing. Of a failure and of a
+    /// retraction everybody is told before anything else is stored.
+    func run(_ report: @escaping @Sendable (Outcome) async -> Void) async {
+        await withTaskGroup(of: Void.self) { reports in
+            while let next = await next() {
+                let outcome: Outcome
+                do throws(StoreError) { outcome = try await store(next) } catch { outcome = next.failed(error) }
+                await reports.next()  // The outcome before this one has been handed on.
+                if case (.batches, .committed) = (next, outcome) {
+                    reports.addTask { await report(outcome) }
+                    continue
                 }
-            } catch {
-                switch next {
-                case .batches(let works): await report(.failed(works, error))
-                case .retraction(let asked):
-                    await report(.failed([], error))
-                    asked.answer.resume(returning: .failure(error))
-                }
+                await report(outcome)
+                if case .retraction(let asked) = next { asked.answer.resume(returning: outcome.ofRetraction) }
             }
+        }
+    }
+
+    private func store(_ next: Next) async throws(StoreError) -> Outcome {
+        switch next {
+        case .batches(let works):
+            let results = try await store.commit(works.map(\.intake), recordedAt: clock.now())
+            return .committed(zip(works, results).map { (work: $0, results: $1.results) })
+        case .retraction(let asked):
+            return .retracted(
+                try await store.retract(numbers: asked.numbers, reason: asked.reason, recordedAt: clock.now()))
         }
     }
 
