@@ -23,6 +23,8 @@ struct StreamState {
     var count: Int64 = 0
     /// The longest sample in microseconds; tells how far before a moment a sample that overlaps it may begin.
     var longest: Int64 = 0
+    /// Whether the commit in progress has changed it.
+    var isChanged = false
 }
 
 /// The writer's picture of the small tables and of the head, so that a record costs no look-up.
@@ -41,8 +43,10 @@ struct WriterCaches {
     private var lastSource: (source: Source, id: Int64, plugin: Int64)?
     /// The word that each use had last: a run of records mostly repeats it, and comparing costs less than hashing.
     private var lastTerms = [(text: String, id: Int64)](repeating: ("", 0), count: TermUse.allCases.count)
+    /// The stream that the last record belonged to, by which the next one mostly finds its own.
+    private var lastStream: (key: StreamKey, index: Int)?
     /// Streams and accounts that the commit in progress has changed.
-    private(set) var changedStreams: Set<Int> = []
+    private(set) var changedStreams: [Int] = []
     var changedAccounts: Set<String> = []
 
     init(from db: Database) throws {
@@ -140,20 +144,27 @@ struct WriterCaches {
 
     /// Puts `sequence` at the end of a stream; what was its end before.
     mutating func advance(_ key: StreamKey, to sequence: Int64, duration: Int64 = 0) -> Int64 {
-        let index: Int
-        if let known = streamIndex[key] {
-            index = known
-        } else {
-            index = streams.count
-            streams.append(StreamState(key: key))
-            streamIndex[key] = index
-        }
+        let index = index(of: key)
         let previous = streams[index].lastSequence
         streams[index].lastSequence = sequence
         streams[index].count += 1
         if duration > streams[index].longest { streams[index].longest = duration }
-        changedStreams.insert(index)
+        if !streams[index].isChanged {
+            streams[index].isChanged = true
+            changedStreams.append(index)
+        }
         return previous
+    }
+
+    private mutating func index(of key: StreamKey) -> Int {
+        if let lastStream, lastStream.key == key { return lastStream.index }
+        let index = streamIndex[key] ?? streams.count
+        if index == streams.count {
+            streams.append(StreamState(key: key))
+            streamIndex[key] = index
+        }
+        lastStream = (key, index)
+        return index
     }
 
     /// Writes the streams and accounts that changed, within the transaction that changed them.
@@ -166,6 +177,7 @@ struct WriterCaches {
                 """
             let statement = try RawStatement(cached: sql, in: db)
             for index in changedStreams {
+                streams[index].isChanged = false
                 let stream = streams[index]
                 statement.bind(1, Int64(index + 1))
                 statement.bind(2, stream.key.kind.rawValue)
