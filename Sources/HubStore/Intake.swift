@@ -72,14 +72,25 @@ public struct Placement: Hashable, Sendable {
     /// The last sequence on this record's feed topic before this one; 0 when it is the first.
     public var previous: Int64
     /// For a retraction the record to publish: its type and person are those of what it takes back.
-    public var retraction: StoredRecord?
+    public var retraction: StoredRecord? {
+        get { if case .some(let record) = boxed { record } else { nil } }
+        set { boxed = Boxed(newValue) }
+    }
+    /// On the heap: most placements have none, and a batch has a thousand of them.
+    private var boxed: Boxed
+
+    private indirect enum Boxed: Hashable, Sendable {
+        case none, some(StoredRecord)
+
+        init(_ record: StoredRecord?) { self = record.map(Self.some) ?? .none }
+    }
 
     /// A place; the store makes them, and tests of what depends on it.
     public init(number: Int64, sequence: Int64, previous: Int64, retraction: StoredRecord? = nil) {
         self.number = number
         self.sequence = sequence
         self.previous = previous
-        self.retraction = retraction
+        boxed = Boxed(retraction)
     }
 }
 

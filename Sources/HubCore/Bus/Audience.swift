@@ -26,6 +26,9 @@ struct Audience {
         }
     }
 
+    /// Whether surely nobody wants anything.
+    var isEmpty: Bool { isKnown && others == 0 && prefixes.isEmpty }
+
     func wants(_ topic: Topic) -> Bool {
         !isKnown || others > 0 || prefixes.contains { topic.text.utf8.starts(with: $0) }
     }

@@ -55,13 +55,16 @@ extension Bus {
         }
         answer(work, .stored(Stored(batch: work.batch, results: answers, credit: .zero)))
 
-        let stored = zip(work.intake.items, results).compactMap { item, result -> Publication? in
-            guard case .stored(let placement) = result else { return nil }
-            return Publication(item, placement)
+        let stored = results.count { if case .stored = $0 { true } else { false } }
+        guard stored > 0 else { return }
+        ledger.stored(stored, of: work.intake.instance, at: facts.clock.now())
+        if !work.isBackfill {
+            publish(
+                zip(work.intake.items, results).lazy.compactMap { item, result in
+                    guard case .stored(let placement) = result else { return nil }
+                    return Publication(item, placement)
+                })
         }
-        guard !stored.isEmpty else { return }
-        ledger.stored(stored.count, of: work.intake.instance, at: facts.clock.now())
-        if !work.isBackfill { publish(stored) }
         headMoved()
     }
 

@@ -92,7 +92,7 @@ extension Bus {
 
     private func take(_ session: SessionReference) {
         let peer = session.peer
-        guard var guest = guests[peer] else { return }
+        guard let guest = guests[peer] else { return }
         do throws(WireError) {
             let payloads = max(0, incoming.count - 3)
             let result = withFrame(2) { body in
@@ -100,7 +100,6 @@ extension Bus {
                     try guest.decoder.samples(body, payloadFrames: payloads)
                 }
             }
-            guests[peer] = guest
             let message = try result.get()
             var (bytes, largest) = (size(of: 2), 0)
             for frame in 3..<max(3, incoming.count) {
@@ -140,14 +139,14 @@ extension Bus {
     }
 
     func send(_ message: HubMessage, to peer: RoutingID) {
-        var frames = Multipart()
-        frames.append(peer)
-        frames.append(message.verb.bytes)
+        outgoing.removeAll()
+        outgoing.append(peer)
+        outgoing.append(message.verb.rawValue)
         let body = message.body
-        frames.append(body)
+        outgoing.append(body)
         do throws(ZeroMQError) {
-            switch try door?.sendMultipart(&frames) {
-            case .sent: perform(sessions.sent(message.verb.bytes.count + body.count, to: peer))
+            switch try door?.sendMultipart(&outgoing) {
+            case .sent: perform(sessions.sent(message.verb.rawValue.utf8.count + body.count, to: peer))
             case .wouldBlock, .unroutable, .abandoned, nil: perform(sessions.gone(peer))
             }
         } catch {

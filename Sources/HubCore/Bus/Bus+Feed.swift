@@ -27,8 +27,11 @@ extension Bus {
     }
 
     /// Publishes what a commit stored, in the order of the sequence.
+    ///
+    /// - Parameter publications: made one by one, and none at all while nobody listens to anything.
     func publish(_ publications: some Sequence<Publication>) {
         readSubscriptions()
+        guard !audience.isEmpty else { return }
         for publication in publications where audience.wants(publication.topic) {
             encoded.removeAll(keepingCapacity: true)
             RecordEncoder.append(publication.record, to: &encoded)
@@ -37,13 +40,15 @@ extension Bus {
     }
 
     func publish(_ topic: Topic, _ place: Place, _ body: [UInt8]) {
-        var frames = Multipart()
-        frames.append(topic.text)
-        frames.append(place.description)
-        frames.append(body)
+        outgoing.removeAll()
+        outgoing.append(topic.text)
+        placeText.removeAll(keepingCapacity: true)
+        place.append(to: &placeText)
+        outgoing.append(placeText)
+        outgoing.append(body)
         do throws(ZeroMQError) {
             // XPUB drops for a listener that does not read, and for it alone (R7.5).
-            _ = try feed?.sendMultipart(&frames)
+            _ = try feed?.sendMultipart(&outgoing)
         } catch {
             logger.error("the feed broke", metadata: ["error": "\(error)"])
         }

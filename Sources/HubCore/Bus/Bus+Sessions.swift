@@ -16,9 +16,7 @@ extension Bus {
             let intake = Intake(
                 instance: hello.instance, policy: policy, rules: facts.rules,
                 validation: RecordValidation(registry: registry))
-            guests[peer] = Guest(
-                reference: reference, hello: hello, policy: policy, registry: registry,
-                decoder: RecordDecoder(plugin: hello.plugin, registry: registry), intake: intake)
+            guests[peer] = Guest(reference, hello, policy, registry, intake)
             ledger.sessionBegan(hello)
             // Whoever greets again before each question, as a follower may, is no news.
             logOfSessions(

@@ -21,7 +21,9 @@ actor Bus {
     var door: Socket?
     var feed: Socket?
     var gate: Socket?
+    /// What is received and what is sent, one message at a time; their memory is used again.
     var incoming = Multipart()
+    var outgoing = Multipart()
 
     var sessions: SessionTable
     /// What the hub keeps for each session beside its state.
@@ -32,7 +34,8 @@ actor Bus {
     var audience = Audience()
     var ledger: InstanceLedger
     var pulse = Pulse()
-    var encoded: [UInt8] = []
+    /// The record and the place that are being published; memory used again.
+    var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
     /// The store's last failure, until a commit succeeds again.
     var storeFault: StoreError?
     var onStopCommand: (@Sendable () -> Void)?
@@ -57,16 +60,27 @@ actor Bus {
         var fault: String?
     }
 
-    /// A session's companion.
-    struct Guest {
+    /// A session's companion; only on the poll loop.
+    ///
+    /// A class, because every message looks at it, and its decoder keeps memory that must have one owner.
+    final class Guest {
         let reference: SessionReference
         let hello: Hello
         let policy: InstancePolicy
         let registry: TypeRegistry
         var decoder: RecordDecoder
         var intake: Intake
-        /// Batches between the session's acceptance and its answer by the committer.
+        /// Questions that are being answered, by their number.
         var questions: [Int64: Task<Void, Never>] = [:]
+
+        init(
+            _ reference: SessionReference, _ hello: Hello, _ policy: InstancePolicy, _ registry: TypeRegistry,
+            _ intake: Intake
+        ) {
+            (self.reference, self.hello, self.policy, self.registry) = (reference, hello, policy, registry)
+            self.intake = intake
+            decoder = RecordDecoder(plugin: hello.plugin, registry: registry)
+        }
     }
 
     /// Monotonic milliseconds, as sessions count them.
@@ -123,7 +137,7 @@ extension Bus {
     func adopt(_ facts: HubFacts, dismissing instances: Set<String>) {
         self.facts = facts
         ledger.adopt(instances: facts.plugins.map(\.name))
-        for peer in guests.keys { guests[peer]?.intake.rules = facts.rules }
+        for guest in guests.values { guest.intake.rules = facts.rules }
         for instance in instances {
             perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
         }

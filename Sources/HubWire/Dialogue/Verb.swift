@@ -26,11 +26,24 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
     ///
     /// Allocates nothing.
     public init?(_ bytes: UnsafeRawBufferPointer) {
-        guard bytes.count <= 9, let verb = Verb.allCases.first(where: { $0.rawValue.utf8.elementsEqual(bytes) }) else {
-            return nil
-        }
-        self = verb
+        guard bytes.count <= Word.longest, let index = Self.words.firstIndex(of: Word(bytes)) else { return nil }
+        self = Self.allCases[index]
     }
+
+    /// A short word as numbers: it is asked of every message.
+    private struct Word: Equatable {
+        static let longest = 9
+        var (count, letters, last): (Int, UInt64, UInt8) = (0, 0, 0)
+
+        init(_ bytes: some Sequence<UInt8>) {
+            for byte in bytes {
+                count += 1
+                (letters, last) = (letters << 8 | UInt64(last), byte)
+            }
+        }
+    }
+
+    private static let words = allCases.map { Word($0.rawValue.utf8) }
 
     /// The bytes of the verb frame.
     public var bytes: [UInt8] { Array(rawValue.utf8) }

@@ -1,5 +1,7 @@
 /// What the store holds and the bus carries: a sample, a day value, or the retraction of either.
-public enum Record: Hashable, Sendable {
+///
+/// Indirect, because a record passes through many hands: a copy is a count, not three hundred bytes and a dozen texts.
+public indirect enum Record: Hashable, Sendable {
     /// A typed value over an instant or interval.
     case sample(Sample)
     /// The one value of a day.

@@ -2,9 +2,13 @@ import Samples
 
 /// Writes one JSON object without white space; absent optionals are left out.
 struct ObjectWriter {
-    private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+    private(set) var bytes: [UInt8] = []
 
-    init() {}
+    /// - Parameter room: bytes that are set aside; more make it grow.
+    init(room: Int = 256) {
+        bytes.reserveCapacity(room)
+        bytes.append(UInt8(ascii: "{"))
+    }
 
     /// The whole object.
     consuming func finished() -> [UInt8] {

@@ -37,6 +37,13 @@ public struct Place: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(sequence) \(previous)" }
+
+    /// Appends what `description` says.
+    public func append(to bytes: inout [UInt8]) {
+        NumberWriter.append(sequence, to: &bytes)
+        bytes.append(UInt8(ascii: " "))
+        NumberWriter.append(previous, to: &bytes)
+    }
 }
 
 /// A message on the feed: topic, place and body (Protocol §7).

@@ -227,9 +227,9 @@ extension SessionTable {
     ) -> [PeerAction] {
         guard let index = sessions.index(forKey: peer) else { return [] }
         let actions = event(&sessions.values[index])
-        let session = sessions.values[index]
-        if !session.isAlive {
-            sessions.remove(at: index)
+        // A machine is large: it is copied only at its end.
+        if !sessions.values[index].isAlive {
+            let session = sessions.remove(at: index).value
             droppedBefore += Int64(session.passing.dropped)
             unread.keep(session.proof, of: peer)
             if runners[session.hello.instance] == peer { runners[session.hello.instance] = nil }

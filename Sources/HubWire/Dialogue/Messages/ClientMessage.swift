@@ -1,5 +1,7 @@
 /// A message from a client to the hub.
-public enum ClientMessage: Hashable, Sendable {
+///
+/// Indirect, because some are large and all of them pass through several hands.
+public indirect enum ClientMessage: Hashable, Sendable {
     case hello(Hello)
     case samples(SamplesEnvelope)
     case live(LiveValue)

@@ -1,5 +1,7 @@
 /// A message from the hub to a client.
-public enum HubMessage: Hashable, Sendable {
+///
+/// Indirect, because some are large and all of them pass through several hands.
+public indirect enum HubMessage: Hashable, Sendable {
     case welcome(Welcome)
     case stored(Stored)
     case deliver(Delivery)
