@@ -210,8 +210,9 @@ extension Hub {
             return (
                 instance.name,
                 InstancePolicy(
-                    instance, reads: manifest?.reads ?? ["*"], writes: manifest?.writes ?? ["*"], plugin: manifest?.name
-                )
+                    instance, reads: manifest?.reads ?? ["*"], writes: manifest?.writes ?? ["*"],
+                    plugin: manifest?.name,
+                    commands: manifest?.commands)
             )
         }
         let machineZone = TimeZone.current.identifier

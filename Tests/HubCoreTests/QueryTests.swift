@@ -165,7 +165,7 @@ import Testing
             #expect(try await peer.command("retract", "[]").code == "field")
             let many = "{\"numbers\":[\((1...1_001).map(String.init).joined(separator: ","))]}"
             #expect(try await peer.command("retract", many).body["code"].string == "command")
-            #expect(try await peer.command("refresh", instance: "scale").body["code"].string == "unsupported")
+            #expect(try await peer.command("refresh", instance: "scale").body["code"].string == "command")
             #expect(try await peer.command("stop", dryRun: true).body["outcome"].string == "done")
             #expect(try await peer.ask("COMMAND", #"{"id":99,"cancel":true}"#).code == "field")
             // Nothing was left open.

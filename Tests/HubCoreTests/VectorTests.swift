@@ -113,7 +113,7 @@ import Testing
             return passed
         }
         print("message vectors: \(passed) of \(vectors.count)")
-        #expect(passed == vectors.count && passed == 44)
+        #expect(passed == vectors.count && passed == 49)
     }
 
     @Test
@@ -140,6 +140,6 @@ import Testing
             }
         }
         print("dialogue vectors: \(passed) of \(vectors.count)")
-        #expect(passed == vectors.count && passed == 9)
+        #expect(passed == vectors.count && passed == 10)
     }
 }

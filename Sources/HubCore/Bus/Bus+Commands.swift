@@ -10,15 +10,18 @@ extension Bus {
     func carryOut(_ request: CommandRequest, for guest: Guest) {
         let key = CommandKey(session: guest.reference, id: request.id)
         switch request.content {
-        case .answer:
-            break  // The hub's own commands ask nothing.
+        case .answer(let answer):
+            do throws(WireError) {
+                perform(try relay.answer(answer, to: request.id, of: guest.reference))
+            } catch {
+                complain(error, to: guest)
+            }
         case .cancel:
             commands[key]?.work.cancel()
-        case .run(let instance, let command, let arguments, let isDryRun, let deadline):
-            guard instance == "hub" || instance == nil else {
-                let reason = "COMMAND.instance: this hub carries out its own commands only; use \"hub\""
-                return finish(.failed(code: "unsupported", reason: reason), key)
-            }
+            perform(relay.cancel(request.id, of: guest.reference, at: now))
+        case .run(let instance?, let command, let arguments, let isDryRun, let deadline) where instance != "hub":
+            relay(command, to: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
+        case .run(_, let command, let arguments, let isDryRun, let deadline):
             do throws(CommandFailure) {
                 let type = try OwnCommands.named(command)
                 let order = try Self.read(type, arguments, isDryRun: isDryRun)

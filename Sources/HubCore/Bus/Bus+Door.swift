@@ -160,6 +160,7 @@ extension Bus {
         for task in guest.questions.values { task.cancel() }
         questions.drop(guest.reference)
         cancelCommands(of: guest.reference)
+        perform(relay.ended(guest.reference))
         // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
         committer.drop { $0 == guest.reference }
         ledger.sessionEnded(guest.hello)

@@ -96,7 +96,9 @@ extension Bus {
         case .event(let event): pass(event, of: guest)
         case .query(let query): answer(query, for: guest)
         case .command(let command): carryOut(command, for: guest)
-        case .hello, .samples, .want, .done, .progress, .outcome, .token, .tokenPut, .ping, .pong, .bye:
+        case .progress(let progress): relay(progress, from: guest)
+        case .outcome(let outcome): relay(outcome, from: guest)
+        case .hello, .samples, .want, .done, .token, .tokenPut, .ping, .pong, .bye:
             break  // The session machine admits none of these: they are answered there, or not served.
         }
     }
@@ -141,7 +143,7 @@ extension Bus {
         publish(topic, .passing, body.bytes)
     }
 
-    private func complain(_ error: WireError, to guest: Guest) {
+    func complain(_ error: WireError, to guest: Guest) {
         send(.error(error), to: guest.reference.peer)
     }
 }

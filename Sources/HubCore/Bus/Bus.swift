@@ -41,6 +41,8 @@ actor Bus {
     var onStopCommand: (@Sendable () -> Void)?
     var questions = QuestionLine()
     var commands: [CommandKey: RunningCommand] = [:]
+    var relay = CommandRelay()
+    var relayTimer: PollLoop.Timer?
     var processes: [String: ProcessState] = [:]
     var sessionLog = LogAllowance(burst: 100, interval: 10_000, now: 0)
     /// By `now`: when the log was last told what it does not show, and when peers were last looked for.

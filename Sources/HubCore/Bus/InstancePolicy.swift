@@ -14,6 +14,8 @@ struct InstancePolicy: Sendable {
     var settings: RawJSON
     /// The plugin kind that the instance's program says it is; `nil` where any may come.
     var plugin: String?
+    /// What its manifest says it can be asked to do; `nil` where no manifest is known.
+    var commands: [CommandDeclaration]?
 
     /// Whoever may open the owner's socket owns the data.
     static func owner(keepsRaw: Bool) -> InstancePolicy {
@@ -30,8 +32,12 @@ struct InstancePolicy: Sendable {
     ///   - reads: the types its manifest asks to read.
     ///   - writes: the types its manifest asks to write. `hub.conf` may narrow both.
     ///   - plugin: the name in its manifest, if that is known.
-    init(_ instance: PluginInstance, reads: [String], writes: [String], plugin: String? = nil) {
-        self.plugin = plugin
+    ///   - commands: of its manifest, if that is known.
+    init(
+        _ instance: PluginInstance, reads: [String], writes: [String], plugin: String? = nil,
+        commands: [CommandDeclaration]? = nil
+    ) {
+        (self.plugin, self.commands) = (plugin, commands)
         if case .only(let names) = instance.persons { persons = names } else { persons = nil }
         let scope = persons ?? ["*"]
         grants = Grants(

@@ -55,7 +55,9 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
     ]
 
     /// Client verbs of the chapters that are not marked *specified*: what `serves` of a version 1 hub lists at least.
-    public static let stable: Set<Verb> = [.hello, .samples, .live, .event, .query, .command, .ping, .pong, .bye]
+    public static let stable: Set<Verb> = [
+        .hello, .samples, .live, .event, .query, .command, .progress, .outcome, .ping, .pong, .bye,
+    ]
 }
 
 /// The major versions of the protocol.

@@ -101,8 +101,8 @@ public indirect enum ClientMessage: Hashable, Sendable {
         case .done: self = .done(try .decoded(body, path: path))
         case .query: self = .query(try .decoded(body, path: path))
         case .command: self = .command(try .decoded(body, path: path))
-        case .progress: self = .progress(try .decoded(body, path: path))
-        case .outcome: self = .outcome(try .decoded(body, path: path))
+        case .progress: self = .progress(try unreferenced { () throws(WireError) in try .decoded(body, path: path) })
+        case .outcome: self = .outcome(try unreferenced { () throws(WireError) in try .decoded(body, path: path) })
         case .token: self = .token(try .decoded(body, path: path))
         case .tokenPut: self = .tokenPut(try .decoded(body, path: path))
         case .ping: self = .ping(try rawObject(body, path))
@@ -119,6 +119,17 @@ public indirect enum ClientMessage: Hashable, Sendable {
         serving: Set<Verb> = Verb.fromClient
     ) throws(WireError) -> ClientMessage {
         try ClientMessage(verb: Self.verb(verb, frameCount: frameCount, serving: serving), body: body)
+    }
+}
+
+/// Reads a message whose id is the hub's number: as `ref` it would name a batch or question of the client's own.
+private func unreferenced<Value>(_ read: () throws(WireError) -> Value) throws(WireError) -> Value {
+    do throws(WireError) {
+        return try read()
+    } catch {
+        var error = error
+        error.ref = nil
+        throw error
     }
 }
 
