@@ -34,6 +34,11 @@ struct DayRow {
             assignment: .person(person), type: day.type, canonical: retraction == nil ? canonical : nil)
     }
 
+    var facts: VersionFacts {
+        VersionFacts(
+            sequence: sequence, type: typeID, person: personID, kind: VersionFacts.day, isRetraction: retraction != nil)
+    }
+
     init(_ row: RawStatement, _ lexicon: Lexicon, _ db: Database) throws {
         func required(_ column: DayColumn) -> Int64 { row.integer(column.rawValue) }
         func integer(_ column: DayColumn) -> Int64? { row.optionalInteger(column.rawValue) }

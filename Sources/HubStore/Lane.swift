@@ -3,7 +3,11 @@ import Samples
 
 /// One ordered run of rows, read lazily; a page is the merge of several.
 struct Lane {
-    enum Table { case sample, day }
+    enum Table {
+        case sample, day
+
+        var name: String { self == .sample ? "sample" : "day" }
+    }
 
     /// What it reads, for tests of how it is read.
     let sql: String
@@ -25,7 +29,6 @@ struct Lane {
         self.table = table
         self.order = order
         let columns = table == .sample ? SampleColumn.list : DayColumn.list
-        let name = table == .sample ? "sample" : "day"
         let time = table == .sample ? "start" : "date"
         let usual =
             switch order {
@@ -34,7 +37,7 @@ struct Lane {
             case .newestFirst: "\(time) DESC, number DESC"
             }
         sql =
-            "SELECT \(columns) FROM \(name) \(index) WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(sort ?? usual)"
+            "SELECT \(columns) FROM \(table.name) \(index) WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(sort ?? usual)"
         statement = try RawStatement(new: sql, in: db)
         if text != nil { statement.bind(1, text) }
         try advance()

@@ -80,6 +80,12 @@ enum Lines {
         return nil
     }
 
+    /// Any texts; `nil` for none, which as a text would be one empty item.
+    static func text(list items: [String]) -> String? { items.isEmpty ? nil : join(items) }
+
+    /// The items of `text(list:)`; of the empty text, none.
+    static func list(_ text: String) -> [String] { text.isEmpty ? [] : split(text) }
+
     /// By bytes: to `hasPrefix` a combining mark after the colon would make another character of the colon.
     private static func rest(of text: String, after prefix: String) -> String? {
         guard text.utf8.starts(with: prefix.utf8) else { return nil }

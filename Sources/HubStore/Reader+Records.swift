@@ -116,7 +116,8 @@ extension Reader {
         let row = try Row.fetchOne(db, sql: sql, arguments: [key.kind.rawValue, key.type, key.person, key.label])
         return RecordTrace(
             versions: versions.map { RecordTrace.Version(record: $0, recordedAt: $1) }, retracted: retracted,
-            topicHead: row?[0] ?? 0, topicCount: row?[1] ?? 0)
+            topicHead: row?[0] ?? 0, topicCount: row?[1] ?? 0,
+            deliveries: try SinkDelivery.all(of: versions[versions.count - 1].0.number, in: db))
     }
 
     private func superseded<Row>(

@@ -16,6 +16,9 @@ struct Reader {
     /// How many sequences one page may look through for the few that a narrow query wants, so that no snapshot stays open for long.
     static let window: Int64 = 200_000
 
+    /// The last sequence of the snapshot.
+    var head: Int64 { here.sequence }
+
     // MARK: - Pages
 
     func page(_ asked: RecordQuery) throws -> RecordPage {

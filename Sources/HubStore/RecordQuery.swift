@@ -97,4 +97,6 @@ public struct RecordTrace: Hashable, Sendable {
     /// The last sequence on the topic of the current version, and how many versions that topic has carried.
     public var topicHead: Int64
     public var topicCount: Int64
+    /// How the record stands with each sink that it concerns, by the sinks' names.
+    public var deliveries: [SinkDelivery]
 }

@@ -48,6 +48,12 @@ struct SampleRow {
         }
     }
 
+    var facts: VersionFacts {
+        VersionFacts(
+            sequence: sequence, type: typeID, person: personID, kind: sample.value.code,
+            isRetraction: retraction != nil)
+    }
+
     /// The version that a put of the source has to reach.
     var versionFloor: Int64? { retraction?.sourceVersion ?? sample.sourceVersion }
 

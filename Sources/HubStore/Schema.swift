@@ -10,6 +10,7 @@ enum Schema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1") { db in try db.execute(sql: version1) }
+        migrator.registerMigration("v2") { db in try db.execute(sql: LedgerSchema.version2) }
         return migrator
     }
 

@@ -15,7 +15,8 @@ public final class Store: Sendable {
     let pool: DatabasePool
     private let lock: StoreLock
     private let writer: Writer
-    private let readerLexicon = Lexicon()
+    let marks: OfferMarks
+    let readerLexicon = Lexicon()
     private let place: Mutex<Samples.Cursor>
 
     /// Opens the store, or makes it where there is none.
@@ -39,7 +40,8 @@ public final class Store: Sendable {
             }
             hubID = opened.0.hub
             place = Mutex(Samples.Cursor(epoch: opened.0.epoch, sequence: opened.1.head))
-            writer = Writer(opened.1)
+            marks = OfferMarks(opened.1.ledger.sinks, head: opened.1.head)
+            writer = Writer(opened.1, marks)
         } catch {
             throw StoreError(error, doing: "open \(path)")
         }
@@ -164,7 +166,9 @@ public final class Store: Sendable {
     ///
     /// Reads the whole file.
     public func verifyAccounts() async throws(StoreError) -> [String] {
-        try await read("verify accounts") { db in try AccountCheck.discrepancies(in: db) }
+        try await read("verify accounts") { db in
+            try AccountCheck.discrepancies(in: db) + LedgerCheck.discrepancies(in: db)
+        }
     }
 
     /// How many samples wait for somebody to say whose they are.
@@ -185,6 +189,7 @@ public final class Store: Sendable {
     /// A second call does nothing.
     public func close() throws(StoreError) {
         do {
+            restSinks()
             try pool.close()
             lock.release()
         } catch {
@@ -192,10 +197,18 @@ public final class Store: Sendable {
         }
     }
 
+    /// Writes down what the sinks were given, if that can be: without it the next opening takes everything for given.
+    private func restSinks() {
+        try? pool.writeWithoutTransaction { db in
+            guard db.sqliteConnection != nil else { return }
+            try writer.transaction(db, recordedAt: 0, { transaction in transaction.restSinks() }, committed: { _ in })
+        }
+    }
+
     // MARK: - Queues
 
     /// Runs `body` in one transaction on the writer's queue; the head moves when it is durable.
-    private func write<Value: Sendable>(
+    func write<Value: Sendable>(
         _ verb: String, _ recordedAt: Int64, _ body: @escaping @Sendable (inout Transaction) throws -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
@@ -216,7 +229,7 @@ public final class Store: Sendable {
         return try result.get()
     }
 
-    private func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ verb: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in

@@ -31,11 +31,14 @@ extension Transaction {
                 recordedAt: recordedAt,
                 to: replace, &caches, db)
             try replace.run()
+            var facts = known.facts
+            (facts.sequence, facts.isRetraction) = (sequence, false)
+            try supersede(number, known.facts, by: facts)
         }
         caches.head = sequence
         try keepPayload(intake, number: number, sequence: sequence)
         let key = StreamKey(kind: .day, type: references.type, person: references.person, label: references.series)
-        let previous = caches.advance(key, to: sequence)
+        let previous = caches.advance(key, to: sequence, fresh: number == sequence ? VersionFacts.day : nil)
         return .stored(Placement(number: number, sequence: sequence, previous: previous))
     }
 
@@ -56,6 +59,7 @@ extension Transaction {
         bindRetraction(statement, known.number, sequence, author, reason, version)
         statement.bind(7, ids.id)
         try statement.run()
+        try supersede(known.number, known.facts, by: known.facts.retracted(at: sequence))
         caches.head = sequence
         var row = known
         row.sequence = sequence

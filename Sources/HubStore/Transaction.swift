@@ -8,13 +8,15 @@ struct Transaction {
     let db: Database
     let recordedAt: Int64
     var caches: WriterCaches
+    let marks: OfferMarks
     /// Looked up once: finding it again by its text would cost each record as much as binding it.
     private let insertSample: RawStatement
 
-    init(_ db: Database, _ caches: consuming WriterCaches, recordedAt: Int64) throws {
+    init(_ db: Database, _ caches: consuming WriterCaches, _ marks: OfferMarks, recordedAt: Int64) throws {
         self.db = db
         self.recordedAt = recordedAt
         self.caches = caches
+        self.marks = marks
         insertSample = try RawStatement(cached: SampleRow.insert, in: db)
     }
 
@@ -69,13 +71,14 @@ struct Transaction {
             insert.bind(3, recordedAt)
             try insert.run()
             caches.remember(person, id: db.lastInsertedRowID)
+            try caches.ledger.personsChanged(in: db)
             return person
         }
     }
 
     /// Ends the work: streams and accounts are written; the caches are those of the state after the commit.
     mutating func finish() throws -> WriterCaches {
-        try caches.save(to: db)
+        try caches.save(to: db, marks)
         return caches
     }
 
@@ -117,12 +120,18 @@ struct Transaction {
                 intake, sample, number: number, sequence: sequence, references, recordedAt: recordedAt, to: replace,
                 &caches, db)
             try replace.run()
+            try supersede(
+                number, known.facts,
+                by: VersionFacts(
+                    sequence: sequence, type: references.type, person: references.person, kind: sample.value.code,
+                    isRetraction: false))
         }
         caches.head = sequence
         try keepPayload(intake, number: number, sequence: sequence)
         let duration = sample.end.microseconds - sample.start.microseconds
         let key = StreamKey(kind: .sample, type: references.type, person: references.person, label: source.plugin)
-        var previous = caches.advance(key, to: sequence, duration: duration)
+        var previous = caches.advance(
+            key, to: sequence, duration: duration, fresh: number == sequence ? sample.value.code : nil)
         if references.person == 0 { previous = caches.advance(.inbox, to: sequence) }
         return .stored(Placement(number: number, sequence: sequence, previous: previous))
     }
@@ -150,6 +159,7 @@ struct Transaction {
         let statement = try RawStatement(cached: SampleRow.retract, in: db)
         bindRetraction(statement, known.number, sequence, author, reason, version)
         try statement.run()
+        try supersede(known.number, known.facts, by: known.facts.retracted(at: sequence))
         caches.head = sequence
         let plugin = try caches.term(known.sample.source.plugin, .other, in: db)
         var row = known

@@ -6,8 +6,9 @@ import GRDB
 final class Writer: @unchecked Sendable {
     /// `nil` after a failure: what is true then stands in the file alone, and is read from there.
     private var caches: WriterCaches?
+    private let marks: OfferMarks
 
-    init(_ caches: WriterCaches) { self.caches = caches }
+    init(_ caches: WriterCaches, _ marks: OfferMarks) { (self.caches, self.marks) = (caches, marks) }
 
     /// Runs `body` in one transaction; `committed` gets the new head once the transaction is durable.
     func transaction<Value>(
@@ -16,7 +17,7 @@ final class Writer: @unchecked Sendable {
         let known = caches.take()
         var outcome: (value: Value, caches: WriterCaches)?
         try db.inTransaction(.immediate) {
-            var transaction = try Transaction(db, known ?? WriterCaches(from: db), recordedAt: recordedAt)
+            var transaction = try Transaction(db, known ?? WriterCaches(from: db), marks, recordedAt: recordedAt)
             let value = try body(&transaction)
             outcome = (value, try transaction.finish())
             return .commit

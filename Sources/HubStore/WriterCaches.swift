@@ -25,6 +25,8 @@ struct StreamState {
     var longest: Int64 = 0
     /// Whether the commit in progress has changed it.
     var isChanged = false
+    /// First versions in the commit in progress, by kind: what the ledger counts.
+    var fresh = SIMD8<Int32>()
 }
 
 /// The writer's picture of the small tables and of the head, so that a record costs no look-up.
@@ -35,6 +37,7 @@ struct WriterCaches {
     var streams: [StreamState] = []
     var accounts: [String: Account] = [:]
     var persons: [Person] = []
+    var ledger: LedgerCache
     let lexicon = Lexicon()
     private var streamIndex: [StreamKey: Int] = [:]
     private var personIndex: [String: Int64] = [:]
@@ -51,6 +54,7 @@ struct WriterCaches {
 
     init(from db: Database) throws {
         head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
+        ledger = try LedgerCache(from: db)
         for row in try Row.fetchAll(
             db,
             sql:
@@ -143,12 +147,15 @@ struct WriterCaches {
     }
 
     /// Puts `sequence` at the end of a stream; what was its end before.
-    mutating func advance(_ key: StreamKey, to sequence: Int64, duration: Int64 = 0) -> Int64 {
+    ///
+    /// - Parameter fresh: for the first version of a record its kind, as `VersionFacts` has it.
+    mutating func advance(_ key: StreamKey, to sequence: Int64, duration: Int64 = 0, fresh: Int? = nil) -> Int64 {
         let index = index(of: key)
         let previous = streams[index].lastSequence
         streams[index].lastSequence = sequence
         streams[index].count += 1
         if duration > streams[index].longest { streams[index].longest = duration }
+        if let fresh { streams[index].fresh[fresh] &+= 1 }
         if !streams[index].isChanged {
             streams[index].isChanged = true
             changedStreams.append(index)
@@ -168,7 +175,7 @@ struct WriterCaches {
     }
 
     /// Writes the streams and accounts that changed, within the transaction that changed them.
-    mutating func save(to db: Database) throws {
+    mutating func save(to db: Database, _ marks: OfferMarks) throws {
         if !changedStreams.isEmpty {
             let sql = """
                 INSERT INTO stream (id, kind, type, person, label, last_seq, count, longest)
@@ -188,8 +195,11 @@ struct WriterCaches {
                 statement.bind(7, stream.count)
                 statement.bind(8, stream.longest)
                 try statement.run()
+                if !ledger.isEmpty { ledger.count(stream.fresh, on: stream.key) }
+                streams[index].fresh = SIMD8()
             }
         }
+        try ledger.save(to: db, head: head, marks)
         for instance in changedAccounts {
             if let account = accounts[instance] { try account.save(to: db) }
         }

@@ -1,0 +1,130 @@
+import GRDB
+
+/// A row of `delivery`: how one record stands with one sink, where the sink's cursor does not say it all.
+///
+/// `sequence` is the version that `state` is of. When the record has a newer version, that one's state is what the cursor implies.
+struct DeliveryRow: Hashable {
+    enum State: Int64 {
+        /// To be delivered now: replayed, or set aside while an older version was on its way.
+        case pending = 0
+        case retry = 1
+        /// A retry that waits for the sink's authorisation.
+        case unauthorized = 2
+        case delivered = 3
+        /// Delivered ahead of the cursor; the row goes when the cursor has passed it.
+        case early = 4
+        case refused = 5
+        case skipped = 6
+        case superseded = 7
+    }
+
+    let sink: Int64
+    let number: Int64
+    var sequence: Int64
+    var state: State
+    /// When to offer it again; set exactly while it is open.
+    var due: Int64?
+    var attempts: Int64 = 0
+    /// In the sink's words; for `skipped` the number of a `SkipReason`.
+    var reason: String?
+    var at: Int64?
+    /// The newest version whose fate is final and counted, by an answer or by a skip; 0 for none.
+    var settled: Int64 = 0
+    /// Whether the target has the record: what was delivered last was no retraction.
+    var holds = false
+    /// Whether this row's version was given out from the row and not answered since.
+    var isOffered = false
+    /// Whether the target may have an older version, which was given out and never answered.
+    var mayHold = false
+    /// The version that the sink is to forget, when the current one is none of its business any more.
+    var departed: Int64?
+    var delivered: Int64?
+    var deliveredAt: Int64?
+    var receipt: String?
+
+    /// A row that says nothing yet of an earlier version.
+    init(sink: Int64, number: Int64, sequence: Int64, state: State) {
+        (self.sink, self.number, self.sequence, self.state) = (sink, number, sequence, state)
+    }
+
+    /// What the cursor implied of a version that it has passed, written down.
+    static func implied(sink: Int64, number: Int64, _ facts: VersionFacts) -> DeliveryRow {
+        var row = DeliveryRow(sink: sink, number: number, sequence: facts.sequence, state: .delivered)
+        row.settled = facts.sequence
+        row.delivered = facts.sequence
+        row.holds = !facts.isRetraction
+        return row
+    }
+
+    var isOpen: Bool { due != nil }
+}
+
+extension DeliveryRow {
+    static let columns = """
+        sink, number, seq, state, due, attempts, reason, at, settled, holds, offered, may_hold, departed, delivered, delivered_at, receipt
+        """
+
+    init(_ row: RawStatement) throws {
+        sink = row.integer(0)
+        number = row.integer(1)
+        sequence = row.integer(2)
+        guard let state = State(rawValue: row.integer(3)) else {
+            throw StoreError(
+                .corrupt, "read the delivery of record \(row.integer(1)): its state is unknown; restore a backup")
+        }
+        self.state = state
+        due = row.optionalInteger(4)
+        attempts = row.integer(5)
+        reason = row.text(6)
+        at = row.optionalInteger(7)
+        settled = row.integer(8)
+        holds = row.integer(9) != 0
+        isOffered = row.integer(10) != 0
+        mayHold = row.integer(11) != 0
+        departed = row.optionalInteger(12)
+        delivered = row.optionalInteger(13)
+        deliveredAt = row.optionalInteger(14)
+        receipt = row.text(15)
+    }
+
+    static func find(_ sink: Int64, _ number: Int64, in db: Database) throws -> DeliveryRow? {
+        let statement = try RawStatement(
+            cached: "SELECT \(columns) FROM delivery WHERE sink = ?1 AND number = ?2", in: db)
+        defer { statement.clear() }
+        statement.bind(1, sink)
+        statement.bind(2, number)
+        return try statement.step() ? try DeliveryRow(statement) : nil
+    }
+
+    func save(to db: Database) throws {
+        let statement = try RawStatement(
+            cached: """
+                INSERT OR REPLACE INTO delivery (\(DeliveryRow.columns))
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+                """, in: db)
+        statement.bind(1, sink)
+        statement.bind(2, number)
+        statement.bind(3, sequence)
+        statement.bind(4, state.rawValue)
+        statement.bind(5, due)
+        statement.bind(6, attempts)
+        statement.bind(7, reason)
+        statement.bind(8, at)
+        statement.bind(9, settled)
+        statement.bind(10, holds ? 1 as Int64 : 0)
+        statement.bind(11, isOffered ? 1 as Int64 : 0)
+        statement.bind(12, mayHold ? 1 as Int64 : 0)
+        statement.bind(13, departed)
+        statement.bind(14, delivered)
+        statement.bind(15, deliveredAt)
+        statement.bind(16, receipt)
+        try statement.run()
+    }
+
+    func delete(from db: Database) throws {
+        let statement = try RawStatement(cached: "DELETE FROM delivery WHERE sink = ?1 AND number = ?2", in: db)
+        statement.bind(1, sink)
+        statement.bind(2, number)
+        try statement.run()
+    }
+}

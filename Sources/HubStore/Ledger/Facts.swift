@@ -1,0 +1,62 @@
+import GRDB
+
+/// What the ledger looks up about records.
+enum Facts {
+    /// The current version of a record; `nil` when there is none of this number.
+    static func current(_ number: Int64, in db: Database) throws -> VersionFacts? {
+        try one(
+            "SELECT seq, type, ifnull(person, 0), kind, retracted IS NOT NULL FROM sample WHERE number = ?1", number,
+            in: db)
+            ?? one(
+                "SELECT seq, type, person, \(VersionFacts.day), retracted IS NOT NULL FROM day WHERE number = ?1",
+                number, in: db)
+    }
+
+    /// A superseded version.
+    static func superseded(_ number: Int64, _ sequence: Int64, in db: Database) throws -> VersionFacts? {
+        try one(
+            "SELECT seq, type, ifnull(person, 0), kind, retracted IS NOT NULL FROM sample_version WHERE number = ?1 AND seq = ?2",
+            number, sequence, in: db)
+            ?? one(
+                "SELECT seq, type, person, \(VersionFacts.day), retracted IS NOT NULL FROM day_version WHERE number = ?1 AND seq = ?2",
+                number, sequence, in: db)
+    }
+
+    private static func one(_ sql: String, _ number: Int64, _ sequence: Int64? = nil, in db: Database) throws
+        -> VersionFacts?
+    {
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        statement.bind(2, sequence)
+        guard try statement.step() else { return nil }
+        return VersionFacts(
+            sequence: statement.integer(0), type: statement.integer(1), person: statement.integer(2),
+            kind: Int(statement.integer(3)), isRetraction: statement.integer(4) != 0)
+    }
+
+    /// Whether the target may have a record that it has not confirmed: a version was given out and never answered.
+    static func mayHold(_ number: Int64, _ row: DeliveryRow?, start: Int64, offered: Int64, in db: Database) throws
+        -> Bool
+    {
+        if let row, row.isOffered || row.mayHold { return true }
+        var floor = start
+        if let row {
+            // While a page is being read, a version that waited in its row may be given out once more.
+            floor = max(floor, row.settled, row.attempts > 0 && offered != .max ? row.sequence : 0)
+        }
+        guard floor < offered else { return false }
+        for table in ["sample_version", "day_version"] {
+            let statement = try RawStatement(
+                cached: """
+                    SELECT 1 FROM \(table) WHERE number = ?1 AND seq > ?2 AND seq <= ?3 AND retracted IS NULL LIMIT 1
+                    """, in: db)
+            defer { statement.clear() }
+            statement.bind(1, number)
+            statement.bind(2, floor)
+            statement.bind(3, offered)
+            if try statement.step() { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,69 @@
+import GRDB
+
+/// The writer's picture of the sinks, so that a record which is new costs the ledger one addition.
+struct LedgerCache {
+    /// Read only by whoever holds the transaction; change them through `change`.
+    private(set) var sinks: [SinkRecord]
+    private var changed: Set<Int> = []
+
+    init(from db: Database) throws { sinks = try SinkRecord.all(in: db) }
+
+    var isEmpty: Bool { sinks.isEmpty }
+
+    func index(of name: SinkID) -> Int? { sinks.firstIndex { $0.name == name } }
+
+    mutating func change(_ index: Int, _ body: (inout SinkRecord) throws -> Void) rethrows {
+        try body(&sinks[index])
+        changed.insert(index)
+    }
+
+    mutating func append(_ sink: SinkRecord) {
+        changed.insert(sinks.count)
+        sinks.append(sink)
+    }
+
+    mutating func remove(_ index: Int) {
+        sinks.remove(at: index)
+        // Indices have moved; to write one row too many is harmless.
+        changed = Set(sinks.indices)
+    }
+
+    /// Counts what a stream has newly carried: first versions, by kind.
+    mutating func count(_ fresh: SIMD8<Int32>, on key: StreamKey) {
+        guard key.person != 0 else { return }
+        for index in sinks.indices {
+            var count: Int64 = 0
+            for kind in 0...VersionFacts.day where fresh[kind] > 0 {
+                if sinks[index].match.matches(type: key.type, person: key.person, kind: kind, isRetraction: false) {
+                    count += Int64(fresh[kind])
+                }
+            }
+            guard count > 0 else { continue }
+            change(index) { sink in
+                sink.account.wanted += count
+                sink.account.pending += count
+            }
+        }
+    }
+
+    /// Persons were made known: filters that name them find them now.
+    mutating func personsChanged(in db: Database) throws {
+        for index in sinks.indices {
+            for era in sinks[index].eras.indices where sinks[index].eras[era].filter.persons != nil {
+                sinks[index].eras[era].match = try SinkMatch(sinks[index].eras[era].filter, in: db)
+            }
+        }
+    }
+
+    /// Writes the sinks that changed, within the transaction that changed them.
+    mutating func save(to db: Database, head: Int64, _ marks: OfferMarks) throws {
+        for index in sinks.indices {
+            sinks[index].advance(to: head)
+            guard changed.contains(index) else { continue }
+            let offered = marks.offered(sinks[index].name)
+            if offered != .max { sinks[index].offered = offered }
+            try sinks[index].save(to: db)
+        }
+        changed.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,34 @@
+import GRDB
+import Samples
+
+/// Finds what a replay would open again, a page at a time.
+struct ReplayReader {
+    private let reader: Reader
+    private let sink: SinkRecord
+    private let verdict: Verdict
+    private let offered: Int64
+
+    init(_ reader: Reader, _ sink: SinkRecord, offered: Int64, now: Int64) {
+        (self.reader, self.sink, self.offered) = (reader, sink, offered)
+        verdict = Verdict(terms: sink.terms, now: now)
+    }
+
+    /// Records of a page that are not open and that the sink can take; where the next page begins.
+    func candidates(_ query: RecordQuery) throws -> (records: [(number: Int64, sequence: Int64)], next: String?) {
+        let page = try reader.page(query)
+        let records = try page.records.filter { stored in
+            guard let current = try Facts.current(stored.number, in: reader.db), current.sequence == stored.sequence,
+                let row = try Replay.row(of: stored.number, current, sink, in: reader.db)
+            else { return false }
+            if current.isRetraction != stored.isRetraction { return false }
+            return try verdict.skip(stored, row, wantsPuts: sink.match.wants(current.kind)) {
+                try Facts.mayHold(stored.number, row, start: sink.start, offered: offered, in: reader.db)
+            } == nil
+        }
+        return (records.map { ($0.number, $0.sequence) }, page.next)
+    }
+}
+
+extension StoredRecord {
+    fileprivate var isRetraction: Bool { if case .retraction = record { true } else { false } }
+}

@@ -1,0 +1,138 @@
+import GRDB
+import Samples
+
+/// What the ledger has to know of a version.
+struct VersionFacts: Hashable {
+    var sequence: Int64
+    var type: Int64
+    /// 0 for nobody.
+    var person: Int64
+    /// The column `kind` of a sample, or `VersionFacts.day`.
+    var kind: Int
+    var isRetraction: Bool
+
+    static let day = 6
+
+    /// The same as a retraction.
+    func retracted(at sequence: Int64) -> VersionFacts {
+        var facts = self
+        (facts.sequence, facts.isRetraction) = (sequence, true)
+        return facts
+    }
+}
+
+extension SampleValue {
+    /// The column `kind`.
+    var code: Int {
+        switch self {
+        case .quantity: 0
+        case .category: 1
+        case .correlation: 2
+        case .workout: 3
+        case .characteristic: 4
+        case .other: 5
+        }
+    }
+}
+
+/// A sink's filter in the store's own ids.
+struct SinkMatch {
+    private let types: Set<Int64>?
+    private let persons: Set<Int64>?
+    /// A bit for each kind.
+    private let kinds: UInt8
+    /// Whether retractions of every kind are asked for.
+    private let allRetractions: Bool
+
+    /// A type without an id has no record; whoever opens a sink gives its types ids, so that this stays true.
+    init(_ filter: SinkFilter, in db: Database) throws {
+        types = try filter.types.map { types in
+            Set(try types.compactMap { try Filter.id("SELECT id FROM term WHERE text = ?", $0.rawValue, db) })
+        }
+        persons = try filter.persons.map { persons in
+            Set(try persons.compactMap { try Filter.person($0, in: db) })
+        }
+        var bits: UInt8 = 0
+        for kind in filter.kinds ?? Set(RecordKind.allCases) {
+            if let code = kind.code { bits |= 1 << UInt8(code) }
+        }
+        kinds = bits
+        allRetractions = filter.kinds?.contains(.retraction) ?? false
+    }
+
+    func matches(type: Int64, person: Int64, kind: Int, isRetraction: Bool) -> Bool {
+        guard person != 0, wants(kind) || isRetraction && allRetractions else { return false }
+        return types?.contains(type) ?? true && persons?.contains(person) ?? true
+    }
+
+    func matches(_ facts: VersionFacts) -> Bool {
+        matches(type: facts.type, person: facts.person, kind: facts.kind, isRetraction: facts.isRetraction)
+    }
+
+    /// Whether what is not retracted would be wanted.
+    func wants(_ kind: Int) -> Bool { kinds & (1 << UInt8(kind)) != 0 }
+
+    // MARK: - In SQL
+
+    /// The rows with a sequence in (after, through], in up to four runs, each in the order of the sequence.
+    func runs(after: Int64, through: Int64) -> [Run] {
+        guard types?.isEmpty != true, persons?.isEmpty != true, after < through else { return [] }
+        var who = [persons.map { "+person IN (\(SinkMatch.list($0)))" } ?? "+person IS NOT NULL"]
+        if let types { who.append("+type IN (\(SinkMatch.list(types)))") }
+        let range = "BETWEEN \(after + 1) AND \(through)"
+        var runs: [Run] = []
+        for (table, kinds) in [(Lane.Table.sample, sampleKinds), (.day, dayKinds)] {
+            guard let kinds else { continue }
+            let moved = table == .sample ? "sample_moved" : "day_moved"
+            runs.append(
+                Run(
+                    table: table, index: "NOT INDEXED", conditions: ["number \(range)", "seq = number", kinds] + who,
+                    sort: "number"))
+            runs.append(
+                Run(
+                    table: table, index: "INDEXED BY \(moved)",
+                    conditions: ["seq <> number", "seq \(range)", kinds] + who, sort: nil))
+        }
+        return runs
+    }
+
+    /// Rows of one table that lie in order.
+    struct Run {
+        let table: Lane.Table
+        let index: String
+        let conditions: [String]
+        /// As `Lane` takes it.
+        let sort: String?
+    }
+
+    private var sampleKinds: String? {
+        let codes = (0..<VersionFacts.day).filter(wants)
+        if codes.count == VersionFacts.day { return "1" }
+        let list = "kind IN (\(codes.map(String.init).joined(separator: ", ")))"
+        if allRetractions { return "(\(list) OR retracted IS NOT NULL)" }
+        return codes.isEmpty ? nil : list
+    }
+
+    private var dayKinds: String? {
+        if wants(VersionFacts.day) { return "1" }
+        return allRetractions ? "retracted IS NOT NULL" : nil
+    }
+
+    private static func list(_ ids: Set<Int64>) -> String { ids.sorted().map(String.init).joined(separator: ", ") }
+}
+
+extension RecordKind {
+    /// The column `kind` of a sample, `VersionFacts.day` of a day; a retraction has that of what it takes back.
+    fileprivate var code: Int? {
+        switch self {
+        case .quantity: 0
+        case .category: 1
+        case .correlation: 2
+        case .workout: 3
+        case .characteristic: 4
+        case .other: 5
+        case .day: VersionFacts.day
+        case .retraction: nil
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import GRDB
+import Samples
+
+/// Finds what a sink is to be sent next, within one snapshot of the store.
+struct SinkReader {
+    /// What was found, and what the ledger has to write down before it is given out.
+    struct Draft {
+        var page: DeliveryPage
+        var decisions: [(number: Int64, sequence: Int64, decision: HubDecision)] = []
+        /// The highest sequence in the page that has no row; 0 for none.
+        var offered: Int64 = 0
+    }
+
+    /// How many sequences one page looks through for the few that a narrow filter wants.
+    static let window: Int64 = 50_000
+    /// How many versions one page may decide about without giving any out.
+    private static let maximumDecisions = 2_000
+
+    private let reader: Reader
+    private let sink: SinkRecord
+    private let verdict: Verdict
+    private let offered: Int64
+    private let inFlight: Set<Int64>
+    private let limits: DeliveryLimits
+    private var db: Database { reader.db }
+
+    init(
+        _ reader: Reader, _ sink: SinkRecord, limits: DeliveryLimits, inFlight: Set<Int64>, offered: Int64, now: Int64
+    ) {
+        (self.reader, self.sink, self.limits) = (reader, sink, limits)
+        (self.inFlight, self.offered) = (inFlight, offered)
+        verdict = Verdict(terms: sink.terms, now: now)
+    }
+
+    func draft(after position: Int64) throws -> Draft {
+        let after = max(position, sink.cursor)
+        var draft = Draft(page: DeliveryPage(records: [], position: after, hasMore: false, paused: sink.paused))
+        if sink.paused != nil { return draft }
+        var filling = Filling(limits)
+        let due = try dueRows(filling.room)
+        // A long replay must not make what is new wait for its end: at first it gets half of a page.
+        let first = due.prefix((filling.room + 1) / 2)
+        for row in first { try offer(row, &filling, &draft) }
+        try scan(after, &filling, &draft)
+        var given = first.count
+        for row in due.dropFirst(first.count) where !filling.isFull {
+            try offer(row, &filling, &draft)
+            given += 1
+        }
+        if given < due.count || due.count == filling.room { draft.page.hasMore = true }
+        draft.page.nextDue = try nextDue()
+        return draft
+    }
+
+    /// What a page still takes.
+    private struct Filling {
+        let room: Int
+        private let bytes: Int
+        private var count = 0
+        private var size = 0
+
+        init(_ limits: DeliveryLimits) {
+            room = min(max(limits.records, 1), RecordQuery.maximumPage)
+            bytes = limits.bytes
+        }
+
+        var isFull: Bool { count == room || count > 0 && size >= bytes }
+
+        mutating func take(_ record: StoredRecord) {
+            count += 1
+            size += record.estimatedBytes
+        }
+    }
+
+    // MARK: - What has a row
+
+    private func dueRows(_ limit: Int) throws -> [DeliveryRow] {
+        let statement = try RawStatement(
+            cached: "SELECT \(DeliveryRow.columns) FROM delivery WHERE sink = ?1 AND due <= ?2 ORDER BY due, number",
+            in: db)
+        defer { statement.clear() }
+        statement.bind(1, sink.id)
+        statement.bind(2, verdict.now)
+        var rows: [DeliveryRow] = []
+        while rows.count < limit, try statement.step() {
+            let row = try DeliveryRow(statement)
+            if !inFlight.contains(row.number) { rows.append(row) }
+        }
+        return rows
+    }
+
+    private func nextDue() throws -> Int64? {
+        let statement = try RawStatement(cached: "SELECT min(due) FROM delivery WHERE sink = ?1 AND due > ?2", in: db)
+        defer { statement.clear() }
+        statement.bind(1, sink.id)
+        statement.bind(2, verdict.now)
+        return try statement.step() ? statement.optionalInteger(0) : nil
+    }
+
+    private func offer(_ row: DeliveryRow, _ filling: inout Filling, _ draft: inout Draft) throws {
+        if filling.isFull { return }
+        guard let current = try Facts.current(row.number, in: db), current.sequence == row.sequence,
+            let stored = try row.departed.map({ try departure(row, from: $0) })
+                ?? reader.records(numbers: [row.number]).first
+        else { return }
+        let reason =
+            row.departed == nil && !sink.match.matches(current) ? .filter : try skip(stored, current, row)
+        if let reason {
+            draft.decisions.append((row.number, row.sequence, .skip(reason)))
+        } else {
+            draft.decisions.append((row.number, row.sequence, .offer))
+            draft.page.records.append(stored)
+            filling.take(stored)
+        }
+    }
+
+    /// A record that has left the sink's filter, as the retraction of what it was.
+    private func departure(_ row: DeliveryRow, from version: Int64) throws -> StoredRecord? {
+        let statement = try RawStatement(
+            cached: "SELECT \(SampleColumn.list) FROM sample_version WHERE number = ?1 AND seq = ?2", in: db)
+        defer { statement.clear() }
+        statement.bind(1, row.number)
+        statement.bind(2, version)
+        guard try statement.step() else { return nil }
+        let lost = try SampleRow(statement, reader.lexicon, db)
+        let identity = RecordIdentity.sample(lost.sample.source, lost.sample.key)
+        return StoredRecord(
+            record: .retraction(Retraction(identity: identity, source: lost.sample.source, author: .person)),
+            number: row.number, sequence: row.sequence, assignment: lost.assignment, type: lost.sample.type)
+    }
+
+    // MARK: - What lies after the cursor
+
+    private func scan(_ after: Int64, _ filling: inout Filling, _ draft: inout Draft) throws {
+        let head = sink.isCounting ? sink.counted : reader.head
+        let end = min(head, after + SinkReader.window)
+        var merge = Merge(
+            lanes: try sink.match.runs(after: after, through: end).map { run in
+                try Lane(run.table, run.index, run.conditions, by: .sequence, sort: run.sort, in: db)
+            })
+        while let front = merge.front() {
+            guard !filling.isFull, draft.decisions.count < SinkReader.maximumDecisions else {
+                draft.page.hasMore = true
+                return
+            }
+            let stored = try merge.lanes[front.lane].take(reader.lexicon, db)
+            draft.page.position = stored.sequence
+            let row = try DeliveryRow.find(sink.id, stored.number, in: db)
+            if row?.sequence == stored.sequence { continue }
+            if inFlight.contains(stored.number) {
+                draft.decisions.append((stored.number, stored.sequence, .setAside))
+                continue
+            }
+            if let reason = try skip(stored, nil, row) {
+                draft.decisions.append((stored.number, stored.sequence, .skip(reason)))
+                continue
+            }
+            draft.page.records.append(stored)
+            draft.offered = stored.sequence
+            filling.take(stored)
+        }
+        draft.page.position = max(after, end)
+        if end < head { draft.page.hasMore = true }
+    }
+
+    private func skip(_ stored: StoredRecord, _ facts: VersionFacts?, _ row: DeliveryRow?) throws -> SkipReason? {
+        var wantsPuts = true
+        if case .retraction = stored.record, let facts = try facts ?? Facts.current(stored.number, in: db) {
+            wantsPuts = row?.departed != nil || sink.match.wants(facts.kind)
+        }
+        return try verdict.skip(stored, row, wantsPuts: wantsPuts) {
+            try Facts.mayHold(stored.number, row, start: sink.start, offered: offered, in: db)
+        }
+    }
+}

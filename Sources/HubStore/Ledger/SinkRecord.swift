@@ -1,0 +1,282 @@
+import GRDB
+import Samples
+
+/// A row of `sink` with its eras: where a sink stands.
+struct SinkRecord {
+    /// The time in which one filter held.
+    struct Era {
+        /// It decided about the sequences after this one.
+        var after: Int64
+        /// The head when it began: rows of deliveries up to here may be of an older filter and are kept.
+        var head: Int64
+        var filter: SinkFilter
+        var match: SinkMatch
+    }
+
+    let id: Int64
+    let name: SinkID
+    var openedAt: Int64
+    /// The sequence after which it began.
+    var start: Int64
+    /// Every version up to here that it wanted is settled or has a row.
+    var cursor: Int64
+    /// Versions in (counted, countingTo] are still to be counted as wanted; equal when all are.
+    var counted: Int64
+    var countingTo: Int64
+    /// The highest sequence that may have been given out without an answer.
+    var offered: Int64
+    var isBusy: Bool
+    var paused: String?
+    var target: SinkTerms.Target
+    var abilities: SinkTerms.Abilities
+    var zone: String
+    var account: SinkAccount
+    /// How many of the pending have a row.
+    var marked: Int64
+    private(set) var skips: [SkipReason: Int64]
+    private var changedSkips: Set<SkipReason> = []
+    var lastDelivered: Int64?
+    var lastFailure: SinkOverview.Failure?
+    /// Oldest first; never empty.
+    var eras: [Era]
+
+    /// A new sink, of which what (start, countingTo] holds is still to be counted.
+    init(
+        id: Int64, name: SinkID, start: Int64, countingTo: Int64, openedAt: Int64, terms: SinkTerms, era: Era
+    ) {
+        (self.id, self.name, self.openedAt, self.start) = (id, name, openedAt, start)
+        (cursor, counted, self.countingTo, offered) = (start, start, countingTo, start)
+        (isBusy, marked, account, skips, eras) = (false, 0, SinkAccount(), [:], [era])
+        (target, abilities, zone) = (terms.target, terms.abilities, terms.zone)
+    }
+
+    /// The filter that holds now.
+    var match: SinkMatch { eras[eras.count - 1].match }
+
+    var terms: SinkTerms {
+        SinkTerms(filter: eras[eras.count - 1].filter, abilities: abilities, target: target, zone: zone)
+    }
+
+    var isCounting: Bool { counted < countingTo }
+
+    /// Pending without a row: what lies after the cursor.
+    var implied: Int64 { account.pending - marked }
+
+    func isCounted(_ sequence: Int64) -> Bool { sequence <= counted || sequence > countingTo }
+
+    /// Whether a version without a row, which the cursor has passed, was delivered.
+    func hasPassed(_ facts: VersionFacts) -> Bool {
+        guard facts.sequence <= cursor, let era = era(of: facts.sequence) else { return false }
+        return era.match.matches(facts)
+    }
+
+    /// The era that decided about a sequence; `nil` before the start.
+    func era(of sequence: Int64) -> Era? {
+        guard sequence > start else { return nil }
+        return eras.last { $0.after < sequence } ?? eras[0]
+    }
+
+    mutating func countSkip(_ reason: SkipReason) {
+        account.skipped += 1
+        skips[reason, default: 0] += 1
+        changedSkips.insert(reason)
+    }
+
+    /// Where nothing is left after the cursor, everything stored is settled, and the cursor costs nothing to move.
+    mutating func advance(to head: Int64) {
+        if implied == 0, !isCounting, head > cursor { cursor = head }
+    }
+
+    func state(epoch: String) -> SinkState {
+        SinkState(
+            id: name, cursor: Samples.Cursor(epoch: epoch, sequence: cursor), account: account, paused: paused)
+    }
+}
+
+extension SinkRecord {
+    private static let columns = """
+        id, instance, want, opened_at, start, "cursor", counted, counting_to, offered, busy, paused, plugin, systems, accounts,
+        abilities, zone, wanted, delivered, pending, retrying, refused, superseded, skipped, marked, last_delivered,
+        failed_at, failure
+        """
+
+    /// All sinks that are not forgotten, by name.
+    static func all(in db: Database) throws -> [SinkRecord] {
+        try load("SELECT \(columns) FROM sink WHERE forgotten = 0 ORDER BY instance, want", in: db) { _ in }
+    }
+
+    static func find(_ name: SinkID, in db: Database) throws -> SinkRecord? {
+        try load(
+            "SELECT \(columns) FROM sink WHERE forgotten = 0 AND instance = ?1 AND want = ?2", in: db
+        ) { statement in
+            statement.bind(1, name.instance)
+            statement.bind(2, name.want)
+        }.first
+    }
+
+    private static func load(_ sql: String, in db: Database, _ bind: (RawStatement) -> Void) throws -> [SinkRecord] {
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        bind(statement)
+        var sinks: [SinkRecord] = []
+        while try statement.step() { sinks.append(try SinkRecord(statement, db)) }
+        return sinks
+    }
+
+    private init(_ row: RawStatement, _ db: Database) throws {
+        id = row.integer(0)
+        name = SinkID(instance: row.text(1) ?? "", want: row.text(2) ?? "")
+        openedAt = row.integer(3)
+        start = row.integer(4)
+        cursor = row.integer(5)
+        counted = row.integer(6)
+        countingTo = row.integer(7)
+        offered = row.integer(8)
+        isBusy = row.integer(9) != 0
+        paused = row.text(10)
+        target = SinkTerms.Target(
+            plugin: row.text(11) ?? "", systems: Set(row.text(12).map(Lines.list) ?? []),
+            accounts: Set(row.text(13).map(Lines.list) ?? []))
+        abilities = SinkTerms.Abilities(bits: row.integer(14))
+        zone = row.text(15) ?? "UTC"
+        account = SinkAccount()
+        account.wanted = row.integer(16)
+        account.delivered = row.integer(17)
+        account.pending = row.integer(18)
+        account.retrying = row.integer(19)
+        account.refused = row.integer(20)
+        account.superseded = row.integer(21)
+        account.skipped = row.integer(22)
+        marked = row.integer(23)
+        lastDelivered = row.optionalInteger(24)
+        lastFailure = row.optionalInteger(25).map { SinkOverview.Failure(at: $0, reason: row.text(26) ?? "") }
+        skips = try SinkRecord.skips(id, in: db)
+        eras = try SinkRecord.eras(id, in: db)
+        guard !eras.isEmpty else {
+            throw StoreError(.corrupt, "read sink \(name): its filter is missing; restore a backup")
+        }
+    }
+
+    private static func skips(_ sink: Int64, in db: Database) throws -> [SkipReason: Int64] {
+        let statement = try RawStatement(cached: "SELECT reason, count FROM sink_skip WHERE sink = ?", in: db)
+        defer { statement.clear() }
+        statement.bind(1, sink)
+        var skips: [SkipReason: Int64] = [:]
+        while try statement.step() {
+            if let reason = SkipReason(rawValue: statement.integer(0)) { skips[reason] = statement.integer(1) }
+        }
+        return skips
+    }
+
+    private static func eras(_ sink: Int64, in db: Database) throws -> [Era] {
+        let statement = try RawStatement(
+            cached: "SELECT after, head, types, kinds, persons FROM sink_era WHERE sink = ? ORDER BY after", in: db)
+        defer { statement.clear() }
+        statement.bind(1, sink)
+        var eras: [Era] = []
+        while try statement.step() {
+            let filter = SinkFilter(
+                types: try statement.text(2).map { Set(try Lines.list($0).map { try TypeID($0) }) },
+                kinds: statement.text(3).map { Set(Lines.list($0).compactMap(RecordKind.init)) },
+                persons: statement.text(4).map { Set(Lines.list($0)) })
+            eras.append(
+                Era(
+                    after: statement.integer(0), head: statement.integer(1), filter: filter,
+                    match: try SinkMatch(filter, in: db)))
+        }
+        return eras
+    }
+
+    // MARK: - Writing
+
+    /// Makes a row for a new sink; its id.
+    static func insert(_ name: SinkID, at now: Int64, start: Int64, in db: Database) throws -> Int64 {
+        let statement = try RawStatement(
+            cached: """
+                INSERT INTO sink (instance, want, opened_at, start, "cursor", counted, counting_to, plugin, zone)
+                VALUES (?1, ?2, ?3, ?4, ?4, ?4, ?4, '', '')
+                """, in: db)
+        statement.bind(1, name.instance)
+        statement.bind(2, name.want)
+        statement.bind(3, now)
+        statement.bind(4, start)
+        try statement.run()
+        return db.lastInsertedRowID
+    }
+
+    /// Writes what changes with every answer and commit.
+    mutating func save(to db: Database) throws {
+        let statement = try RawStatement(
+            cached: """
+                UPDATE sink SET "cursor" = ?2, counted = ?3, counting_to = ?4, offered = ?5, busy = ?6, paused = ?7, wanted = ?8,
+                    delivered = ?9, pending = ?10, retrying = ?11, refused = ?12, superseded = ?13, skipped = ?14, marked = ?15,
+                    last_delivered = ?16, failed_at = ?17, failure = ?18
+                WHERE id = ?1
+                """, in: db)
+        let counts = [
+            account.wanted, account.delivered, account.pending, account.retrying, account.refused, account.superseded,
+            account.skipped, marked,
+        ]
+        statement.bind(1, id)
+        for (index, value) in [cursor, counted, countingTo, offered, isBusy ? 1 : 0].enumerated() {
+            statement.bind(Int32(index + 2), value)
+        }
+        statement.bind(7, paused)
+        for (index, value) in counts.enumerated() { statement.bind(Int32(index + 8), value) }
+        statement.bind(16, lastDelivered)
+        statement.bind(17, lastFailure?.at)
+        statement.bind(18, lastFailure?.reason)
+        try statement.run()
+        guard !changedSkips.isEmpty else { return }
+        let skip = try RawStatement(
+            cached: """
+                INSERT INTO sink_skip (sink, reason, count) VALUES (?1, ?2, ?3)
+                ON CONFLICT (sink, reason) DO UPDATE SET count = ?3
+                """, in: db)
+        for reason in changedSkips {
+            skip.bind(1, id)
+            skip.bind(2, reason.rawValue)
+            skip.bind(3, skips[reason] ?? 0)
+            try skip.run()
+        }
+        changedSkips.removeAll()
+    }
+
+    /// Writes what changes only when the sink is opened.
+    func saveTerms(to db: Database) throws {
+        let statement = try RawStatement(
+            cached: "UPDATE sink SET plugin = ?2, systems = ?3, accounts = ?4, abilities = ?5, zone = ?6 WHERE id = ?1",
+            in: db)
+        statement.bind(1, id)
+        statement.bind(2, target.plugin)
+        statement.bind(3, Lines.text(list: target.systems.sorted()))
+        statement.bind(4, Lines.text(list: target.accounts.sorted()))
+        statement.bind(5, abilities.bits)
+        statement.bind(6, zone)
+        try statement.run()
+        guard let era = eras.last else { return }
+        let save = try RawStatement(
+            cached: """
+                INSERT OR REPLACE INTO sink_era (sink, after, head, types, kinds, persons) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                """, in: db)
+        save.bind(1, id)
+        save.bind(2, era.after)
+        save.bind(3, era.head)
+        save.bind(4, era.filter.types.map { Lines.text(list: $0.map(\.rawValue).sorted()) ?? "" })
+        save.bind(5, era.filter.kinds.map { Lines.text(list: $0.map(\.rawValue).sorted()) ?? "" })
+        save.bind(6, era.filter.persons.map { Lines.text(list: $0.sorted()) ?? "" })
+        try save.run()
+    }
+}
+
+extension SinkTerms.Abilities {
+    fileprivate init(bits: Int64) {
+        self.init(
+            takesPastDates: bits & 1 != 0, takesEdits: bits & 2 != 0, takesDeletions: bits & 4 != 0,
+            takesFilledValues: bits & 8 != 0)
+    }
+
+    fileprivate var bits: Int64 {
+        (takesPastDates ? 1 : 0) | (takesEdits ? 2 : 0) | (takesDeletions ? 4 : 0) | (takesFilledValues ? 8 : 0)
+    }
+}

@@ -1,0 +1,68 @@
+import GRDB
+
+extension Transaction {
+    /// Tells the ledger that a record has a new version; to be called after the old one is archived.
+    ///
+    /// A version that was not delivered is superseded. One that the cursor says was delivered gets a row, because the cursor can no longer
+    /// say it. A record that leaves a sink's filter is to be taken back where the target has it, or may have it.
+    mutating func supersede(_ number: Int64, _ old: VersionFacts, by new: VersionFacts) throws {
+        for index in caches.ledger.sinks.indices {
+            let sink = caches.ledger.sinks[index]
+            let known = try DeliveryRow.find(sink.id, number, in: db)
+            var row = known
+            let (wasWanted, isWanted) = (sink.match.matches(old), sink.match.matches(new))
+            var account = sink.account
+            var marked = sink.marked
+            // It now says more than the cursor will.
+            if row?.state == .early { row?.state = .delivered }
+
+            if row?.sequence == old.sequence, row?.isOpen == true {
+                if row?.state == .pending {
+                    account.pending -= 1
+                    marked -= 1
+                } else {
+                    account.retrying -= 1
+                }
+                account.superseded += 1
+                row?.state = .superseded
+                row?.due = nil
+                row?.at = recordedAt
+            } else if row?.sequence != old.sequence {
+                if old.sequence > sink.cursor {
+                    if wasWanted {
+                        if sink.isCounted(old.sequence) { account.pending -= 1 } else { account.wanted += 1 }
+                        account.superseded += 1
+                    }
+                } else if row == nil, sink.hasPassed(old) {
+                    row = .implied(sink: sink.id, number: number, old)
+                }
+            }
+
+            if isWanted {
+                account.wanted += 1
+                account.pending += 1
+                row?.departed = nil
+            } else if let lost = row?.departed ?? (wasWanted ? old.sequence : nil) {
+                let offered = marks.offered(sink.name)
+                if try row?.holds == true || Facts.mayHold(number, row, start: sink.start, offered: offered, in: db) {
+                    var departure =
+                        row ?? DeliveryRow(sink: sink.id, number: number, sequence: new.sequence, state: .pending)
+                    departure.sequence = new.sequence
+                    departure.state = .pending
+                    departure.due = recordedAt
+                    departure.attempts = 0
+                    (departure.isOffered, departure.mayHold) = (false, !departure.holds)
+                    departure.departed = lost
+                    account.wanted += 1
+                    account.pending += 1
+                    marked += 1
+                    row = departure
+                }
+            }
+            if let row, row != known { try row.save(to: db) }
+            if account != sink.account {
+                caches.ledger.change(index) { sink in (sink.account, sink.marked) = (account, marked) }
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import GRDB
+
+/// What the hub decides about a version by itself, without the sink.
+enum HubDecision {
+    case skip(SkipReason)
+    /// It waits in a row of its own, because an older version is on its way.
+    case setAside
+    /// It is about to be given out from its row.
+    case offer
+}
+
+extension Transaction {
+    /// Counts answers in, and moves the sinks' cursors.
+    mutating func settle(_ settlement: SinkSettlement) throws {
+        // A sink that was forgotten while deliveries were on their way has nothing left to count.
+        guard let index = caches.ledger.index(of: settlement.sink) else { return }
+        var settling = Settling(
+            caches.ledger.sinks[index], head: caches.head, reached: settlement.reached,
+            offered: marks.offered(settlement.sink), at: recordedAt, db)
+        for answer in settlement.answers { try settling.take(answer) }
+        let settled = try settling.finish()
+        caches.ledger.change(index) { $0 = settled }
+    }
+
+    /// Writes down what the hub decided about versions while it read a page.
+    mutating func decide(_ decisions: [(number: Int64, sequence: Int64, decision: HubDecision)], for name: SinkID)
+        throws
+    {
+        guard let index = caches.ledger.index(of: name) else { return }
+        var settling = Settling(
+            caches.ledger.sinks[index], head: caches.head, reached: 0, offered: marks.offered(name), at: recordedAt, db)
+        for (number, sequence, decision) in decisions { try settling.take(number, sequence, decision) }
+        let settled = try settling.finish()
+        caches.ledger.change(index) { $0 = settled }
+    }
+}
+
+/// One sink while answers are counted in.
+struct Settling {
+    private var sink: SinkRecord
+    private let db: Database
+    private let head: Int64
+    /// Up to which sequence versions may have been given out.
+    private let offered: Int64
+    private let at: Int64
+    /// Where the cursor will be; a delivery up to here needs no row.
+    private let cursor: Int64
+
+    init(_ sink: SinkRecord, head: Int64, reached: Int64, offered: Int64, at: Int64, _ db: Database) {
+        (self.sink, self.db, self.head, self.offered, self.at) = (sink, db, head, offered, at)
+        cursor = max(sink.cursor, min(reached, sink.isCounting ? sink.counted : head))
+    }
+
+    /// How a version stands before its answer.
+    private enum Standing {
+        /// Pending by the cursor, or by a row, or in a retry.
+        case open(DeliveryRow?)
+        /// Replaced by a newer one before its answer came.
+        case superseded(DeliveryRow?)
+        /// Not, or not yet, counted as wanted: the filter was changed while it was on its way.
+        case uncounted
+        /// Its fate is known already: the answer is a repeat.
+        case final
+    }
+
+    mutating func take(_ answer: SinkAnswer) throws {
+        guard let current = try Facts.current(answer.number, in: db), answer.sequence <= current.sequence else {
+            return
+        }
+        let row = try DeliveryRow.find(sink.id, answer.number, in: db)
+        switch (standing(answer.sequence, current, row), answer.result) {
+        case (.final, _): return
+        case (.open(let row), let result):
+            try settle(answer.number, current, row, result)
+        case (.superseded(let row), .delivered(let receipt)):
+            guard let facts = try Facts.superseded(answer.number, answer.sequence, in: db) else { return }
+            // Taken back from the superseded where it was counted there; else it was not counted at all.
+            if sink.account.superseded > 0, sink.era(of: facts.sequence)?.match.matches(facts) == true {
+                sink.account.superseded -= 1
+            } else {
+                sink.account.wanted += 1
+            }
+            var after =
+                row ?? DeliveryRow(sink: sink.id, number: answer.number, sequence: facts.sequence, state: .delivered)
+            if after.sequence <= facts.sequence { (after.sequence, after.state) = (facts.sequence, .delivered) }
+            try deliver(facts, &after, receipt)
+        case (.uncounted, .delivered(let receipt)):
+            sink.account.wanted += 1
+            var after =
+                row ?? DeliveryRow(sink: sink.id, number: answer.number, sequence: current.sequence, state: .delivered)
+            after.sequence = current.sequence
+            after.state = .delivered
+            try deliver(current, &after, receipt)
+        case (.superseded, let result), (.uncounted, let result): note(result)
+        }
+    }
+
+    mutating func take(_ number: Int64, _ sequence: Int64, _ decision: HubDecision) throws {
+        if case .offer = decision {
+            guard var row = try DeliveryRow.find(sink.id, number, in: db) else { return }
+            // Given out all the same when a newer version came while the page was read.
+            if row.sequence == sequence { row.isOffered = true } else { row.mayHold = true }
+            return try row.save(to: db)
+        }
+        guard let current = try Facts.current(number, in: db), current.sequence == sequence,
+            case .open(let row) = standing(sequence, current, try DeliveryRow.find(sink.id, number, in: db))
+        else { return }
+        switch decision {
+        case .skip(let reason):
+            var after = try opened(number, current, row)
+            close(row, current)
+            sink.countSkip(reason)
+            after.state = .skipped
+            after.reason = String(reason.rawValue)
+            after.settled = sequence
+            after.departed = nil
+            after.at = at
+            try after.save(to: db)
+        case .setAside:
+            guard row?.sequence != sequence else { return }
+            var after = try opened(number, current, row)
+            sink.marked += 1
+            after.state = .pending
+            after.due = at
+            try after.save(to: db)
+        case .offer: break
+        }
+    }
+
+    /// Moves the cursor and drops the rows that it makes needless; the sink as it stands then.
+    mutating func finish() throws -> SinkRecord {
+        sink.cursor = cursor
+        sink.advance(to: head)
+        let compact = try RawStatement(
+            cached:
+                "DELETE FROM delivery WHERE sink = ?1 AND state = \(DeliveryRow.State.early.rawValue) AND seq BETWEEN ?2 AND ?3",
+            in: db)
+        compact.bind(1, sink.id)
+        compact.bind(2, sink.eras[sink.eras.count - 1].head + 1)
+        compact.bind(3, sink.cursor)
+        try compact.run()
+        return sink
+    }
+
+    private func standing(_ sequence: Int64, _ current: VersionFacts, _ row: DeliveryRow?) -> Standing {
+        if let row, row.sequence == sequence, row.state != .superseded { return row.isOpen ? .open(row) : .final }
+        if let row, sequence <= row.settled { return .final }
+        if sequence < current.sequence {
+            return row == nil && sink.hasPassed(current) ? .final : .superseded(row)
+        }
+        guard sequence > sink.cursor else { return .final }
+        return sink.match.matches(current) && sink.isCounted(sequence) ? .open(row) : .uncounted
+    }
+
+    /// The answer about the current version, which is open.
+    private mutating func settle(_ number: Int64, _ current: VersionFacts, _ row: DeliveryRow?, _ result: SinkResult)
+        throws
+    {
+        note(result)
+        var after = try opened(number, current, row)
+        close(row, current)
+        switch result {
+        case .delivered(let receipt):
+            after.state = .delivered
+            try deliver(current, &after, receipt)
+            return
+        case .retry(let due, let reason):
+            sink.account.retrying += 1
+            (after.state, after.due, after.reason) = (.retry, due, reason)
+        case .unauthorized(let reason):
+            sink.account.retrying += 1
+            (after.state, after.due, after.reason) = (.unauthorized, at, reason)
+        case .refused(let reason):
+            sink.account.refused += 1
+            (after.state, after.reason, after.settled) = (.refused, reason, current.sequence)
+            after.departed = nil
+        }
+        after.attempts += 1
+        after.at = at
+        try after.save(to: db)
+    }
+
+    /// Writes that a version was delivered, or nothing where the cursor says it.
+    private mutating func deliver(_ facts: VersionFacts, _ row: inout DeliveryRow, _ receipt: String?) throws {
+        sink.account.delivered += 1
+        sink.lastDelivered = at
+        let isPut = !facts.isRetraction && (row.departed == nil || facts.sequence < row.sequence)
+        row.settled = facts.sequence
+        row.holds = isPut
+        (row.delivered, row.deliveredAt, row.receipt) = (facts.sequence, at, receipt)
+        if row.sequence == facts.sequence {
+            (row.isOffered, row.mayHold) = (false, false)
+            (row.departed, row.reason, row.attempts) = (nil, nil, 0)
+            row.at = at
+            if isPut, receipt == nil, sink.era(of: facts.sequence)?.match.matches(facts) == true {
+                if facts.sequence <= cursor { return try row.delete(from: db) }
+                row.state = .early
+            }
+        }
+        try row.save(to: db)
+    }
+
+    /// The row of an open version, made or brought up to it, and no longer open.
+    private func opened(_ number: Int64, _ current: VersionFacts, _ row: DeliveryRow?) throws -> DeliveryRow {
+        var after = row ?? DeliveryRow(sink: sink.id, number: number, sequence: current.sequence, state: .pending)
+        if row?.sequence != current.sequence {
+            // That the sink does not have this version says nothing of an older one.
+            after.mayHold = try Facts.mayHold(number, row, start: sink.start, offered: offered, in: db)
+            after.sequence = current.sequence
+            (after.attempts, after.departed) = (0, nil)
+        }
+        (after.due, after.reason, after.isOffered) = (nil, nil, false)
+        return after
+    }
+
+    private mutating func close(_ row: DeliveryRow?, _ current: VersionFacts) {
+        guard let row, row.sequence == current.sequence else {
+            sink.account.pending -= 1
+            return
+        }
+        if row.state == .pending {
+            sink.account.pending -= 1
+            sink.marked -= 1
+        } else {
+            sink.account.retrying -= 1
+        }
+    }
+
+    /// What of an answer concerns the whole sink.
+    private mutating func note(_ result: SinkResult) {
+        switch result {
+        case .delivered: break
+        case .retry(_, let reason), .refused(let reason):
+            sink.lastFailure = SinkOverview.Failure(at: at, reason: reason)
+        case .unauthorized(let reason):
+            sink.lastFailure = SinkOverview.Failure(at: at, reason: reason)
+            sink.paused = reason
+        }
+    }
+}

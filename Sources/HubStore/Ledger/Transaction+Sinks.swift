@@ -1,0 +1,184 @@
+import GRDB
+import Samples
+
+extension Transaction {
+    /// Sinks in one store: each costs every new version a look.
+    static let maximumSinks = 256
+    /// How many sequences are looked through for a sink within one transaction.
+    static let countingWindow: Int64 = 100_000
+
+    /// Makes a sink, or takes over the one of this name under these terms.
+    mutating func openSink(_ name: SinkID, _ terms: SinkTerms, from start: SinkStart, epoch: String) throws
+        -> SinkRecord
+    {
+        guard !name.instance.isEmpty, !name.want.isEmpty else {
+            throw StoreError(.query, "open sink \(name): instance and want need a name each")
+        }
+        // A type gets its id now, so that its first record is recognised.
+        for type in terms.filter.types ?? [] { _ = try caches.term(type.rawValue, .type, in: db) }
+        if let index = caches.ledger.index(of: name) {
+            try adopt(index, terms)
+            return caches.ledger.sinks[index]
+        }
+        guard caches.ledger.sinks.count < Transaction.maximumSinks else {
+            throw StoreError(
+                .query, "open sink \(name): the store keeps \(Transaction.maximumSinks) sinks; forget one first")
+        }
+        let place = try sequence(of: start, name, epoch)
+        let id = try SinkRecord.insert(name, at: recordedAt, start: place, in: db)
+        let era = SinkRecord.Era(
+            after: place, head: place, filter: terms.filter, match: try SinkMatch(terms.filter, in: db))
+        var sink = SinkRecord(
+            id: id, name: name, start: place, countingTo: caches.head, openedAt: recordedAt, terms: terms, era: era)
+        sink.isBusy = true
+        try sink.saveTerms(to: db)
+        caches.ledger.append(sink)
+        return sink
+    }
+
+    private func sequence(of start: SinkStart, _ name: SinkID, _ epoch: String) throws -> Int64 {
+        switch start {
+        case .now: return caches.head
+        case .beginning: return 0
+        case .after(let cursor):
+            guard cursor.epoch == epoch else {
+                throw StoreError(
+                    .epoch,
+                    "open sink \(name): start \(cursor) is of another epoch than the store's \(epoch); take a new cursor"
+                )
+            }
+            guard (0...caches.head).contains(cursor.sequence) else {
+                throw StoreError(
+                    .cursor, "open sink \(name): start \(cursor): the store's last sequence is \(caches.head)")
+            }
+            return cursor.sequence
+        }
+    }
+
+    private mutating func adopt(_ index: Int, _ terms: SinkTerms) throws {
+        let head = caches.head
+        let match = try SinkMatch(terms.filter, in: db)
+        caches.ledger.change(index) { sink in
+            (sink.abilities, sink.target, sink.zone) = (terms.abilities, terms.target, terms.zone)
+            (sink.paused, sink.isBusy) = (nil, true)
+            guard sink.terms.filter != terms.filter else { return }
+            // What waits after the cursor is counted anew under the new filter; what has a row keeps it.
+            sink.account.wanted -= sink.implied
+            sink.account.pending = sink.marked
+            (sink.counted, sink.countingTo) = (sink.cursor, head)
+            let era = SinkRecord.Era(after: sink.cursor, head: head, filter: terms.filter, match: match)
+            if sink.eras[sink.eras.count - 1].after == era.after { sink.eras.removeLast() }
+            sink.eras.append(era)
+        }
+        try caches.ledger.sinks[index].saveTerms(to: db)
+    }
+
+    /// Counts some of what a sink's start or its new filter has made wanted; `false` when all is counted.
+    mutating func countSink(_ name: SinkID) throws -> Bool {
+        guard let index = caches.ledger.index(of: name), caches.ledger.sinks[index].isCounting else { return false }
+        let sink = caches.ledger.sinks[index]
+        let end = min(sink.counted + Transaction.countingWindow, sink.countingTo)
+        let count = try Transaction.pending(of: sink, after: sink.counted, through: end, in: db)
+        caches.ledger.change(index) { sink in
+            sink.account.wanted += count
+            sink.account.pending += count
+            sink.counted = end
+        }
+        return end < sink.countingTo
+    }
+
+    /// The versions in (after, through] that wait without a row.
+    static func pending(of sink: SinkRecord, after: Int64, through: Int64, in db: Database) throws -> Int64 {
+        try sink.match.runs(after: after, through: through).reduce(0) { sum, run in
+            let sql = """
+                SELECT count(*) FROM \(run.table.name) r \(run.index) WHERE \(run.conditions.joined(separator: " AND "))
+                    AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.sink = \(sink.id) AND d.number = r.number AND d.seq = r.seq)
+                """
+            return sum + (try Int64.fetchOne(db, sql: sql) ?? 0)
+        }
+    }
+
+    /// Opens records again for a sink that wants them; how many were not open.
+    mutating func replay(_ candidates: [(number: Int64, sequence: Int64)], to name: SinkID) throws -> Int64 {
+        guard let index = caches.ledger.index(of: name) else { throw StoreError.unknownSink(name, "replay") }
+        let sink = caches.ledger.sinks[index]
+        var count: Int64 = 0
+        for (number, sequence) in candidates {
+            guard let current = try Facts.current(number, in: db), current.sequence == sequence,
+                var row = try Replay.row(of: number, current, sink, in: db)
+            else { continue }
+            (row.state, row.due, row.attempts, row.reason) = (.pending, recordedAt, 0, nil)
+            try row.save(to: db)
+            count += 1
+        }
+        if count > 0 {
+            caches.ledger.change(index) { sink in
+                sink.account.wanted += count
+                sink.account.pending += count
+                sink.marked += count
+            }
+        }
+        return count
+    }
+
+    /// Lets a sink's deliveries go on that waited for its authorisation.
+    mutating func resumeSink(_ name: SinkID) throws {
+        guard let index = caches.ledger.index(of: name) else { throw StoreError.unknownSink(name, "resume") }
+        caches.ledger.change(index) { $0.paused = nil }
+    }
+
+    /// Takes a sink's name away; its rows go by `purgeSinks`.
+    mutating func forgetSink(_ name: SinkID) throws {
+        guard let index = caches.ledger.index(of: name) else { throw StoreError.unknownSink(name, "forget") }
+        try db.execute(sql: "UPDATE sink SET forgotten = 1 WHERE id = ?", arguments: [caches.ledger.sinks[index].id])
+        caches.ledger.remove(index)
+    }
+
+    /// Deletes some of what forgotten sinks have left; `false` when nothing is left.
+    mutating func purgeSinks() throws -> Bool {
+        guard let id = try Int64.fetchOne(db, sql: "SELECT id FROM sink WHERE forgotten = 1 LIMIT 1") else {
+            return false
+        }
+        try db.execute(
+            sql: """
+                DELETE FROM delivery WHERE sink = ?1
+                    AND number IN (SELECT number FROM delivery WHERE sink = ?1 ORDER BY number LIMIT 20000)
+                """, arguments: [id])
+        if db.changesCount == 0 {
+            for table in ["sink_era WHERE sink", "sink_skip WHERE sink", "sink WHERE id"] {
+                try db.execute(sql: "DELETE FROM \(table) = ?", arguments: [id])
+            }
+        }
+        return true
+    }
+
+    /// The store closes in order: what was given out without an answer is known for the next time.
+    mutating func restSinks() {
+        for (index, sink) in caches.ledger.sinks.enumerated() where sink.isBusy && marks.offered(sink.name) != .max {
+            caches.ledger.change(index) { $0.isBusy = false }
+        }
+    }
+}
+
+/// What a replay does to one record.
+enum Replay {
+    /// The row to open again; `nil` where the record is open already, or none of the sink's business.
+    static func row(of number: Int64, _ current: VersionFacts, _ sink: SinkRecord, in db: Database) throws
+        -> DeliveryRow?
+    {
+        let row = try DeliveryRow.find(sink.id, number, in: db)
+        guard sink.match.matches(current), sink.isCounted(current.sequence), row?.isOpen != true else { return nil }
+        if let row, row.sequence == current.sequence { return row }
+        if current.sequence > sink.cursor { return nil }
+        if row == nil, sink.hasPassed(current) { return .implied(sink: sink.id, number: number, current) }
+        var fresh = row ?? DeliveryRow(sink: sink.id, number: number, sequence: current.sequence, state: .pending)
+        fresh.sequence = current.sequence
+        return fresh
+    }
+}
+
+extension StoreError {
+    static func unknownSink(_ name: SinkID, _ verb: String) -> StoreError {
+        StoreError(.query, "\(verb) sink \(name): no sink of this name; `hub status` lists them")
+    }
+}

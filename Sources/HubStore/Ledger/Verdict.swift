@@ -1,0 +1,66 @@
+import GRDB
+import Samples
+
+/// Whether a sink is offered a version that it wants.
+struct Verdict {
+    let terms: SinkTerms
+    /// Microseconds since 1970.
+    let now: Int64
+
+    /// Why the version is not offered; `nil` when it is.
+    ///
+    /// - Parameters:
+    ///   - row: what the ledger knows of the record.
+    ///   - wantsPuts: whether the sink wants the record while it is not retracted.
+    ///   - mayHold: whether the target may have the record without having confirmed it.
+    func skip(
+        _ stored: StoredRecord, _ row: DeliveryRow?, wantsPuts: Bool, mayHold: () throws -> Bool
+    ) rethrows -> SkipReason? {
+        // What it has taken once, it takes again.
+        let isRepeat = row?.delivered == stored.sequence
+        let holds = row?.holds ?? false
+        switch stored.record {
+        case .retraction:
+            if wantsPuts, !isRepeat, !holds, try !mayHold() { return .neverDelivered }
+            return terms.abilities.takesDeletions ? nil : .deletion
+        case .sample(let sample):
+            if isOwn(sample.source, sample.origin) { return .own }
+            if holds, !isRepeat, !terms.abilities.takesEdits { return .edit }
+            if case .filled = sample.provenance, !terms.abilities.takesFilledValues { return .filled }
+            return !terms.abilities.takesPastDates && isPast(sample) ? .past : nil
+        case .day(let day):
+            if isOwn(day.source, []) { return .own }
+            if holds, !isRepeat, !terms.abilities.takesEdits { return .edit }
+            if let observed = day.observedOn, observed != day.date, !terms.abilities.takesFilledValues {
+                return .filled
+            }
+            return !terms.abilities.takesPastDates && isPast(day) ? .past : nil
+        }
+    }
+
+    private func isOwn(_ source: Source, _ origin: [OriginStep]) -> Bool {
+        let target = terms.target
+        func isOwnAccount(_ account: String?) -> Bool {
+            guard let account, !target.accounts.isEmpty else { return true }
+            return target.accounts.contains(account)
+        }
+        if source.plugin == target.plugin, isOwnAccount(source.account) { return true }
+        guard case .system(let name, let account)? = origin.first else { return false }
+        return target.systems.contains(name) && isOwnAccount(account)
+    }
+
+    /// By the clock at the place of measurement; where no zone can be told, nothing is past.
+    private func isPast(_ sample: Sample) -> Bool {
+        let clock = Timestamp(microseconds: now, offsetMinutes: sample.start.offsetMinutes)
+        guard let day = LocalDay.of(sample.start, sampleZone: sample.zone, personZone: terms.zone),
+            let today = LocalDay.of(clock, sampleZone: sample.zone, personZone: terms.zone)
+        else { return false }
+        return day < today
+    }
+
+    private func isPast(_ day: DayValue) -> Bool {
+        let clock = Timestamp(microseconds: now, offsetMinutes: nil)
+        guard let today = LocalDay.of(clock, sampleZone: day.zone, personZone: terms.zone) else { return false }
+        return day.date < today
+    }
+}
