@@ -1,5 +1,13 @@
 import GRDB
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// How the file is opened: what it must be, how it is brought up to date, and that every commit is durable.
 enum Opening {
     static func open(_ path: String, _ migrator: DatabaseMigrator, now: Int64) throws -> DatabasePool {
@@ -19,6 +27,7 @@ enum Opening {
             try copyOlder(db, migrator, path)
         }
         try migrator.migrate(pool)
+        dropOldCopies(path)
         try pool.writeWithoutTransaction { db in
             try makeMeta(db, now: now)
             try makeDurable(db)
@@ -56,7 +65,7 @@ enum Opening {
         try db.execute(sql: "PRAGMA application_id = \(Schema.applicationID)")
     }
 
-    private static func refuseNewer(_ db: Database, _ migrator: DatabaseMigrator, _ path: String) throws {
+    static func refuseNewer(_ db: Database, _ migrator: DatabaseMigrator, _ path: String) throws {
         guard try migrator.hasBeenSuperseded(db) else { return }
         let unknown = try migrator.appliedIdentifiers(db).subtracting(migrator.migrations).sorted()
         throw StoreError(
@@ -70,12 +79,43 @@ enum Opening {
         let applied = try migrator.appliedIdentifiers(db)
         guard !applied.isEmpty, let step = migrator.migrations.first(where: { !applied.contains($0) }) else { return }
         let copy = "\(path).before-\(step)"
-        // A copy that a crash cut short, or that an earlier attempt left, is of the same or an older state: made anew under its own name.
-        let draft = copy + ".part"
-        try StoreLock.removeFile(draft)
-        try StoreLock.prepareFile(draft)
-        try db.execute(sql: "VACUUM INTO ?", arguments: [draft])
-        try StoreLock.moveDurably(draft, to: copy)
+        do {
+            // A copy that an earlier attempt left is of the same or an older state: made anew under its own name.
+            let draft = try DraftFile(copy + ".part")
+            try db.execute(sql: "VACUUM INTO ?", arguments: [draft.path])
+            try draft.replace(copy)
+        } catch {
+            let reason = StoreError(error, doing: "copy to \(copy)")
+            throw StoreError(
+                reason.code,
+                "open \(path): it is of an older hub and is copied before it is brought up to date (\(step)), which failed: \(reason.message); nothing was changed"
+            )
+        }
+    }
+
+    /// Copies kept of stores before they were brought up to date.
+    static let copiesKept = 3
+
+    /// Removes the oldest copies once the store has been brought up to date; one that cannot be removed harms nothing.
+    private static func dropOldCopies(_ path: String) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let folder = parts.count > 1 ? parts.dropLast().joined(separator: "/") + "/" : ""
+        guard let name = parts.last, let directory = opendir(folder.isEmpty ? "." : folder) else { return }
+        defer { closedir(directory) }
+        var copies: [(name: String, made: Int)] = []
+        while let entry = readdir(directory) {
+            let file = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            var status = stat()
+            guard file.hasPrefix("\(name).before-"), !file.hasSuffix(".part"), stat(folder + file, &status) == 0 else {
+                continue
+            }
+            copies.append((file, status.st_mtim.tv_sec))
+        }
+        for copy in copies.sorted(by: { ($0.made, $0.name) > ($1.made, $1.name) }).dropFirst(copiesKept) {
+            unlink(folder + copy.name)
+        }
     }
 
     private static func makeMeta(_ db: Database, now: Int64) throws {

@@ -1,13 +1,22 @@
 import GRDB
 import GRDBSQLite
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// Why the store did not do what it was asked; nothing of a failed commit is stored.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of failure it is.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Value: String {
             case full, readOnly, busy, locked, corrupt, foreign, newerSchema, input, epoch, cursor, token, query,
-                closed, internalFault
+                closed, internalFault,
+                missing, exists, changed, interrupted
         }
         let value: Value
 
@@ -40,6 +49,15 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         /// A fault of the hub itself.
         public static let internalFault = Code(value: .internalFault)
 
+        /// There is no such file.
+        public static let missing = Code(value: .missing)
+        /// There is such a file already, and nothing is overwritten.
+        public static let exists = Code(value: .exists)
+        /// The store is not any more what a decision was made about.
+        public static let changed = Code(value: .changed)
+        /// The caller ended it.
+        public static let interrupted = Code(value: .interrupted)
+
         /// The code as one word.
         public var description: String { value.rawValue }
     }
@@ -65,6 +83,18 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
+    }
+
+    /// A refusal of the system, in its words; reads `errno`.
+    init(system verb: String, _ path: String) {
+        let reason = errno
+        let code: Code =
+            switch reason {
+            case EROFS, EACCES, EPERM, ENOENT, ENOTDIR: .readOnly
+            case ENOSPC, EDQUOT: .full
+            default: .input
+            }
+        self.init(code, "\(verb) \(path): \(String(cString: strerror(reason)))")
     }
 
     /// Translates what GRDB or SQLite threw while `doing`; never carries bound values.

@@ -18,7 +18,7 @@ final class StoreLock: Sendable {
     init(for path: String) throws(StoreError) {
         let lockPath = path + ".lock"
         let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StoreLock.failure("open", lockPath) }
+        guard descriptor >= 0 else { throw StoreError(system: "open", lockPath) }
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
             let reason = errno
@@ -35,7 +35,7 @@ final class StoreLock: Sendable {
         self.descriptor = Mutex(descriptor)
         let text = Array(String(getpid()).utf8)
         guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, text, text.count, 0) == text.count else {
-            let error = StoreLock.failure("write", lockPath)
+            let error = StoreError(system: "write", lockPath)
             release()
             throw error
         }
@@ -59,12 +59,14 @@ final class StoreLock: Sendable {
     /// SQLite gives `-wal` and `-shm` the mode of the file itself.
     static func prepareFile(_ path: String) throws(StoreError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure("open", path) }
+        guard descriptor >= 0 else { throw StoreError(system: "open", path) }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure("examine", path) }
+        guard fstat(descriptor, &status) == 0 else { throw StoreError(system: "examine", path) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw StoreError(.foreign, "open \(path): not a regular file") }
-        guard status.st_mode & 0o077 == 0 || fchmod(descriptor, 0o600) == 0 else { throw failure("chmod 0600", path) }
+        guard status.st_mode & 0o077 == 0 || fchmod(descriptor, 0o600) == 0 else {
+            throw StoreError(system: "chmod 0600", path)
+        }
         guard status.st_size == 0 else { return }
         try syncFolder(of: path)
     }
@@ -73,39 +75,14 @@ final class StoreLock: Sendable {
     static func syncFolder(of path: String) throws(StoreError) {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("open folder", folder) }
+        guard descriptor >= 0 else { throw StoreError(system: "open folder", folder) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw failure("fsync folder", folder) }
-    }
-
-    static func removeFile(_ path: String) throws(StoreError) {
-        guard unlink(path) == 0 || errno == ENOENT else { throw failure("remove", path) }
-    }
-
-    /// Gives a finished file its name, in one step that survives a crash.
-    static func moveDurably(_ path: String, to target: String) throws(StoreError) {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("open", path) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw failure("fsync", path) }
-        guard rename(path, target) == 0 else { throw failure("rename", path) }
-        try syncFolder(of: target)
+        guard fsync(descriptor) == 0 else { throw StoreError(system: "fsync folder", folder) }
     }
 
     private static func text(of descriptor: CInt) -> String {
         var bytes = [UInt8](repeating: 0, count: 32)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : ""
-    }
-
-    private static func failure(_ verb: String, _ path: String) -> StoreError {
-        let reason = errno
-        let code: StoreError.Code =
-            switch reason {
-            case EROFS, EACCES, EPERM, ENOENT, ENOTDIR: .readOnly
-            case ENOSPC, EDQUOT: .full
-            default: .input
-            }
-        return StoreError(code, "\(verb) \(path): \(String(cString: strerror(reason)))")
     }
 }

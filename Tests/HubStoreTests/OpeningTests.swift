@@ -102,6 +102,43 @@ import Testing
         #expect(old.hubID == store.hubID)
     }
 
+    @Test func `without room for the copy an older store is not migrated, and told why`() async throws {
+        guard let disk = try SmallDisk(bytes: 3_000_000) else { return }
+        let path = disk.path + "/hub.sqlite"
+        let store = try Store(path: path, now: 0)
+        _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
+        try store.close()
+        let size = try #require(FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+        try Data(repeating: 1, count: 3_000_000 - size - 400_000).write(
+            to: URL(fileURLWithPath: disk.path + "/ballast"))
+        var newer = Schema.migrator
+        newer.registerMigration("v999") { db in try db.execute(sql: "ALTER TABLE sample ADD COLUMN mood INTEGER") }
+        let error = await failure { _ = try Store(path: path, now: 0, migrator: newer) }
+        #expect(error?.code == .full, "\(String(describing: error))")
+        #expect(error?.message.contains("copied before it is brought up to date (v999)") == true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).filter { $0.contains("before") } == [])
+        #expect(try StoreFile(path).summary().schema != "v999")
+        try FileManager.default.removeItem(atPath: disk.path + "/ballast")
+        try disk.resize(bytes: 20_000_000)
+        let migrated = try Store(path: path, now: 0, migrator: newer)
+        #expect(migrated.head == 5_000)
+        #expect(try await migrated.verifyAccounts() == [])
+        try migrated.close()
+    }
+
+    @Test func `only the newest copies of older stores are kept`() async throws {
+        try folder.open().close()
+        var migrator = Schema.migrator
+        for step in 901...905 {
+            migrator.registerMigration("v\(step)") { db in
+                try db.execute(sql: "CREATE TABLE later\(step) (id INTEGER PRIMARY KEY) STRICT")
+            }
+            try Store(path: folder.store, now: 0, migrator: migrator).close()
+        }
+        let copies = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains("before") }
+        #expect(copies.sorted() == (903...905).map { "hub.sqlite.before-v\($0)" })
+    }
+
     @Test func `a fresh store has no copy beside it`() throws {
         try folder.open().close()
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)

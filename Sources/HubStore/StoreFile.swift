@@ -1,0 +1,172 @@
+import GRDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A store's file, read beside the hub that writes it, or where none runs.
+///
+/// Reads only, in one snapshot for each call, without the hub's lock: neither waits for the other. The calls block.
+public struct StoreFile: Sendable {
+    public let path: String
+
+    /// - Parameter path: of a store or of a backup of one; it is opened by each call.
+    public init(_ path: String) { self.path = path }
+
+    /// What the file holds.
+    ///
+    /// Costs a few index look-ups, however large it is.
+    public func summary() throws(StoreError) -> StoreSummary {
+        try read("read") { db in try StoreSummary(in: db) }
+    }
+
+    /// How closely a file is looked at; each level has the one before in it.
+    public enum Depth: Hashable, Sendable, Comparable {
+        /// The form of every page, and the number of records.
+        case pages
+        /// That every index says what its table says: SQLite's `integrity_check`.
+        case indices
+        /// That all counters and streams say what the records say, which reads the file several times.
+        case counters
+    }
+
+    /// What is damaged or does not add up, a sentence each.
+    public func faults(_ depth: Depth) throws(StoreError) -> [String] {
+        try read("check") { db in
+            let damage = try String.fetchAll(
+                db, sql: "PRAGMA \(depth == .pages ? "quick_check" : "integrity_check")(20)")
+            guard damage == ["ok"] else { return damage }
+            if depth == .counters { return try AccountCheck.discrepancies(in: db) }
+            let claimed = try Int64.fetchOne(db, sql: "SELECT ifnull(sum(stored), 0) FROM account") ?? 0
+            let counted =
+                try Int64.fetchOne(db, sql: "SELECT (SELECT count(*) FROM sample) + (SELECT count(*) FROM day)") ?? 0
+            return claimed == counted ? [] : ["records: the counters say \(claimed), the records \(counted)"]
+        }
+    }
+
+    /// When the samples that end last do so, microseconds since 1970: what is later than now has a wrong clock behind it.
+    public func latestStart() throws(StoreError) -> Int64? {
+        try read("read") { db in
+            // One index end for each person and type: a plain max would read every row.
+            let streams = try Row.fetchAll(
+                db, sql: "SELECT DISTINCT type, person FROM stream WHERE kind = 0 AND person IS NOT NULL")
+            return try streams.compactMap { row in
+                try Int64.fetchOne(
+                    db, sql: "SELECT max(start) FROM sample WHERE type = ? AND person = ? AND retracted IS NULL",
+                    arguments: [row[0] as Int64, row[1] as Int64])
+            }.max()
+        }
+    }
+
+    /// Copies what is committed now into the new file `target`, durably, and checks the copy from end to end.
+    ///
+    /// The copy has mode 0600 and needs no file beside it. Until it is whole and checked it is called `<target>.part`; a failure leaves nothing
+    /// behind. While it is made the store's log cannot be cut, so the log grows by what is committed meanwhile.
+    /// - Parameters:
+    ///   - target: must not exist.
+    ///   - progress: called after every MiB; `false` ends the copy with `interrupted`.
+    /// - Returns: what is in the copy.
+    public func backUp(
+        to target: String, progress: (CopyProgress) -> Bool = { _ in true }
+    ) throws(StoreError) -> StoreSummary {
+        let verb = "back up \(path) to \(target)"
+        guard access(target, F_OK) != 0 else {
+            throw StoreError(.exists, "\(verb): there is such a file already; nothing is overwritten")
+        }
+        let draft = try DraftFile(target + ".part")
+        let copied = try copy(into: draft, progress)
+        let copy = StoreFile(draft.path)
+        try draft.makePlain()
+        let faults = try copy.faults(.indices)
+        let found = try copy.summary()
+        guard faults.isEmpty, found.head == copied.head, found.records == copied.records else {
+            throw StoreError(
+                .corrupt,
+                "\(verb): the copy is not sound (\(faults.first ?? "other records than in the store")); hub doctor --deep looks at the store"
+            )
+        }
+        try draft.publish(as: target)
+        return found
+    }
+
+    /// Copies one snapshot page by page: a copy by statements would cost the machine many times the work.
+    func copy(into draft: DraftFile, _ progress: (CopyProgress) -> Bool) throws(StoreError) -> StoreSummary {
+        let verb = "copy \(path) to \(draft.path)"
+        do {
+            let source = try open()
+            defer { try? source.close() }
+            let target = try draft.openForCopy()
+            defer { try? target.close() }
+            return try withoutActuallyEscaping(progress) { progress in
+                try source.read { db in
+                    // The first look takes the snapshot. Without it every commit would begin the copy anew.
+                    let summary = try StoreSummary(in: db)
+                    let interrupted = StoreError(.interrupted, "\(verb): ended before it was whole")
+                    var isWanted = true
+                    try target.writeWithoutTransaction { copy in
+                        var sinceFlush = 0
+                        try db.backup(to: copy, pagesPerStep: StoreFile.pagesOfStep) { step in
+                            sinceFlush += 1
+                            if sinceFlush == StoreFile.stepsOfFlush || step.isCompleted {
+                                // In pieces: one large flush at the end would hold up the hub's own.
+                                try draft.flush()
+                                sinceFlush = 0
+                            }
+                            let page = summary.bytes / Int64(max(1, step.totalPageCount))
+                            let state = CopyProgress(
+                                done: Int64(step.completedPageCount) * page, total: summary.bytes)
+                            isWanted = progress(state)
+                            if !isWanted { throw interrupted }
+                        }
+                        // What is thrown after the last step is not passed on.
+                        if !isWanted { throw interrupted }
+                    }
+                    return summary
+                }
+            }
+        } catch {
+            throw StoreError(error, doing: verb)
+        }
+    }
+
+    private static let pagesOfStep: CInt = 256
+    private static let stepsOfFlush = 4
+
+    // MARK: - Reading
+
+    private func read<Value>(_ verb: String, _ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do {
+            let queue = try open()
+            defer { try? queue.close() }
+            return try queue.read(body)
+        } catch {
+            throw StoreError(error, doing: "\(verb) \(path)")
+        }
+    }
+
+    /// A connection that changes nothing; refuses what is no store, or a newer hub's.
+    private func open() throws -> DatabaseQueue {
+        guard access(path, F_OK) == 0 else {
+            throw StoreError(.missing, "open \(path): there is no such file")
+        }
+        var configuration = Configuration()
+        configuration.label = "HubStore.file"
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.read { db in
+            guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
+                throw StoreError(.foreign, "open \(path): it is no store of this hub")
+            }
+            try Opening.refuseNewer(db, Schema.migrator, path)
+        }
+        return queue
+    }
+}

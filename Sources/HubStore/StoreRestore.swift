@@ -1,0 +1,124 @@
+import GRDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Puts a backup in the place of a store: first a look at both, then the exchange.
+///
+/// The calls block.
+public struct StoreRestore: Sendable {
+    /// What the backup holds; it was read from end to end.
+    public let backup: StoreSummary
+    /// What the store holds that it would replace; `nil` where there is none, or it cannot be read.
+    public let current: StoreSummary?
+    /// Why the store cannot be read.
+    public let damage: StoreError?
+    private let source: StoreFile
+    private let target: String
+
+    /// Checks the backup as `hub doctor --deep` would, and looks at the store.
+    ///
+    /// - Parameters:
+    ///   - file: the backup.
+    ///   - target: the store's path; need not exist.
+    public init(of file: String, to target: String) throws(StoreError) {
+        source = StoreFile(file)
+        self.target = target
+        guard StoreRestore.areDistinct(file, target) else {
+            throw StoreError(.exists, "restore \(file): it is the store itself")
+        }
+        backup = try source.summary()
+        let faults = try source.faults(.counters)
+        guard faults.isEmpty else {
+            throw StoreError(.corrupt, "restore \(file): it is damaged (\(faults[0])); take another backup")
+        }
+        do throws(StoreError) {
+            current = try StoreFile(target).summary()
+            damage = nil
+        } catch {
+            current = nil
+            damage = error.code == .missing ? nil : error
+        }
+    }
+
+    /// How many versions of records the store has that are younger than the backup; `nil` where the two have no common past.
+    public var lost: Int64? {
+        guard let current else { return damage == nil ? 0 : nil }
+        return current.hub == backup.hub && current.epoch == backup.epoch ? max(0, current.head - backup.head) : nil
+    }
+
+    /// What became of it.
+    public struct Outcome: Codable, Hashable, Sendable {
+        /// The new epoch: every cursor given out before is foreign.
+        public var epoch: String
+        /// Where the replaced store is now; `nil` where there was none.
+        public var replaced: String?
+    }
+
+    /// Exchanges the two while no hub runs; at every instant the store is the old one or the new one, whole.
+    ///
+    /// - Parameters:
+    ///   - suffix: the replaced store becomes `<store>.<suffix>`, which must not exist.
+    ///   - progress: as in `StoreFile.backUp`.
+    /// - Throws: `locked` while a hub has the store; `changed` when the store is not any more what was looked at.
+    public func carryOut(
+        keepingAs suffix: String, progress: (CopyProgress) -> Bool = { _ in true }
+    ) throws(StoreError) -> Outcome {
+        let lock = try StoreLock(for: target)
+        defer { lock.release() }
+        if let current {
+            let now = try StoreFile(target).summary()
+            guard now.head == current.head, now.epoch == current.epoch else {
+                throw StoreError(
+                    .changed,
+                    "restore over \(target): it has changed since it was looked at; nothing was done, look again")
+            }
+        }
+        let draft = try DraftFile(target + ".restoring")
+        _ = try source.copy(into: draft, progress)
+        let epoch = RandomName.epoch()
+        try draft.change { db in try db.execute(sql: "UPDATE meta SET epoch = ?", arguments: [epoch]) }
+        let replaced = try keepReplaced("\(target).\(suffix)")
+        try draft.replace(target)
+        return Outcome(epoch: epoch, replaced: replaced)
+    }
+
+    /// Gives the replaced store a second name, by which it stays when the first becomes the new one's.
+    private func keepReplaced(_ name: String) throws(StoreError) -> String? {
+        guard access(target, F_OK) == 0 else { return nil }
+        guard access(name, F_OK) != 0 else {
+            throw StoreError(.exists, "restore: \(name) exists already; nothing was done, try again")
+        }
+        // A log that stayed would be applied to the new file: what is in it goes into the old one first. Where that is
+        // too damaged, the log goes with it.
+        if damage == nil { try emptyLog() }
+        for suffix in ["-wal", "-shm"] where access(target + suffix, F_OK) == 0 {
+            guard rename(target + suffix, name + suffix) == 0 else {
+                throw StoreError(system: "rename \(target)\(suffix) to", name + suffix)
+            }
+        }
+        guard link(target, name) == 0 else { throw StoreError(system: "keep the replaced store as", name) }
+        return name
+    }
+
+    private func emptyLog() throws(StoreError) {
+        do {
+            let queue = try DatabaseQueue(path: target)
+            try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+            try queue.close()
+        } catch {
+            throw StoreError(error, doing: "finish \(target)")
+        }
+    }
+
+    private static func areDistinct(_ left: String, _ right: String) -> Bool {
+        var (one, other) = (stat(), stat())
+        guard stat(left, &one) == 0, stat(right, &other) == 0 else { return true }
+        return one.st_ino != other.st_ino || one.st_dev != other.st_dev
+    }
+}

@@ -1,0 +1,51 @@
+import GRDB
+
+/// What is in a store's file: enough to tell two of them apart and to say what one has that the other lacks.
+public struct StoreSummary: Codable, Hashable, Sendable {
+    /// The random, permanent name of the hub that wrote it.
+    public var hub: String
+    /// Eight characters that change with every restore.
+    public var epoch: String
+    /// The newest sequence; 0 in an empty store.
+    public var head: Int64
+    /// Identities in their current version, retracted ones included, as the accounts count them.
+    public var records: Int64
+    /// When the newest version was stored, microseconds since 1970 by the hub's clock; `nil` in an empty store.
+    public var newest: Int64?
+    /// When the store was made, microseconds since 1970.
+    public var created: Int64
+    /// The last step of the format that was applied, such as `v1`.
+    public var schema: String
+    /// The size of the database, what is still in its write-ahead log included.
+    public var bytes: Int64
+
+    init(in db: Database) throws {
+        guard let meta = try Row.fetchOne(db, sql: "SELECT hub, epoch, created FROM meta") else {
+            throw StoreError(.corrupt, "the store has lost its name; restore another backup")
+        }
+        (hub, epoch, created) = (meta[0], meta[1], meta[2])
+        head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
+        records = try Int64.fetchOne(db, sql: "SELECT ifnull(sum(stored), 0) FROM account") ?? 0
+        newest = try Int64.fetchOne(db, sql: StoreSummary.newest)
+        schema =
+            try String.fetchOne(
+                db, sql: "SELECT identifier FROM grdb_migrations ORDER BY rowid DESC LIMIT 1") ?? ""
+        bytes =
+            try Int64.fetchOne(db, sql: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") ?? 0
+    }
+
+    /// The highest sequence is at the end of one of four indices, as is the head.
+    private static let newest = """
+        SELECT max(recorded_at) FROM (
+            SELECT * FROM (SELECT recorded_at FROM sample ORDER BY number DESC LIMIT 1)
+            UNION ALL SELECT * FROM (SELECT recorded_at FROM sample WHERE seq <> number ORDER BY seq DESC LIMIT 1)
+            UNION ALL SELECT * FROM (SELECT recorded_at FROM day ORDER BY number DESC LIMIT 1)
+            UNION ALL SELECT * FROM (SELECT recorded_at FROM day WHERE seq <> number ORDER BY seq DESC LIMIT 1))
+        """
+}
+
+/// How far a copy has come, in bytes.
+public struct CopyProgress: Hashable, Sendable {
+    public var done: Int64
+    public var total: Int64
+}

@@ -1,0 +1,232 @@
+import Foundation
+import GRDB
+import Samples
+import Synchronization
+import Testing
+
+@testable import HubStore
+
+/// Copies of a store that can be trusted, also when they are made in the middle of work.
+@Suite struct BackupTests {
+    let folder: Folder
+    var target: String { folder.path + "/backup.sqlite" }
+
+    init() throws { folder = try Folder() }
+
+    private func mode(_ path: String) throws -> Int {
+        try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+
+    private var files: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
+    }
+
+    @Test func `a backup of an open store is one private file with everything that was confirmed`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })
+        _ = try await store.retract(try sample("k7"))
+        let before = try StoreFile(folder.store).summary()
+        let copied = try StoreFile(folder.store).backUp(to: target)
+        #expect(copied == before)
+        #expect(copied.head == 3_001 && copied.records == 3_000 && copied.newest == 2)
+        #expect(copied.hub == store.hubID && copied.epoch == store.epoch)
+        #expect(try mode(target) == 0o600)
+        #expect(try files.filter { $0.hasPrefix("backup") } == ["backup.sqlite"])
+        #expect(try StoreFile(target).faults(.counters) == [])
+        // The store goes on as if nothing had been.
+        _ = try await store.put(try sample("later"))
+        #expect(store.head == 3_002)
+        try store.close()
+
+        let copy = try Store(path: target, now: 9)
+        #expect(copy.head == 3_001)
+        #expect(try await copy.recordCount() == 3_000)
+        #expect(try await copy.put(try sample("k3"))[0].isDuplicate)
+        try copy.close()
+    }
+
+    @Test func `a backup under load is one instant of the store, whole commits only`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try (0..<20_000).map { Record.sample(try sample("k\($0)")) })
+        let isOver = Mutex(false)
+        let writer = Task {
+            var number = 0
+            while !isOver.withLock({ $0 }) {
+                _ = try await store.put(try (0..<10).map { Record.sample(try sample("w\(number)-\($0)")) })
+                number += 1
+            }
+            return number
+        }
+        var heads: [Int64] = []
+        for index in 0..<5 {
+            // Each copy waits until commits have come in the middle of it, so that none is made in a quiet moment.
+            let began = store.head
+            let copied = try StoreFile(folder.store).backUp(to: "\(target)-\(index)") { step in
+                while step.done < step.total / 2, store.head < began + 20 { usleep(100) }
+                return true
+            }
+            heads.append(copied.head)
+            #expect(try StoreFile("\(target)-\(index)").faults(.counters) == [])
+        }
+        isOver.withLock { $0 = true }
+        let commits = try await writer.value
+        #expect(heads == heads.sorted() && heads.allSatisfy { ($0 - 20_000) % 10 == 0 })
+        #expect(store.head == 20_000 + Int64(commits) * 10)
+        try store.close()
+    }
+
+    @Test func `no file is replaced, and what was not finished is not left behind`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: target))
+        #expect(await failure { _ = try StoreFile(folder.store).backUp(to: target) }?.code == .exists)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: target)) == Data("mine".utf8))
+        let other = target + ".other"
+        #expect(
+            await failure { _ = try StoreFile(folder.store).backUp(to: other) { _ in false } }?.code == .interrupted)
+        #expect(await failure { _ = try StoreFile(folder.store).backUp(to: "/nonexistent/b") }?.code == .readOnly)
+        #expect(try files.filter { $0.hasPrefix("backup") } == ["backup.sqlite"])
+        // A draft that a crash left is begun anew.
+        try Data(repeating: 1, count: 100_000).write(to: URL(fileURLWithPath: other + ".part"))
+        #expect(try StoreFile(folder.store).backUp(to: other).head == 5_000)
+        try store.close()
+    }
+
+    @Test func `a backup of a stopped or killed store has what its log has`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        // As kill -9 leaves it: the log is not in the database yet.
+        let killed = folder.path + "/killed.sqlite"
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: folder.store + suffix, toPath: killed + suffix)
+        }
+        #expect(try StoreFile(killed).backUp(to: target).head == 2)
+        try store.close()
+        #expect(try StoreFile(folder.store).backUp(to: target + "2").head == 2)
+    }
+
+    @Test func `a damaged store gives no backup, and a damaged backup is found`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })
+        try store.close()
+        _ = try StoreFile(folder.store).backUp(to: target)
+        for path in [folder.store, target] {
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            for page in UInt64(40)..<60 {
+                try file.seek(toOffset: page * 4_096)
+                try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
+            }
+            try file.close()
+        }
+        #expect(await failure { _ = try StoreFile(folder.store).backUp(to: target + "2") }?.code == .corrupt)
+        #expect(!FileManager.default.fileExists(atPath: target + "2"))
+        #expect(try StoreFile(target).faults(.pages) != [])
+        #expect(await failure { _ = try StoreRestore(of: target, to: folder.store) }?.code == .corrupt)
+    }
+
+    @Test func `a full disk leaves no half backup, and the store is not touched`() async throws {
+        guard let disk = try SmallDisk(bytes: 300_000) else { return }
+        let store = try folder.open()
+        _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
+        #expect(await failure { _ = try StoreFile(folder.store).backUp(to: disk.path + "/b") }?.code == .full)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == [])
+        _ = try await store.put(try sample("later"))
+        try store.close()
+    }
+
+    @Test func `what is no store is refused`() async throws {
+        #expect(await failure { _ = try StoreFile(target).summary() }?.code == .missing)
+        try Data(repeating: 0x41, count: 8_192).write(to: URL(fileURLWithPath: target))
+        #expect(await failure { _ = try StoreFile(target).summary() }?.code == .foreign)
+        let other = try DatabaseQueue(path: folder.path + "/mail")
+        try await other.write { db in try db.execute(sql: "CREATE TABLE mail (id INTEGER)") }
+        try other.close()
+        #expect(await failure { _ = try StoreFile(folder.path + "/mail").summary() }?.code == .foreign)
+        var newer = Schema.migrator
+        newer.registerMigration("v999") { db in try db.execute(sql: "CREATE TABLE later (id INTEGER)") }
+        try Store(path: folder.store, now: 0, migrator: newer).close()
+        #expect(await failure { _ = try StoreFile(folder.store).summary() }?.code == .newerSchema)
+    }
+
+    // MARK: - Restore
+
+    @Test func `a restored store is the backup with a new epoch, and the replaced one stays whole`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try (0..<100).map { Record.sample(try sample("k\($0)")) })
+        let old = store.cursor
+        _ = try StoreFile(folder.store).backUp(to: target)
+        _ = try await store.put(try (0..<7).map { Record.sample(try sample("late\($0)")) })
+        let last = store.cursor
+        try store.close()
+
+        let restore = try StoreRestore(of: target, to: folder.store)
+        #expect(restore.lost == 7)
+        #expect(restore.current?.head == 107 && restore.backup.head == 100)
+        let outcome = try restore.carryOut(keepingAs: "replaced")
+        #expect(outcome.epoch != old.epoch)
+        #expect(outcome.replaced == folder.store + ".replaced")
+        #expect(try mode(folder.store) == 0o600)
+        #expect(try StoreFile(target).summary().epoch == old.epoch, "the backup itself is not changed")
+        #expect(try StoreFile(folder.store + ".replaced").summary().head == 107)
+
+        let restored = try folder.open()
+        #expect(restored.hubID == store.hubID)
+        #expect(restored.cursor == Samples.Cursor(epoch: outcome.epoch, sequence: 100))
+        for cursor in [old, last] {
+            var query = RecordQuery()
+            query.since = cursor
+            #expect(await failure { _ = try await restored.page(query) }?.code == .epoch)
+        }
+        // What came after the backup is new again, what was before a duplicate.
+        #expect(try await restored.put(try sample("late3"))[0].placement?.sequence == 101)
+        #expect(try await restored.put(try sample("k3"))[0].isDuplicate)
+        #expect(try await restored.verifyAccounts() == [])
+        try restored.close()
+        #expect(try files.filter { $0.contains("restoring") } == [])
+    }
+
+    @Test func `a store in use is not exchanged, nor one that changed since it was looked at`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        _ = try StoreFile(folder.store).backUp(to: target)
+        let restore = try StoreRestore(of: target, to: folder.store)
+        #expect(await failure { _ = try restore.carryOut(keepingAs: "r") }?.code == .locked)
+        _ = try await store.put(try sample("b"))
+        try store.close()
+        #expect(await failure { _ = try restore.carryOut(keepingAs: "r") }?.code == .changed)
+        #expect(await failure { _ = try StoreRestore(of: folder.store, to: folder.store) }?.code == .exists)
+        #expect(try StoreFile(folder.store).summary().head == 2)
+        #expect(try files == ["backup.sqlite", "hub.sqlite", "hub.sqlite-shm", "hub.sqlite-wal", "hub.sqlite.lock"])
+    }
+
+    @Test func `a store too damaged to be opened is replaced, and kept with its log`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        _ = try StoreFile(folder.store).backUp(to: target)
+        try store.close()
+        try Data("rubbish".utf8).write(to: URL(fileURLWithPath: folder.store))
+        try Data("more".utf8).write(to: URL(fileURLWithPath: folder.store + "-wal"))
+        let restore = try StoreRestore(of: target, to: folder.store)
+        #expect(restore.current == nil && restore.damage?.code == .foreign && restore.lost == nil)
+        _ = try restore.carryOut(keepingAs: "r")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store + ".r")) == Data("rubbish".utf8))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store + ".r-wal")) == Data("more".utf8))
+        let restored = try folder.open()
+        #expect(restored.head == 1)
+        try restored.close()
+    }
+
+    @Test func `where there is no store, the backup becomes it`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        _ = try StoreFile(folder.store).backUp(to: target)
+        try store.close()
+        let fresh = try Folder()
+        let restore = try StoreRestore(of: target, to: fresh.store)
+        #expect(restore.lost == 0)
+        #expect(try restore.carryOut(keepingAs: "r").replaced == nil)
+        let restored = try fresh.open()
+        #expect(restored.head == 1)
+        try restored.close()
+    }
+}
