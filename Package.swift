@@ -74,13 +74,13 @@ let package = Package(
             ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, grdb]),
         program(
             "HubCommand",
-            ["HubCore", "HubSettings", "HubWire", "Samples", "ZeroMQ", argumentParser, logging, lifecycle],
+            ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", argumentParser, logging, lifecycle],
             path: "Sources/HubCommand"),
         tests(
             "HubCommandTests",
             [
-                "HubCommand", "HubCore", "HubSettings", "HubWire", "Samples", "ZeroMQ", "IHealthHS3", "hub-scale-sim",
-                argumentParser, logging,
+                "HubCommand", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", "IHealthHS3",
+                "hub-scale-sim", argumentParser, logging,
             ],
             resources: [.copy("Help")]),
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HubSettings
 
 /// The program `hub`: every failure becomes one line on stderr and one of the documented exit codes.
 @main
@@ -8,6 +9,7 @@ enum Program {
         // A reader that has had enough (`| head -1`) shows as an error of write(2), which ends the command in order.
         signal(SIGPIPE) { _ in }
         do {
+            try RootCommand.checkName(CommandLine.arguments.dropFirst())
             var command = try RootCommand.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -55,8 +57,22 @@ struct RootCommand: ParsableCommand {
         version: Program.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
-            SamplesCommand.self, RetractCommand.self, TraceCommand.self, DemoCommand.self,
+            SamplesCommand.self, RetractCommand.self, TraceCommand.self, BackupCommand.self,
+            RestoreCommand.self, DemoCommand.self,
         ])
+}
+
+extension RootCommand {
+    /// Refuses a subcommand that does not exist, with the one that was probably meant, instead of the whole usage.
+    static func checkName(_ arguments: some Collection<String>) throws(Failure) {
+        guard let name = arguments.first, !name.hasPrefix("-") else { return }
+        let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
+        guard !names.contains(name) else { return }
+        let meant = nearest(to: name, among: names) ?? names.first { name.count > 1 && $0.hasPrefix(name) }
+        throw Failure(
+            .usage,
+            "there is no command \(name)" + (meant.map { "; did you mean hub \($0)?" } ?? "; hub --help lists them"))
+    }
 }
 
 extension Program {

@@ -9,30 +9,30 @@ import HubSettings
 
 /// The hub's folders: made with mode 0700, and checked each time.
 struct HubDirectories {
-    private let data, run: String
+    private let files: HubFiles
 
-    init(_ section: HubSection) { (data, run) = (section.data, section.run) }
+    init(_ section: HubSection) { files = HubFiles(section) }
 
-    var storePath: String { "\(data)/hub.sqlite" }
+    var storePath: String { files.store }
 
     /// Makes what is missing and takes the run directory for this process.
     ///
     /// libzmq would quietly take over the socket of another hub: the lock is what tells two hubs apart.
     func prepare() throws(HubError) -> RunLock {
-        try make(data)
-        try make(run)
-        return try RunLock(run)
+        try Self.make(files.data)
+        try Self.make(files.run)
+        return try RunLock(files.run)
     }
 
     /// The private folder of an instance.
     func state(of instance: String) throws(HubError) -> String {
-        try make("\(data)/plugins")
-        let path = "\(data)/plugins/\(instance)"
-        try make(path)
+        try Self.make(files.plugins)
+        let path = "\(files.plugins)/\(instance)"
+        try Self.make(path)
         return path
     }
 
-    private func make(_ path: String) throws(HubError) {
+    static func make(_ path: String) throws(HubError) {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

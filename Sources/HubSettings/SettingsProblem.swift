@@ -79,7 +79,7 @@ extension [SettingsProblem] {
 }
 
 /// The candidate that `text` most probably was meant to be, if one is close enough.
-func nearest(to text: String, among candidates: some Sequence<String>) -> String? {
+public func nearest(to text: String, among candidates: some Sequence<String>) -> String? {
     let limit = min(3, max(1, text.count / 3))
     var best: (distance: Int, name: String)?
     for candidate in candidates where candidate != text {

@@ -32,7 +32,6 @@ import Testing
     }
 
     @Test(arguments: [
-        (["samples", "wieght"], "Error: There is no type 'wieght'. Did you mean weight?"),
         (["samples", "--last", "0"], "Error: --last takes a number from 1 to 1000000."),
         (["samples", "--last", "3", "--order", "time"], "Error: --last has its own order: the newest last."),
         (["samples", "--nobody", "--person", "me"], "Error: --nobody and --person exclude each other."),
@@ -40,6 +39,8 @@ import Testing
         (["tap", "--since", "5"], "Error: --since takes a cursor such as k7qz2m5a-1042, or 0."),
         (["tap", "--count", "0"], "Error: --count takes a number from 1."),
         (["retract", "0"], "Error: 0 is no number of a record."),
+        (["backup", "--keep", "0"], "Error: --keep takes a number from 1 to 10000."),
+        (["backup", "--verify"], "Error: --verify needs the backup's path."),
         (["trace", "0"], "Error: 0 is no number of a record."),
         (["demo", "--for", "0"], "Error: --for takes 1 to 86400 seconds."),
     ])

@@ -87,6 +87,7 @@ final class TestProgram: Sendable {
             return (String(decoding: output, as: UTF8.self) + String(decoding: errors, as: UTF8.self))
                 .split(separator: "\n").contains(where: isMeant)
         }
+        if found() { return }
         for await _ in changes where found() { return }
         try #require(found(), "\(String(decoding: said.value.errors, as: UTF8.self))")
     }
@@ -130,6 +131,7 @@ final class TestHub: Sendable {
     }
 
     var configuration: String { folder.configuration }
+    var data: String { folder.path + "/data" }
 
     /// Starts a further command of `hub`.
     func start(_ arguments: [String]) throws -> TestProgram {

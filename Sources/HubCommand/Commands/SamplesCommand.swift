@@ -74,13 +74,10 @@ struct SamplesCommand: ParsableCommand {
         }
         if last != nil, order != nil { throw ValidationError("--last has its own order: the newest last.") }
         if nobody, !person.isEmpty { throw ValidationError("--nobody and --person exclude each other.") }
-        for type in types where TypeArgument.resolved(type) == nil {
-            let nearest = TypeRegistry.standard.suggestion(for: type).map { " Did you mean \($0)?" } ?? ""
-            throw ValidationError("There is no type '\(type)'.\(nearest)")
-        }
     }
 
     func run() throws {
+        try checkTypes()
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
         for name in person where !welcome.persons.contains(where: { $0.name == name }) {
@@ -101,6 +98,14 @@ struct SamplesCommand: ParsableCommand {
             }
         }
         try listing.end()
+    }
+
+    /// Not in `validate`, whose failures print the usage: here one word is all that is wrong.
+    func checkTypes() throws(Failure) {
+        for type in types where TypeArgument.resolved(type) == nil {
+            let nearest = TypeRegistry.standard.suggestion(for: type).map { "; did you mean \($0)?" } ?? ""
+            throw Failure(.usage, "there is no type \(type)\(nearest)")
+        }
     }
 
     /// The question; dates as they are at `now`, microseconds since 1970.

@@ -1,0 +1,74 @@
+import Foundation
+import HubStore
+
+/// Where backups go and how they are called.
+struct BackupFiles {
+    /// Absolute.
+    let target: String
+    /// The folder whose backups are rotated; `nil` where a file was named.
+    let folder: String?
+
+    /// - Parameters:
+    ///   - path: a folder, or a file that does not exist; the current folder if not given.
+    ///   - data: the hub's data folder, in which no backup may lie.
+    init(_ path: String?, data: String, now: Date) throws(Failure) {
+        let given = URL(filePath: path ?? ".").standardizedFileURL.path(percentEncoded: false)
+        let trimmed = given.count > 1 && given.hasSuffix("/") ? String(given.dropLast()) : given
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: trimmed, isDirectory: &isFolder)
+        if exists, isFolder.boolValue {
+            folder = trimmed
+            target = (trimmed == "/" ? "" : trimmed) + "/" + BackupFiles.name(now)
+        } else if exists {
+            throw Failure(
+                .usage,
+                "\(trimmed): there is such a file already; nothing is overwritten. Name a folder, or another file")
+        } else {
+            if path?.hasSuffix("/") == true {
+                throw Failure(.usage, "\(trimmed): there is no such folder; make it first")
+            }
+            (folder, target) = (nil, trimmed)
+        }
+        let parent = URL(filePath: target).deletingLastPathComponent().resolvingSymlinksInPath().path
+        let store = URL(filePath: data).resolvingSymlinksInPath().path
+        guard parent != store, !parent.hasPrefix(store + "/") else {
+            throw Failure(
+                .usage,
+                "\(target): a backup inside the hub's own folder \(data) is lost with it; name a folder elsewhere, best on another disk"
+            )
+        }
+    }
+
+    /// A backup's name, such as `hub-20260315T073005Z.sqlite`.
+    static func name(_ time: Date) -> String {
+        let parts = Calendar(identifier: .iso8601).dateComponents(in: .gmt, from: time)
+        func text(_ part: Int?, _ digits: Int = 2) -> String {
+            let text = String(part ?? 0)
+            return String(repeating: "0", count: max(0, digits - text.count)) + text
+        }
+        return "hub-\(text(parts.year, 4))\(text(parts.month))\(text(parts.day))"
+            + "T\(text(parts.hour))\(text(parts.minute))\(text(parts.second))Z.sqlite"
+    }
+
+    static func isName(_ name: String) -> Bool { name.wholeMatch(of: /hub-[0-9]{8}T[0-9]{6}Z\.sqlite/) != nil }
+
+    /// Removes all but the newest `count` backups of this hub from the folder.
+    ///
+    /// A file counts only if it is called as this program calls them and holds a store of the same hub.
+    /// - Returns: the names that were removed.
+    func rotate(keeping count: Int, of hub: String) throws(Failure) -> [String] {
+        guard let folder else { return [] }
+        do {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter(BackupFiles.isName)
+                .sorted(by: >)
+            let ours = names.filter { (try? StoreFile("\(folder)/\($0)").summary())?.hub == hub }
+            let old = Array(ours.dropFirst(count))
+            for name in old { try FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
+            return old
+        } catch {
+            throw Failure(
+                .system,
+                "\(folder): the backup is made, but old ones could not be removed: \(error.localizedDescription)")
+        }
+    }
+}

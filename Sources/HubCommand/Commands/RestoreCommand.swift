@@ -1,0 +1,134 @@
+import ArgumentParser
+import Foundation
+import HubCore
+import HubSettings
+import HubStore
+
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Put a backup in the place of the store, while the hub is stopped.",
+        discussion: """
+            The backup is checked from end to end first, and what the store has that the
+            backup lacks is shown. The replaced store stays beside the new one as
+            hub.sqlite.replaced-TIME. The restored store has a new epoch: whoever follows
+            the hub by a cursor begins anew by itself.
+
+            Sources send again only what was never confirmed: what was stored after the
+            backup is in the replaced file alone; see Docs/Operating.md.
+
+            Examples:
+              hub restore hub-20260315T073005Z.sqlite --dry-run
+              hub restore hub-20260315T073005Z.sqlite
+              hub restore hub-20260315T073005Z.sqlite --yes --json
+
+            Exit codes: 0 restored; 1 the backup is damaged, of a newer hub or of another
+            one, or the answer was no: nothing was changed; 64 there is no such file, or
+            --yes is missing where nobody can be asked; 71 the disk is full or cannot be
+            written; 75 the hub runs: stop it first.
+            """)
+
+    @Argument(help: "The backup.")
+    var file: String
+    @Flag(help: "Change nothing; show what would be done.")
+    var dryRun = false
+    @Flag(help: "Do not ask.")
+    var yes = false
+    @Flag(help: "Also where the store is that of another hub than the backup.")
+    var otherHub = false
+    @Flag(help: "One JSON document.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let hub = try options.configuration().hub
+        let files = HubFiles(hub)
+        let file = file
+        let plan = try await BackupCommand.storing { try StoreRestore(of: file, to: files.store) }
+        var report = RestoreReport(file: file, target: files.store, plan: plan)
+        if let current = plan.current, current.hub != plan.backup.hub, !otherHub {
+            throw Failure(
+                .notWell,
+                "\(file) is of hub \(plan.backup.hub), the store \(files.store) of hub \(current.hub); nothing was changed. Say --other-hub if you mean it"
+            )
+        }
+        if dryRun { return try print(report) }
+        guard UnixSocket.presence(OwnerEndpoints(hub).door) != .somebody else {
+            throw Failure(.tryAgain, "the hub runs; stop it first: Ctrl-C where it runs, or systemctl --user stop hub")
+        }
+        if !yes { try confirm(report) }
+        do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }
+        let interruption = Interruption { unlink(files.store + ".restoring") }
+        let suffix = "replaced-" + BackupFiles.name(Date()).dropFirst("hub-".count).dropLast(".sqlite".count)
+        report.outcome = try await BackupCommand.storing {
+            let bar = ProgressBar("restoring")
+            return try plan.carryOut(keepingAs: suffix) { step in
+                bar.update(step.done, of: step.total)
+                return !interruption.isOver
+            }
+        }
+        try print(report)
+    }
+
+    private func print(_ report: RestoreReport) throws {
+        if json { return try Output.print(try JSON.line(report)) }
+        for line in report.lines { try Output.print(line) }
+    }
+
+    private func confirm(_ report: RestoreReport) throws(Failure) {
+        guard Terminal.canAsk else {
+            throw Failure(.usage, "nobody can be asked here; say --yes, or look first with --dry-run")
+        }
+        for line in report.lines { Terminal.say(line) }
+        Terminal.progress("Restore this backup? [y/N] ")
+        let answer = readLine()?.lowercased() ?? ""
+        guard answer == "y" || answer == "yes" else { throw Failure(.notWell, "nothing was changed") }
+    }
+}
+
+/// What `hub restore` shows before and after.
+struct RestoreReport: Encodable {
+    let file: String
+    let target: String
+    let backup: StoreSummary
+    let current: StoreSummary?
+    /// Versions of records that only the replaced store has; absent where that cannot be told.
+    let lost: Int64?
+    /// Why the store that would be replaced cannot be read.
+    let damage: String?
+    var outcome: StoreRestore.Outcome?
+
+    init(file: String, target: String, plan: StoreRestore) {
+        (self.file, self.target, backup, current) = (file, target, plan.backup, plan.current)
+        (lost, damage) = (plan.lost, plan.damage?.message)
+    }
+
+    var lines: [String] {
+        var lines = ["backup   \(file)  \(StoreText.summary(backup))"]
+        if let current {
+            lines.append("store    \(target)  \(StoreText.summary(current))")
+        } else {
+            lines.append("store    \(target)  \(damage ?? "none yet")")
+        }
+        lines.append("lost     " + loss)
+        guard let outcome else { return lines }
+        lines.append("restored, with the epoch \(outcome.epoch): followers begin anew. Start the hub: hub run")
+        if let replaced = outcome.replaced {
+            lines.append("the replaced store is kept as \(replaced); delete it once you need nothing of it")
+        }
+        return lines
+    }
+
+    private var loss: String {
+        switch lost {
+        case 0: return "nothing: the store has nothing that the backup lacks"
+        case let count?:
+            let since = backup.newest.map { ", stored after \(StoreText.time($0))" } ?? ""
+            return
+                "\(NumberText.count(count, "version")) of records, sequence \(NumberText.grouped(backup.head + 1)) to \(NumberText.grouped(backup.head + count))\(since)"
+        case nil:
+            return
+                "cannot be told: the store \(damage == nil ? "and the backup have no common past" : "cannot be read")"
+        }
+    }
+}

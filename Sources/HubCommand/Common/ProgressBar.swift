@@ -1,0 +1,43 @@
+import Foundation
+
+/// A bar on stderr for work that takes a while, where a person looks on; else nothing.
+final class ProgressBar {
+    private let title: String
+    private let isShown: Bool
+    private let begun = ContinuousClock.now
+    private var shown: ContinuousClock.Instant?
+
+    private static let width = 30
+    /// Work that is done before nobody has waited for.
+    private static let patience = Duration.milliseconds(300)
+    private static let interval = Duration.milliseconds(100)
+
+    init(_ title: String, isShown: Bool = isatty(STDERR_FILENO) == 1) {
+        (self.title, self.isShown) = (title, isShown)
+    }
+
+    deinit { end() }
+
+    /// Shows how far it has come, at most ten times a second.
+    func update(_ done: Int64, of total: Int64) {
+        let now = ContinuousClock.now
+        guard isShown, now - begun > ProgressBar.patience, shown.map({ now - $0 > ProgressBar.interval }) ?? true else {
+            return
+        }
+        shown = now
+        Terminal.progress(ProgressBar.text(title, done, total))
+    }
+
+    /// Takes the bar away.
+    func end() {
+        if shown != nil { Terminal.progress("") }
+        shown = nil
+    }
+
+    static func text(_ title: String, _ done: Int64, _ total: Int64) -> String {
+        let part = total > 0 ? min(1, max(0, Double(done) / Double(total))) : 1
+        let full = Int(part * Double(width))
+        let bar = String(repeating: "#", count: full) + String(repeating: "-", count: width - full)
+        return "\(title) [\(bar)] \(Int(part * 100)) %"
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import HubStore
+import Testing
+
+@testable import HubCommand
+
+/// `hub backup` and `hub restore` on a hub that is a process of its own.
+@Suite struct CareTests {
+    private static func weights(_ days: ClosedRange<Int>) -> [String] {
+        days.map { day in
+            #"{"type":"weight","value":7\#(day).3,"unit":"kg","start":"2026-03-0\#(day)T07:30:05+01:00","key":"2026030\#(day)"}"#
+        }
+    }
+
+    private struct Report: Decodable {
+        let file: String
+        let store: StoreSummary
+        let removed: [String]
+    }
+
+    @Test func `a backup of a running hub, restored, is where it was, and a follower begins anew by itself`()
+        async throws
+    {
+        let hub = try await TestHub()
+        let folder = try TestFolder()
+        try hub.give(CareTests.weights(1...3))
+        let follower = try hub.start(["tap", "sample/weight/", "--since", "0", "--count", "9"])
+        try await follower.line { $0.contains("#3") }
+
+        let made = try await hub.run(["backup", folder.path, "--json"])
+        #expect(made.code == 0, "\(made.errors)")
+        let report = try JSON.decode(Report.self, from: made.output.utf8)
+        #expect(report.store.head == 3 && report.store.records == 3)
+        #expect(report.file.hasPrefix(folder.path + "/hub-2"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+        let sound = try await hub.run(["backup", "--verify", report.file])
+        #expect(
+            sound.output.hasPrefix("\(report.file)  sound: 3 records, newest \(report.store.epoch)-3, last stored 20"))
+
+        try hub.give(CareTests.weights(4...5))
+        try await follower.line { $0.contains("#5") }
+        let look = try await hub.run(["restore", report.file, "--dry-run"])
+        #expect(look.code == 0, "\(look.errors)")
+        #expect(
+            look.output.contains("lost     2 versions of records, sequence 4 to 5, stored after 20"), "\(look.output)")
+        let early = try await hub.run(["restore", report.file, "--yes"])
+        #expect(early.code == HubExit.tryAgain.rawValue)
+        #expect(early.errors.hasPrefix("hub: the hub runs; stop it first"))
+
+        #expect(try await hub.stop() == 0)
+        let unasked = try await hub.run(["restore", report.file])
+        #expect(unasked.code == HubExit.usage.rawValue)
+        let restored = try await hub.run(["restore", report.file, "--yes"])
+        #expect(restored.code == 0, "\(restored.errors)")
+        #expect(restored.output.contains("the replaced store is kept as \(hub.data)/hub.sqlite.replaced-2"))
+        try await hub.restart()
+        // The follower is told nothing but the new epoch in the pulse.
+        try await follower.line { $0.contains("restored") }
+        try hub.give(CareTests.weights(4...4))
+        let kept = try await hub.run(["samples", "weight", "--json"])
+        #expect(kept.output.split(separator: "\n").count == 4)
+        let seen = try await follower.result().output.split(separator: "\n").compactMap {
+            $0.split(separator: "#").last.flatMap { Int($0) }
+        }
+        #expect(seen == [1, 2, 3, 4, 5, 1, 2, 3, 4])
+    }
+
+    @Test func `backups are rotated, and nothing but this hub's backups is removed`() async throws {
+        let hub = try await TestHub()
+        try hub.give(CareTests.weights(1...1))
+        let folder = try TestFolder()
+        let others = ["hub-20200101T000000Z.sqlite", "hub-notes.txt", "hub-20200101T000000Z.sqlite.old"]
+        for name in others { try Data("mine".utf8).write(to: URL(filePath: "\(folder.path)/\(name)")) }
+        for year in 2021...2023 {
+            let made = try await hub.run(["backup", "\(folder.path)/hub-\(year)0101T000000Z.sqlite"])
+            #expect(made.code == 0, "\(made.errors)")
+            #expect(made.errors.contains("not in it: hub.conf, tokens (secrets.db), keys"))
+        }
+        let made = try await hub.run(["backup", folder.path, "--keep", "2"])
+        #expect(made.code == 0, "\(made.errors)")
+        #expect(made.output.hasSuffix("removed hub-20220101T000000Z.sqlite\nremoved hub-20210101T000000Z.sqlite\n"))
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(Set(left).isSuperset(of: others + ["hub-20230101T000000Z.sqlite"]))
+        #expect(left.count == others.count + 2)
+    }
+
+    @Test func `a backup goes neither over a file nor into the hub's own folder`() async throws {
+        let hub = try await TestHub()
+        let folder = try TestFolder()
+        try folder.write("mine")
+        let over = try await hub.run(["backup", folder.configuration])
+        #expect(over.code == HubExit.usage.rawValue)
+        #expect(over.errors.contains("nothing is overwritten"))
+        #expect(try String(contentsOfFile: folder.configuration, encoding: .utf8) == "mine")
+        for place in [hub.data, hub.data + "/copy.sqlite"] {
+            let inside = try await hub.run(["backup", place])
+            #expect(inside.code == HubExit.usage.rawValue)
+            #expect(inside.errors.contains("a backup inside the hub's own folder \(hub.data) is lost with it"))
+        }
+        let nowhere = try await hub.run(["backup", folder.path + "/missing/"])
+        #expect(nowhere.code == HubExit.usage.rawValue)
+        let single = try await hub.run(["backup", folder.path + "/one.sqlite", "--keep", "3"])
+        #expect(single.code == HubExit.usage.rawValue)
+    }
+
+    @Test func `what is no backup, or of another hub, is not restored`() async throws {
+        let (hub, other) = (try await TestHub(), try await TestHub())
+        let folder = try TestFolder()
+        try folder.write("no database")
+        try other.give(CareTests.weights(1...2))
+        let foreign = folder.path + "/other.sqlite"
+        #expect(try await other.run(["backup", foreign]).code == 0)
+        #expect(try await hub.stop() == 0)
+        let rubbish = try await hub.run(["restore", folder.configuration, "--yes"])
+        #expect(rubbish.code == HubExit.notWell.rawValue, "\(rubbish.errors)")
+        let missing = try await hub.run(["restore", folder.path + "/missing", "--yes"])
+        #expect(missing.code == HubExit.usage.rawValue)
+        let refused = try await hub.run(["restore", foreign, "--yes"])
+        #expect(refused.code == HubExit.notWell.rawValue)
+        #expect(refused.errors.contains("Say --other-hub if you mean it"))
+        #expect(try await hub.run(["restore", foreign, "--yes", "--other-hub"]).code == 0)
+        try await hub.restart()
+        #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 2)
+    }
+
+    @Test func `names that are nearly right are answered with the right one, and nothing else`() async throws {
+        let type = try await TestProgram.hub(["samples", "wieght"])
+        #expect(type.code == HubExit.usage.rawValue)
+        #expect(type.errors == "hub: there is no type wieght; did you mean weight?\n")
+        let command = try await TestProgram.hub(["stat"])
+        #expect(command.code == HubExit.usage.rawValue)
+        #expect(command.errors == "hub: there is no command stat; did you mean hub status?\n")
+        let none = try await TestProgram.hub(["xyzzy"])
+        #expect(none.errors == "hub: there is no command xyzzy; hub --help lists them\n")
+    }
+}
