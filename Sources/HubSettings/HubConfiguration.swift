@@ -35,8 +35,8 @@ public struct HubSection: Sendable, Hashable {
     /// What a scale or a watch sends, with room to spare; a stream of a waveform needs more.
     public static let usualLivePerSecond = 50
 
-    /// The sockets below ``run``.
-    public static let socketNames = ["door", "feed", "plugin-door", "plugin-feed"]
+    /// The sockets below ``run`` that every hub has; `feed-N` for each instance that runs, which is not longer than these.
+    public static let socketNames = ["door", "feed", "plugin-door"]
     /// Bytes a Unix socket path can have (`sockaddr_un.sun_path` less its NUL, Linux).
     public static let longestSocketPath = 107
 

@@ -113,7 +113,7 @@ import Testing
         setting.add(PluginInstance(name: "scale"), script: script)
         try await withHub(setting, in: folder) { hub in
             let start = try await hub.told("scale", "start").split(separator: " ").map(String.init)
-            #expect(start.prefix(4) == ["--run", hub.hub.endpoints.pluginDoor, hub.hub.endpoints.pluginFeed, "scale"])
+            #expect(start.prefix(4) == ["--run", hub.hub.endpoints.pluginDoor, "ipc://\(folder.run)/feed-1", "scale"])
             #expect(start[4].trimmingCharacters(in: .newlines).count == 32)
             let peer = try await hub.client()
             #expect(try await peer.status()["plugins"][0].fits(JSON(#"{"name":"scale","alive":false,"restarts":0}"#)))

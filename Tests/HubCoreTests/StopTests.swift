@@ -45,7 +45,7 @@ import Testing
         try Data().write(to: URL(filePath: "\(folder.data)/plugins/slow/go"))
         try await hub.ended()
 
-        for name in ["door", "feed", "plugin-door", "plugin-feed"] {
+        for name in ["door", "feed", "plugin-door", "feed-1"] {
             try await eventually("nobody listens at \(name)") {
                 (try? RawConnection("\(folder.run)/\(name)"))?.close() == nil
             }

@@ -4,7 +4,7 @@ import json, os, random, socket, struct, sys, time, zmq
 seconds, R = float(sys.argv[1]), random.Random(int(sys.argv[2]))
 door, feed = (os.environ[name].removeprefix("ipc://") for name in ("HUB_DOOR", "HUB_FEED"))
 run = os.path.dirname(door)
-everywhere = [door, feed, run + "/plugin-door", run + "/plugin-feed"]
+everywhere = [door, feed, run + "/plugin-door"]
 context = zmq.Context()
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
 READY = b"\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06DEALER"

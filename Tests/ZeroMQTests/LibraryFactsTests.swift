@@ -195,6 +195,32 @@ import ZeroMQ
         }
     }
 
+    /// Why the hub does not rely on manual mode: each instance has a socket of its own instead.
+    @Test(.enabled(if: LibraryVersion.installed <= LibraryVersion(major: 4, minor: 3, patch: 4)))
+    func `a message that is no subscription makes a manual XPUB give one peer's subscription to another`() throws {
+        let context = try Context()
+        let feed = try Socket(.xpub, in: context)
+        try feed.set(.xpubManual, to: true)
+        try feed.bind("inproc://feed")
+        let loud = try Socket(.xsub, in: context)
+        let owner = try Socket(.xsub, in: context)
+        let other = try Socket(.xsub, in: context)
+        try loud.connect("inproc://feed")
+        try owner.connect("inproc://feed")
+        try other.connect("inproc://feed")
+        _ = try loud.send(Message("noise"))
+        _ = try owner.send(Message([1] + Array("secret/".utf8)))
+        _ = try other.send(Message([1] + Array("mine/".utf8)))
+        let first = try feed.next().text
+        #expect(first == "noise")
+        let second = try feed.next().text
+        #expect(second == "\u{1}secret/")
+        try feed.subscribe("secret/")
+        _ = try feed.send(Message("secret/weight"))
+        #expect(try other.nextTexts() == ["secret/weight"])
+        #expect(try owner.receive()?.count == nil)
+    }
+
     @Test func `a mandatory ROUTER reports an unknown peer and a full queue, and keeps the message`() throws {
         let context = try Context()
         let router = try Socket(.router, in: context)

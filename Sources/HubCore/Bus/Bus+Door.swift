@@ -16,7 +16,8 @@ extension Bus {
                     _ = try gate?.send(Message())
                     continue
                 }
-                _ = try gate?.sendMultipart(request.reply(tokens.verdict(on: request.credentials)))
+                _ = try gate?.sendMultipart(
+                    request.reply(tokens.verdict(on: request.credentials, domain: request.domain)))
             }
         } catch {
             logger.error("the gate broke", metadata: ["error": "\(error)"])

@@ -4,53 +4,53 @@ import Logging
 import Samples
 import ZeroMQ
 
-// MARK: - The feed
+// MARK: - Publishing
 
 extension Bus {
-    /// Learns who listens to what.
-    ///
-    /// XPUB tells the first subscription to a prefix and the last unsubscription.
-    func readSubscriptions() {
-        do throws(ZeroMQError) {
-            var message = Message()
-            for _ in 0..<PollLoop.messagesPerTurn {
-                guard try feed?.receive(into: &message) == true else {
-                    audience.isKnown = true
-                    return
-                }
-                audience.heard(message.bytes)
-            }
-            audience.isKnown = false
-        } catch {
-            logger.error("the feed broke", metadata: ["error": "\(error)"])
-        }
-    }
-
     /// Publishes what a commit stored, in the order of the sequence.
     ///
     /// - Parameter publications: made one by one, and none at all while nobody listens to anything.
     func publish(_ publications: some Sequence<Publication>) {
         readSubscriptions()
-        guard !audience.isEmpty else { return }
-        for publication in publications where audience.wants(publication.topic) {
+        guard feeds.contains(where: { !$0.audience.isEmpty }) else { return }
+        for publication in publications {
+            choose(publication.topic, publication.readership)
+            guard !chosen.isEmpty else { continue }
             encoded.removeAll(keepingCapacity: true)
             RecordEncoder.append(publication.record, to: &encoded)
-            publish(publication.topic, publication.place, encoded)
+            sendToChosen(publication.topic, publication.place, encoded)
         }
     }
 
-    func publish(_ topic: Topic, _ place: Place, _ body: [UInt8]) {
+    /// Publishes to all that listen to the topic and may read it.
+    func publish(_ topic: Topic, _ place: Place, _ body: [UInt8], to readership: Readership) {
+        choose(topic, readership)
+        if !chosen.isEmpty { sendToChosen(topic, place, body) }
+    }
+
+    private func choose(_ topic: Topic, _ readership: Readership) {
+        chosen.removeAll(keepingCapacity: true)
+        for feed in feeds where feed.wants(topic, for: readership) { chosen.append(feed) }
+    }
+
+    private func sendToChosen(_ topic: Topic, _ place: Place, _ body: [UInt8]) {
         outgoing.removeAll()
         outgoing.append(topic.text)
         placeText.removeAll(keepingCapacity: true)
         place.append(to: &placeText)
         outgoing.append(placeText)
         outgoing.append(body)
-        do throws(ZeroMQError) {
-            // XPUB drops for a listener that does not read, and for it alone (R7.5).
-            _ = try feed?.sendMultipart(&outgoing)
-        } catch {
-            logger.error("the feed broke", metadata: ["error": "\(error)"])
+        for (index, feed) in chosen.enumerated() {
+            do throws(ZeroMQError) {
+                if index < chosen.count - 1 {
+                    var copy = outgoing.copy()
+                    try feed.send(&copy)
+                } else {
+                    try feed.send(&outgoing)
+                }
+            } catch {
+                logger.error("a feed broke", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])
+            }
         }
     }
 
@@ -66,7 +66,7 @@ extension Bus {
         let cursor = store.cursor
         let body = JSONText().object(
             PulseBody(epoch: cursor.epoch, head: cursor.sequence, time: facts.clock.time.text))
-        publish(.pulse, .passing, body.bytes)
+        publish(.pulse, .passing, body.bytes, to: .everyone)
     }
 
     func pulseRegularly() {

@@ -16,11 +16,13 @@ extension Bus {
 
     private func begin(_ question: Question) {
         let (query, guest) = (question.query, question.guest)
-        let (session, readable, registry) = (guest.reference, guest.policy.grants.read, guest.registry)
+        let (session, reading, registry) = (
+            guest.reference, ReadGrant(guest.policy.grants.read, of: guest.hello.instance), guest.registry
+        )
         let task = Task {
             let message: HubMessage
             do throws(WireError) {
-                message = .result(QueryResult(id: query.id, content: try await content(of: query, readable, registry)))
+                message = .result(QueryResult(id: query.id, content: try await content(of: query, reading, registry)))
             } catch {
                 var error = error
                 error.ref = query.id
@@ -41,11 +43,11 @@ extension Bus {
     }
 
     private func content(
-        of query: QueryRequest, _ readable: Grants.Scope, _ registry: TypeRegistry
+        of query: QueryRequest, _ reading: ReadGrant, _ registry: TypeRegistry
     ) async throws(WireError) -> QueryResult.Content {
         do {
             switch query.want {
-            case .records: return try await records(query, readable, registry)
+            case .records: return try await records(query, reading, registry)
             case .status: return .answer(.status, JSONText().object(try await status()))
             case .plugins: return .answer(.plugins, facts.catalogue)
             case .persons: return .answer(.persons, JSONText().object(try await persons()))
@@ -62,9 +64,9 @@ extension Bus {
     }
 
     private func records(
-        _ request: QueryRequest, _ readable: Grants.Scope, _ registry: TypeRegistry
+        _ request: QueryRequest, _ reading: ReadGrant, _ registry: TypeRegistry
     ) async throws -> QueryResult.Content {
-        var question = try PageQuestion(request, readable: readable, registry: registry)
+        var question = try PageQuestion(request, reading: reading, registry: registry)
         var page = try await question.page(of: store)
         // A narrow filter may find nothing in a stretch of the sequence; an empty page would only cost the asker a round trip.
         while page.records.isEmpty, let next = page.next {

@@ -27,6 +27,7 @@ extension Bus {
                     "mode": "\(hello.mode)",
                 ])
             send(.welcome(welcome(hello, policy, reference, endpoint)), to: peer)
+            if endpoint != .owner { tellWhatIsInVain(peer) }
         } catch {
             perform(sessions.refuse(error, from: peer))
         }
@@ -84,7 +85,7 @@ extension Bus {
             settings: policy.settings,
             persons: facts.persons.filter { policy.persons?.contains($0.name) ?? true },
             clock: announcement.clock, time: announcement.time,
-            feed: endpoint == .owner ? facts.endpoints.feed : facts.endpoints.pluginFeed,
+            feed: endpoint == .owner ? facts.endpoints.feed : feed(of: hello.instance)?.endpoint ?? "",
             serves: Verb.allCases.filter(facts.policy.serves.contains))
     }
 
@@ -118,7 +119,8 @@ extension Bus {
         publish(
             .live(type: type.id.rawValue, person: person?.name, plugin: guest.hello.plugin),
             body: live.body,
-            adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))], of: guest)
+            adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))], of: guest,
+            to: .record(type: type.id, person: person?.name))
     }
 
     private func pass(_ event: DeviceEvent, of guest: Guest) {
@@ -130,17 +132,18 @@ extension Bus {
         }
         publish(
             .device(plugin: guest.hello.plugin, event: event.event), body: event.body,
-            adding: [("instance", .string(instance))], of: guest)
+            adding: [("instance", .string(instance))], of: guest, to: .instance(instance))
     }
 
     private func publish(
-        _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of guest: Guest
+        _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of guest: Guest,
+        to readership: Readership
     ) {
         let common: [(name: String, value: RawJSON)] = [
             ("source", .string(guest.hello.plugin)), ("time", .string(facts.clock.time.text)),
         ]
         guard let body = body.setting(members + common) else { return }
-        publish(topic, .passing, body.bytes)
+        publish(topic, .passing, body.bytes, to: readership)
     }
 
     func complain(_ error: WireError, to guest: Guest) {

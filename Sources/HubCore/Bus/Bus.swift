@@ -4,7 +4,7 @@ import Logging
 import Samples
 import ZeroMQ
 
-/// The door and the feed: both sockets, all sessions, one thread.
+/// The door and the feeds: their sockets, all sessions, one thread.
 ///
 /// Everything here runs on the poll loop; sockets are made, used and closed on it. The door is always read: a peer is slowed by its credit
 /// alone, and what it may not do is answered, not left lying.
@@ -19,7 +19,12 @@ actor Bus {
     let context: Context
 
     var door: Socket?
-    var feed: Socket?
+    /// The owner's first, then those of instances.
+    var feeds: [Feed] = []
+    /// Those that get what is being published.
+    var chosen: [Feed] = []
+    /// Which of the feed endpoints an instance has, as long as the hub runs.
+    var feedNumbers: [String: Int] = [:]
     var gate: Socket?
     /// What is received and what is sent, one message at a time; their memory is used again.
     var incoming = Multipart()
@@ -30,8 +35,6 @@ actor Bus {
     var guests: [RoutingID: Guest] = [:]
     var tokens = LaunchTokens()
     var declared = DeclaredTypes()
-    /// Prefixes that somebody listens to: what nobody wants is not even encoded.
-    var audience = Audience()
     var ledger: InstanceLedger
     var pulse = Pulse()
     /// The record and the place that are being published; memory used again.
@@ -72,6 +75,9 @@ actor Bus {
         let registry: TypeRegistry
         var decoder: RecordDecoder
         var intake: Intake
+        /// Prefixes of the feed of which the session was told that it may not read them.
+        var toldInVain: Set<[UInt8]> = []
+        static let mostToldInVain = 100
         /// Questions that are being answered, by their number.
         var questions: [Int64: Task<Void, Never>] = [:]
 
@@ -108,29 +114,17 @@ extension Bus {
         // Answers are small and bounded by what a peer may ask for; bytes are bounded by the proof of reading.
         try door.set(.sendHighWaterMark, to: 20_000)
         try door.set(.linger, to: .milliseconds(500))
-        try bind(door, facts.endpoints.door, facts.endpoints.pluginDoor)
+        // The owner's endpoint first, without log-in; then the plugins', which ask the gate.
+        try door.bind(facts.endpoints.door)
+        try door.set(.zapDomain, to: LaunchTokens.doorDomain)
+        try door.set(.plainServer, to: true)
+        try door.bind(facts.endpoints.pluginDoor)
         loop.watch(door) { [weak self] _ in self?.assumeIsolated { $0.doorIsReady() } }
         self.door = consume door
 
-        let feed = try Socket(.xpub, in: context)
-        try feed.set(.maxMessageSize, to: 4_096)  // Only subscriptions come in.
-        // A commit is published faster than a listener reads: it should not lose what one session may give at a time.
-        try feed.set(.sendHighWaterMark, to: facts.policy.credit.records)
-        try feed.set(.linger, to: .milliseconds(500))
-        try bind(feed, facts.endpoints.feed, facts.endpoints.pluginFeed)
-        loop.watch(feed) { [weak self] _ in self?.assumeIsolated { $0.readSubscriptions() } }
-        self.feed = consume feed
-
+        try openFeed()
         beat()
         pulseRegularly()
-    }
-
-    /// The owner's endpoint first, without log-in; then the plugins', which ask the gate.
-    private func bind(_ socket: borrowing Socket, _ owner: String, _ plugin: String) throws(ZeroMQError) {
-        try socket.bind(owner)
-        try socket.set(.zapDomain, to: "hub")
-        try socket.set(.plainServer, to: true)
-        try socket.bind(plugin)
     }
 
     /// Follows a changed `hub.conf`: new sessions are judged by it at once, records of open ones too, for whose they are.
@@ -140,6 +134,7 @@ extension Bus {
         self.facts = facts
         ledger.adopt(instances: facts.plugins.map(\.name))
         for guest in guests.values { guest.intake.rules = facts.rules }
+        for feed in feeds { feed.grant = feed.grant.map { facts.reading(of: $0.instance) } }
         for instance in instances {
             perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
         }
@@ -165,7 +160,8 @@ extension Bus {
         for command in commands.values { command.cancel() }
         guests = [:]
         door = nil
-        feed = nil
+        for feed in feeds { feed.close() }
+        feeds = []
         gate = nil
     }
 }

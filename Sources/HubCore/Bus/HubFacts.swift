@@ -22,6 +22,11 @@ struct HubFacts: Sendable {
     var plugins: [PluginStatus]
     let started: ContinuousClock.Instant
 
+    /// What an instance may read: nothing, if `hub.conf` does not name it.
+    func reading(of instance: String) -> ReadGrant {
+        ReadGrant(instances[instance]?.grants.read ?? Grants.Scope(types: [], persons: []), of: instance)
+    }
+
     /// The most bytes of one message: a full batch with the payloads that its credit allows.
     var largestMessage: Int { policy.credit.bytes + policy.limits.frameBytes }
 }
@@ -30,16 +35,20 @@ struct HubFacts: Sendable {
 public struct HubEndpoints: Hashable, Sendable {
     /// The owner's door and feed: no log-in, guarded by the mode of their directory.
     public let door, feed: String
-    /// The plugins' door and feed: log-in by launch token.
-    public let pluginDoor, pluginFeed: String
+    /// The plugins' door: log-in by launch token.
+    public let pluginDoor: String
+    private let run: String
 
     /// - Parameter run: the hub's run directory.
     public init(run: String) {
         door = "ipc://\(run)/door"
         feed = "ipc://\(run)/feed"
         pluginDoor = "ipc://\(run)/plugin-door"
-        pluginFeed = "ipc://\(run)/plugin-feed"
+        self.run = run
     }
+
+    /// The feed of an instance: log-in by its launch token.
+    func pluginFeed(_ number: Int) -> String { "ipc://\(run)/feed-\(number)" }
 }
 
 extension ContinuousClock.Instant {

@@ -1,5 +1,6 @@
 import HubSettings
 import HubWire
+import Samples
 
 /// What `hub.conf` says of an instance, as its sessions feel it.
 ///
@@ -48,8 +49,15 @@ struct InstancePolicy: Sendable {
     }
 
     private static func narrowed(_ asked: [String], to granted: [String]?) -> [String] {
-        guard let granted else { return asked }
+        let asked = resolved(asked)
+        guard let granted = granted.map(resolved) else { return asked }
         return asked.contains("*") ? granted : granted.contains("*") ? asked : asked.filter(granted.contains)
+    }
+
+    /// Each type by the id that records have: `bodyMass` is `weight`.
+    private static func resolved(_ types: [String]) -> [String] {
+        var known: Set<String> = []
+        return types.map { TypeRegistry.standard.resolve($0)?.id.rawValue ?? $0 }.filter { known.insert($0).inserted }
     }
 
     private static func json(_ settings: [String: SettingValue]) -> RawJSON {

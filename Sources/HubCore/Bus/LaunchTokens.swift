@@ -4,6 +4,11 @@ import ZeroMQ
 struct LaunchTokens {
     private var tokens: [String: String] = [:]
 
+    /// What the gate is told of those who come to the door.
+    static let doorDomain = "door"
+    /// What the gate is told of those who come to an instance's feed.
+    static func feedDomain(of instance: String) -> String { "feed/\(instance)" }
+
     /// A new token: 128 random bits.
     static func random() -> String {
         var generator = SystemRandomNumberGenerator()
@@ -18,11 +23,15 @@ struct LaunchTokens {
     /// The process has ended; its token opens nothing any more.
     mutating func revoke(_ instance: String) { tokens[instance] = nil }
 
-    func verdict(on credentials: ZAPRequest.Credentials) -> ZAPRequest.Verdict {
+    /// - Parameter domain: where the peer wants in; a feed is its own instance's only.
+    func verdict(on credentials: ZAPRequest.Credentials, domain: String) -> ZAPRequest.Verdict {
         guard case .plain(let name, let password) = credentials,
             let instance = String(validating: name, as: UTF8.self), let token = tokens[instance]
         else { return .refuse("no process of this name was started by the hub") }
         guard Self.isEqual(Array(token.utf8), password) else { return .refuse("wrong launch token") }
+        guard domain == Self.doorDomain || domain == Self.feedDomain(of: instance) else {
+            return .refuse("the feed of another instance")
+        }
         return .allow(userID: instance)
     }
 

@@ -8,10 +8,10 @@ struct PageQuestion {
     private var remaining: Int64?
 
     /// - Throws: `query` for a type, kind or combination that cannot be; `cursor` for a page mark of another form.
-    init(_ request: QueryRequest, readable: Grants.Scope, registry: TypeRegistry) throws(WireError) {
+    init(_ request: QueryRequest, reading: ReadGrant, registry: TypeRegistry) throws(WireError) {
         let filter = request.filter
-        query.types = try Self.types(filter.types, readable, registry)
-        query.persons = Self.persons(filter, readable)
+        query.types = reading.narrowed(types: try Self.types(filter.types, registry))
+        query.persons = Self.persons(filter, reading)
         query.sources = filter.sources.map(Set.init)
         query.kinds = filter.kinds.map { kinds in Set(kinds.compactMap { RecordKind(rawValue: $0.rawValue) }) }
         if query.kinds == nil, request.since == nil {
@@ -54,12 +54,8 @@ struct PageQuestion {
         (remaining, query.next) = (left, String(parts[1]))
     }
 
-    private static func types(
-        _ asked: [String]?, _ readable: Grants.Scope, _ registry: TypeRegistry
-    ) throws(WireError) -> Set<TypeID>? {
-        guard let asked else {
-            return readable.types.contains("*") ? nil : Set(readable.types.compactMap { registry.resolve($0)?.id })
-        }
+    private static func types(_ asked: [String]?, _ registry: TypeRegistry) throws(WireError) -> Set<TypeID>? {
+        guard let asked else { return nil }
         var types: Set<TypeID> = []
         for name in asked {
             if let type = registry.resolve(name)?.id ?? (try? TypeID(name)) {
@@ -70,7 +66,7 @@ struct PageQuestion {
                     let nearest = registry.suggestion(for: name).map { "; did you mean \"\($0)\"?" } ?? ""
                     throw WireError(.query, "QUERY.types: no type \"\(name)\"\(nearest)")
                 }
-                if readable.allows(type: type.rawValue) { types.insert(type) }
+                types.insert(type)
             } else {
                 throw WireError(.query, "QUERY.types: \"\(name)\" is no type id")
             }
@@ -78,12 +74,9 @@ struct PageQuestion {
         return types
     }
 
-    private static func persons(_ filter: QueryRequest.Filter, _ readable: Grants.Scope) -> Set<RecordQuery.Whose>? {
-        if filter.isOfNobody { return readable.persons.contains("*") ? [.nobody] : [] }
-        if let asked = filter.persons {
-            return Set(asked.filter { readable.allows(person: $0) }.map(RecordQuery.Whose.person))
-        }
-        return readable.persons.contains("*") ? nil : Set(readable.persons.map(RecordQuery.Whose.person))
+    private static func persons(_ filter: QueryRequest.Filter, _ reading: ReadGrant) -> Set<RecordQuery.Whose>? {
+        if filter.isOfNobody { return reading.persons == nil ? [.nobody] : [] }
+        return reading.narrowed(persons: filter.persons.map(Set.init)).map { Set($0.map(RecordQuery.Whose.person)) }
     }
 
     func page(of store: Store) async throws -> RecordPage { try await store.page(query) }

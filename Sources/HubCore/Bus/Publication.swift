@@ -8,6 +8,8 @@ struct Publication {
     let place: Place
     let record: StoredRecord
 
+    var readership: Readership { .record(type: record.type, person: record.assignment.person?.name) }
+
     /// - Parameters:
     ///   - item: what was stored.
     ///   - placement: where the store put it.

@@ -35,13 +35,13 @@ actor Supervisor {
 
     private func run(_ program: Program, stop: @escaping @Sendable () async -> Void) async {
         let token = LaunchTokens.random()
+        let feed = await bus.admit(program.instance, token: token)
         let process = PluginProcess(
             instance: program.instance, executable: program.executable, arguments: ["--run"],
             environment: [
-                "HUB_DOOR": endpoints.pluginDoor, "HUB_FEED": endpoints.pluginFeed, "HUB_INSTANCE": program.instance,
+                "HUB_DOOR": endpoints.pluginDoor, "HUB_FEED": feed, "HUB_INSTANCE": program.instance,
                 "HUB_STATE": program.stateDirectory,
             ], token: token, logger: logger)
-        await bus.admit(program.instance, token: token)
         var fault: String?
         do {
             let bus = bus
@@ -59,12 +59,17 @@ actor Supervisor {
 }
 
 extension Bus {
-    func admit(_ instance: String, token: String) { tokens.admit(instance, token: token) }
+    /// - Returns: the endpoint of the instance's feed.
+    func admit(_ instance: String, token: String) -> String {
+        tokens.admit(instance, token: token)
+        return openFeed(of: instance)
+    }
 
     func processBegan(_ instance: String, pid: Int) { processes[instance, default: ProcessState()].pid = pid }
 
     func processEnded(_ instance: String, fault: String?) {
         tokens.revoke(instance)
+        closeFeed(of: instance)
         processes[instance, default: ProcessState()].pid = nil
         processes[instance]?.fault = fault
     }

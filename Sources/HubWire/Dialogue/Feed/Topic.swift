@@ -32,6 +32,13 @@ public struct Topic: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Topic {
+    /// A text as it stands in a topic: percent-encoded where it must be, without the `/`.
+    public static func segment(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        append(text, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// The person segment of what belongs to nobody yet.
     public static let nobody = "-"
 
@@ -71,18 +78,22 @@ extension Topic {
     private static func text(of segments: [String]) -> String {
         var bytes: [UInt8] = []
         for segment in segments {
-            for byte in segment.utf8 {
-                if isPlain(byte) {
-                    bytes.append(byte)
-                } else {
-                    bytes.append(UInt8(ascii: "%"))
-                    bytes.append(upperHexadecimal(byte >> 4))
-                    bytes.append(upperHexadecimal(byte & 0x0F))
-                }
-            }
+            append(segment, to: &bytes)
             bytes.append(UInt8(ascii: "/"))
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func append(_ segment: String, to bytes: inout [UInt8]) {
+        for byte in segment.utf8 {
+            if isPlain(byte) {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(upperHexadecimal(byte >> 4))
+                bytes.append(upperHexadecimal(byte & 0x0F))
+            }
+        }
     }
 
     private static func upperHexadecimal(_ digit: UInt8) -> UInt8 { digit < 10 ? 0x30 + digit : 0x37 + digit }

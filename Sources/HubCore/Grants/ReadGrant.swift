@@ -1,0 +1,98 @@
+import HubWire
+import Samples
+
+/// Who may read what a hub publishes or answers.
+enum Readership: Hashable, Sendable {
+    /// Whoever may listen at all.
+    case everyone
+    /// The owner alone.
+    case owner
+    /// The owner, and the instance that said it.
+    case instance(String)
+    /// Whoever may read records of this type and person; those of nobody only who may read everybody's.
+    case record(type: TypeID, person: String?)
+}
+
+/// What an instance may read: the one place that decides it, for the feed, for questions and for deliveries (R7.6, R8.7).
+struct ReadGrant: Hashable, Sendable {
+    /// The instance it was given to.
+    let instance: String
+    /// `nil` means all.
+    let types: Set<TypeID>?
+    /// Persons by name; `nil` means all, and also what belongs to nobody yet.
+    let persons: Set<String>?
+
+    init(_ scope: Grants.Scope, of instance: String) {
+        self.instance = instance
+        types = scope.types.contains("*") ? nil : Set(scope.types.compactMap(Self.type))
+        persons = scope.persons.contains("*") ? nil : Set(scope.persons)
+    }
+
+    func allows(_ readership: Readership) -> Bool {
+        switch readership {
+        case .everyone: true
+        case .owner: false
+        case .instance(let instance): instance == self.instance
+        case .record(let type, let person): allows(type: type, person: person)
+        }
+    }
+
+    /// - Parameter person: by name; `nil` for nobody.
+    func allows(type: TypeID, person: String?) -> Bool {
+        guard types?.contains(type) ?? true else { return false }
+        guard let persons else { return true }
+        return person.map(persons.contains) ?? false
+    }
+
+    /// A filter's types without those it may not read; `nil` means all.
+    func narrowed(types asked: Set<TypeID>?) -> Set<TypeID>? {
+        guard let asked else { return types }
+        return types.map(asked.intersection) ?? asked
+    }
+
+    /// A filter's persons, by name, without those it may not read; `nil` means all, and also what belongs to nobody yet.
+    func narrowed(persons asked: Set<String>?) -> Set<String>? {
+        guard let asked else { return persons }
+        return persons.map(asked.intersection) ?? asked
+    }
+
+    /// Aliases, such as `bodyMass`, are resolved; ids that the registry does not have may be declared later.
+    private static func type(_ name: String) -> TypeID? {
+        TypeRegistry.standard.resolve(name)?.id ?? (try? TypeID(name))
+    }
+}
+
+// MARK: - Subscriptions
+
+extension ReadGrant {
+    /// Whether a subscription to `prefix` can ever receive anything.
+    ///
+    /// The prefix may end anywhere, also within a segment: `sample/wei` is a subscription to every type that begins so. What is delivered is
+    /// decided message by message (``allows(_:)``); this only tells a listener that waits in vain.
+    func canMatch(prefix: some Sequence<UInt8>) -> Bool {
+        let parts = Array(prefix).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard let kind = parts.first else { return true }
+        if parts.count == 1 {
+            return Self.kinds.contains { $0.utf8.starts(with: kind) && canMatch(prefix: ($0 + "/").utf8) }
+        }
+        switch String(decoding: kind, as: UTF8.self) {
+        case "hub":
+            let hearsOfNobody = persons == nil && types?.isEmpty != true
+            return Self.matches(parts, 1, "pulse") || hearsOfNobody && Self.matches(parts, 1, "inbox")
+        case "device": return true
+        case "sample", "day", "retraction", "live":
+            return types.map { $0.contains { Self.matches(parts, 1, $0.rawValue) } } ?? true
+                && persons.map { $0.contains { Self.matches(parts, 2, $0) } } ?? true
+        default: return false
+        }
+    }
+
+    private static let kinds = ["sample", "day", "retraction", "live", "device", "hub"]
+
+    /// Whether the segment at `index`, as far as it is there, is the wire's spelling of `text`; only the last may be cut.
+    private static func matches(_ parts: [ArraySlice<UInt8>], _ index: Int, _ text: String) -> Bool {
+        guard index < parts.count else { return true }
+        let segment = Topic.segment(text).utf8
+        return index == parts.count - 1 ? segment.starts(with: parts[index]) : segment.elementsEqual(parts[index])
+    }
+}

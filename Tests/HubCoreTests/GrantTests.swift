@@ -1,0 +1,274 @@
+import Foundation
+import HubSettings
+import HubWire
+import Samples
+import Testing
+
+@testable import HubCore
+
+/// What instances may hear and read: types and persons, on the feed and on the door.
+@Suite struct GrantTests {
+    private static let types = ["weight", "bodyFatPercentage", "heartRate", "stepCount"]
+    private static let units = [
+        "weight": "kg", "bodyFatPercentage": "%", "heartRate": "count/min", "stepCount": "count",
+    ]
+    private static let persons = ["anna", "anna-b", "me"]
+
+    /// Instances that run, with these grants.
+    private static func setting(_ grants: [(name: String, read: [String], persons: [String]?)], in folder: Folder)
+        throws
+        -> Setting
+    {
+        var setting = try Setting.withTokens(grants.map(\.name), in: folder)
+        setting.persons = persons
+        setting.plugins = zip(setting.plugins, grants).map { plugin, grant in
+            var plugin = plugin
+            plugin.grants.read = grant.read
+            plugin.persons = grant.persons.map(PluginInstance.Persons.only) ?? .all
+            return plugin
+        }
+        return setting
+    }
+
+    private static func record(_ type: String, _ person: String?, _ key: String) -> String {
+        let subject = person.map { #","subject":{"name":"\#($0)"}"# } ?? ""
+        return
+            #"{"type":"\#(type)","value":1,"unit":"\#(units[type] ?? "")","start":"2024-03-15T07:30:05Z","key":"\#(key)"\#(subject)}"#
+    }
+
+    /// A listener of an instance, whose subscriptions have been heard when this returns.
+    private static func listener(_ hub: RunningHub, _ instance: String, _ prefixes: [String]) async throws -> Peer {
+        let options = Peer.Options(user: instance, password: try await hub.token(of: instance))
+        let door = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
+        let feed = try #require(try await door.hello(instance, mode: "once")["feed"].string)
+        let listener = try await Peer.listener(feed, prefixes + ["hub/pulse/"], options)
+        // Subscriptions of one listener are heard in order: with a pulse all are. History makes the head move and is not published.
+        let owner = try await hub.client("owner-of-\(instance)")
+        repeat {
+            _ = try await owner.give([weight("\(UInt64.random(in: 0 ... .max))")], backfill: true)
+        } while await listener.nextIfAny(within: .seconds(1)) == nil
+        _ = try await owner.ask("BYE")
+        _ = try await door.ask("BYE")
+        return listener
+    }
+
+    /// Topics until the pulse with this head, pulses left out.
+    private static func topics(_ listener: Peer, untilHead head: Int64) async throws -> [String] {
+        var topics: [String] = []
+        while true {
+            let heard = try await listener.next()
+            guard heard.topic == "hub/pulse/" else {
+                topics.append(heard.topic)
+                continue
+            }
+            if heard.record["head"].int == head { return topics }
+        }
+    }
+
+    @Test(arguments: 0..<3)
+    func `R7.6 what is delivered is exactly what is granted and subscribed to, for any grants, prefixes and topics`(
+        round: Int
+    ) async throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = Seeded(seed)
+        let folder = try Folder()
+        func some(_ names: [String]) -> [String] { names.filter { _ in Bool.random(using: &random) } }
+        let grants = (0..<4).map { number in
+            let everyone = Int.random(in: 0..<4, using: &random) == 0
+            let all = Int.random(in: 0..<4, using: &random) == 0
+            return (
+                name: "i\(number)", read: all ? ["*"] : some(Self.types), persons: everyone ? nil : some(Self.persons)
+            )
+        }
+        let everything = ["sample", "day", "retraction", "live"].flatMap { kind in
+            Self.types.flatMap { type in
+                (Self.persons + ["-"]).map { "\(kind)/\(type)/\($0)/kitchen-script/" }
+            }
+        }
+        func prefix() -> String {
+            let topic = everything.randomElement(using: &random) ?? ""
+            return String(topic.prefix(Int.random(in: 0...topic.count, using: &random)))
+        }
+        let prefixes = grants.map { _ in
+            [prefix(), prefix(), ["hub/", "device/", "sa"].randomElement(using: &random) ?? ""]
+        }
+        try await withHub(try Self.setting(grants, in: folder), in: folder) { hub in
+            var listeners: [Peer] = []
+            for (grant, prefixes) in zip(grants, prefixes) {
+                listeners.append(try await Self.listener(hub, grant.name, prefixes))
+            }
+            // Everything there is to hear: samples, days, live values, retractions, and samples of nobody.
+            let source = try await hub.client()
+            var published: [(topic: String, type: String, person: String?)] = []
+            for number in 0..<60 {
+                let type = Self.types.randomElement(using: &random) ?? "weight"
+                let person = (Self.persons + [nil]).randomElement(using: &random) ?? nil
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0:
+                    await source.say(
+                        "LIVE",
+                        #"{"type":"\#(type)","progress":0.5\#(person.map { #","subject":{"name":"\#($0)"}"# } ?? "")}"#)
+                    published.append(("live/\(type)/\(person ?? "-")/kitchen-script/", type, person))
+                case 1 where person != nil:
+                    let (key, name) = ("k\(number)", person ?? "")
+                    let gone = #"{"kind":"retraction","key":"\#(key)"}"#
+                    #expect(
+                        try await source.give([Self.record(type, person, key), gone]).results == ["stored", "stored"])
+                    published.append(("sample/\(type)/\(name)/kitchen-script/", type, person))
+                    published.append(("retraction/\(type)/\(name)/kitchen-script/", type, person))
+                case 2 where person != nil:
+                    let date = "2024-0\(number / 28 + 1)-\(number % 28 + 1 < 10 ? "0" : "")\(number % 28 + 1)"
+                    let name = person ?? ""
+                    let day =
+                        #"{"kind":"day","type":"\#(type)","value":1,"unit":"\#(Self.units[type] ?? "")","series":"mean","date":"\#(date)","method":"m","basis":[],"person":"\#(name)"}"#
+                    #expect(try await source.give([day]).results == ["stored"])
+                    published.append(("day/\(type)/\(name)/mean/", type, person))
+                default:
+                    #expect(try await source.give([Self.record(type, person, "k\(number)")]).results == ["stored"])
+                    let topic = person.map { "sample/\(type)/\($0)/kitchen-script/" } ?? "hub/inbox/"
+                    published.append((topic, type, person))
+                }
+            }
+            await source.say("EVENT", #"{"event":"connected"}"#)
+            _ = try await source.give([weight("last")], backfill: true)
+            let head = try #require(try await source.status()["head"].int)
+            for ((grant, prefixes), listener) in zip(zip(grants, prefixes), listeners) {
+                let expected = published.filter { message in
+                    let isGranted =
+                        (grant.read.contains("*") || grant.read.contains(message.type))
+                        && (grant.persons.map { persons in message.person.map(persons.contains) ?? false } ?? true)
+                    return isGranted && prefixes.contains { message.topic.hasPrefix($0) }
+                }
+                let heard = try await Self.topics(listener, untilHead: head)
+                #expect(heard == expected.map(\.topic), "seed \(seed), \(grant), \(prefixes)")
+            }
+        }
+    }
+
+    @Test func `a listener is told that it waits in vain exactly if no topic that is granted begins with its prefix`() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = Seeded(seed)
+        let names = ["anna", "anna-b", "ü"]
+        for _ in 0..<2_000 {
+            let types = Self.types.filter { _ in Bool.random(using: &random) }
+            let persons = names.filter { _ in Bool.random(using: &random) }
+            let grant = ReadGrant(
+                Grants.Scope(
+                    types: Int.random(in: 0..<5, using: &random) == 0 ? ["*"] : types,
+                    persons: Int.random(in: 0..<5, using: &random) == 0 ? ["*"] : persons), of: "scale")
+            var topics: [(Topic, Readership)] = [
+                (.pulse, .everyone), (.plugin, .owner), (.device(plugin: "scale", event: "e"), .instance("scale")),
+            ]
+            for type in Self.types.compactMap({ TypeRegistry.standard.resolve($0)?.id }) {
+                topics.append((.inbox, .record(type: type, person: nil)))
+                for person in names + [nil] {
+                    let scope = Readership.record(type: type, person: person)
+                    topics.append((.live(type: type.rawValue, person: person, plugin: "scale"), scope))
+                    guard let person else { continue }
+                    topics.append((.sample(type: type.rawValue, person: person, plugin: "scale"), scope))
+                    topics.append((.day(type: type.rawValue, person: person, series: "mean"), scope))
+                    topics.append((.retraction(type: type.rawValue, person: person, place: "scale"), scope))
+                }
+            }
+            let topic = topics.randomElement(using: &random)?.0.text ?? ""
+            let prefix = String(topic.prefix(Int.random(in: 0...topic.count, using: &random)))
+            let isThere = topics.contains { $0.0.matches(prefix: prefix) && grant.allows($0.1) }
+            #expect(grant.canMatch(prefix: prefix.utf8) == isThere, "seed \(seed): \"\(prefix)\" \(grant)")
+        }
+    }
+
+    @Test func `R7.7 a listener that can hear nothing is told so once for each session and prefix`() async throws {
+        let folder = try Folder()
+        let setting = try Self.setting([("scale", ["weight"], ["me"])], in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let options = Peer.Options(user: "scale", password: try await hub.token(of: "scale"))
+            let door = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
+            let feed = try #require(try await door.hello("scale")["feed"].string)
+            let listener = try await Peer.listener(feed, ["sample/heartRate/", "sample/wei"], options)
+            let told = try await door.next()
+            #expect(told.code == "forbidden" && told.body["closed"].truth == false, "\(told)")
+            let reason = try #require(told.body["reason"].string)
+            #expect(reason.contains("sample/heartRate/") && reason.contains("weight") && reason.contains("me"))
+            // Another of its listeners, and the same again: it has been said.
+            let other = try await Peer.listener(feed, ["sample/heartRate/", "sample/weight/anna/"], options)
+            #expect(try await door.next().body["reason"].string?.contains("sample/weight/anna/") == true)
+            #expect(try await door.ask("PING").verb == "PONG")
+            // A new session is told anew.
+            #expect(try await door.ask("BYE").verb == "BYE")
+            try await door.hello("scale")
+            for topic in ["sample/heartRate/", "sample/weight/anna/"] {
+                #expect(try await door.next().body["reason"].string?.contains(topic) == true)
+            }
+            #expect(try await door.ask("PING").verb == "PONG")
+            await listener.close()
+            await other.close()
+        }
+    }
+
+    @Test func `R2.4 an instance's feed lets in its own processes only`() async throws {
+        let folder = try Folder()
+        let setting = try Self.setting([("scale", ["*"], nil), ("cloud", ["*"], nil)], in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let (scale, cloud) = (try await hub.token(of: "scale"), try await hub.token(of: "cloud"))
+            let door = try await Peer.dealer(
+                hub.hub.endpoints.pluginDoor, Peer.Options(user: "scale", password: scale))
+            let feed = try #require(try await door.hello("scale")["feed"].string)
+            var thieves: [Peer] = []
+            for (user, password) in [("cloud", cloud), ("cloud", scale), ("scale", cloud), (nil, "")] {
+                thieves.append(try await Peer.listener(feed, [""], Peer.Options(user: user, password: password)))
+            }
+            let own = try await Self.listener(hub, "scale", ["sample/"])
+            let source = try await hub.client()
+            _ = try await source.give([Self.record("weight", "me", "a")])
+            #expect(try await own.next().topic == "sample/weight/me/kitchen-script/")
+            for thief in thieves { #expect(await thief.nextIfAny(within: .milliseconds(50)) == nil) }
+        }
+    }
+
+    @Test func `R7.8 an instance whose listeners subscribe to too much is sent away alone, and comes back`()
+        async throws
+    {
+        let folder = try Folder()
+        let setting = try Self.setting([("loud", ["*"], nil), ("calm", ["*"], nil)], in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let calm = try await Self.listener(hub, "calm", ["sample/"])
+            let loud = try await Self.listener(hub, "loud", ["sample/"])
+            let bound = Audience.Bound.instance.prefixes
+            for number in 0..<bound { try await loud.subscribe("sample/x.a.\(number)/") }
+            try await eventually("its feed rests") {
+                hub.log.lines.contains { $0.contains("too many subscriptions") && $0.contains("of=loud") }
+            }
+            let source = try await hub.client()
+            let before = try #require(try await source.status()["head"].int)
+            for number in 0..<5 { _ = try await source.give([Self.record("weight", "me", "a\(number)")]) }
+            var heard: [Int64] = []
+            while heard.count < 5 {
+                let message = try await calm.next()
+                if message.topic != "hub/pulse/" { heard.append(message.sequence) }
+            }
+            #expect(heard == (1...5).map { before + $0 })
+            // A well-behaved listener of the same instance is heard again.
+            await loud.close()
+            let again = try await Self.listener(hub, "loud", ["sample/"])
+            _ = try await source.give([Self.record("weight", "me", "b")])
+            #expect(try await again.next().topic == "sample/weight/me/kitchen-script/")
+        }
+    }
+
+    @Test func `R7.6 an instance hears events of its own devices, and no notice of the owner's`() async throws {
+        let folder = try Folder()
+        let setting = try Self.setting([("scale", ["*"], nil)], in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let listener = try await Self.listener(hub, "scale", ["device/", "hub/plugin/", "hub/notice/"])
+            let source = try await hub.client()
+            let own = try await Peer.dealer(
+                hub.hub.endpoints.pluginDoor, .init(user: "scale", password: try await hub.token(of: "scale")))
+            try await own.hello("scale")
+            await source.say("EVENT", #"{"event":"connected"}"#)
+            _ = try await source.ask("PING")
+            await own.say("EVENT", #"{"event":"connected"}"#)
+            let heard = try await listener.next()
+            #expect(heard.topic == "device/scale/connected/", "\(heard)")
+        }
+    }
+}
