@@ -3,11 +3,12 @@
 # make build   the programs, optimised, in .build/release
 # make format  the one formatting
 # make fuzz    coverage-guided fuzzing of the record codec                    (SECONDS=300)
+# make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test build format lint fuzz setup setup-test
+.PHONY: demo test build format lint fuzz bench setup setup-test
 .DEFAULT_GOAL := build
 
-SOURCES := Package.swift Sources Plugins Simulators Tests
+SOURCES := Package.swift Sources Plugins Simulators Tests Benchmarks/Package.swift Benchmarks/Sources
 SECONDS ?= 60
 
 setup:
@@ -37,3 +38,11 @@ fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
 	mkdir -p Tests/Fuzz/.build/corpus
 	Tests/Fuzz/.build/release/fuzz-records -max_len=4096 -max_total_time=$(SECONDS) Tests/Fuzz/.build/corpus Tests/Fuzz/Corpus
+
+# A peer that cannot be installed is a row that says so.
+bench: setup
+	@.ci/setup bench || echo "going on without them" >&2
+	swift build -c release --product hub
+	swift build --package-path Benchmarks -c release
+	@$(MAKE) -s -C Benchmarks/Programs
+	@Benchmarks/.build/release/bench --only "$(ONLY)" --runs "$(or $(RUNS),7)"

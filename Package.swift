@@ -37,6 +37,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Samples", targets: ["Samples"]),
+        .library(name: "HubStore", targets: ["HubStore"]),
         .library(name: "HubWire", targets: ["HubWire"]),
         .library(name: "PluginKit", targets: ["PluginKit"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),

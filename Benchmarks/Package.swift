@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What `make bench` runs: the driver, and the store alone.
+///
+/// A package of its own, so that no test waits for it. The load generators and the programs that the hub is compared with are C, in Programs/.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "health-hub", path: "..")],
+    targets: [
+        .executableTarget(name: "bench", swiftSettings: strict),
+        .executableTarget(
+            name: "store-ingest",
+            dependencies: [
+                .product(name: "HubStore", package: "health-hub"), .product(name: "Samples", package: "health-hub"),
+            ],
+            swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,78 @@
+import Foundation
+
+/// A program that runs until it is stopped: the hub, or a broker it is compared with.
+final class Child {
+    let process = Process()
+    private static nonisolated(unsafe) var running: [Process] = []
+
+    /// - Parameter directory: where it runs; its output goes to `log` there.
+    init(_ program: String, _ arguments: [String], in directory: URL) throws {
+        let log = directory.appendingPathComponent("log")
+        try Data().write(to: log)
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.currentDirectoryURL = directory
+        process.standardOutput = try FileHandle(forWritingTo: log)
+        process.standardError = process.standardOutput
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        Self.running.append(process)
+    }
+
+    func stop() {
+        process.terminate()
+        process.waitUntilExit()
+        Self.running.removeAll { $0 === process }
+    }
+
+    /// For an end in the middle.
+    static func stopAll() {
+        for process in running { process.terminate() }
+        for process in running { process.waitUntilExit() }
+    }
+}
+
+/// What goes wrong while measuring: a row that says so.
+struct Trouble: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// Runs a program to its end and reads the figures that it prints, a line `NAME VALUE` each.
+func figures(_ program: String, _ arguments: [String], upTo seconds: Double = 60) throws -> [String: Double] {
+    guard FileManager.default.isExecutableFile(atPath: program) else { throw Trouble("there is no \(program)") }
+    let process = Process()
+    let (output, errors) = (Pipe(), Pipe())
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    (process.standardOutput, process.standardError) = (output, errors)
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let watchdog = DispatchWorkItem { [process] in kill(process.processIdentifier, SIGKILL) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: watchdog)
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    watchdog.cancel()
+    let name = URL(fileURLWithPath: program).lastPathComponent
+    guard process.terminationStatus == 0 else {
+        throw Trouble(
+            "\(name) failed: \(complaint.isEmpty ? "after \(seconds) s" : complaint.split(separator: "\n").joined(separator: "; "))"
+        )
+    }
+    var figures: [String: Double] = [:]
+    for line in text.split(separator: "\n") {
+        let words = line.split(separator: " ")
+        if words.count == 2, let value = Double(words[1]) { figures[String(words[0])] = value }
+    }
+    return figures
+}
+
+/// Waits until `condition` holds; a server takes its time to bind.
+func wait(upTo seconds: Double, for what: String, _ condition: () -> Bool) throws {
+    let end = Date(timeIntervalSinceNow: seconds)
+    while !condition() {
+        guard Date() < end else { throw Trouble("\(what) did not come up in \(seconds) s") }
+        usleep(2_000)
+    }
+}
