@@ -1,4 +1,5 @@
 import CZeroMQ
+import Glibc
 
 /// One frame: a run of bytes that libzmq owns, with the properties of the connection it came over.
 ///
@@ -133,5 +134,16 @@ extension zmq_msg_t {
 
     func property(_ name: String) -> String? {
         withUnsafePointer(to: self) { raw in zmq_msg_gets(raw, name).map { String(cString: $0) } }
+    }
+
+    /// Whether a property is this text; one that is not there is empty.
+    func property(_ name: StaticString, is text: String) -> Bool {
+        let found = withUnsafePointer(to: self) { raw in
+            name.withUTF8Buffer { name in
+                name.withMemoryRebound(to: CChar.self) { name in zmq_msg_gets(raw, name.baseAddress) }
+            }
+        }
+        guard let found else { return text.isEmpty }
+        return text.withCString { strcmp($0, found) == 0 }
     }
 }

@@ -3,9 +3,13 @@ import CZeroMQ
 /// The frames of one message, owned together: sent all or none, received within limits.
 ///
 /// Keep one per socket and let ``Socket/receiveMultipart(into:maxFrames:maxBytes:)`` refill it: its array is allocated
-/// once.
+/// once, and frames come and go in place.
 public struct Multipart: ~Copyable, @unchecked Sendable {
-    var frames: [zmq_msg_t] = []
+    /// Each is a message to libzmq; those from `count` on are empty and wait to be used again.
+    private var slots: [zmq_msg_t] = []
+
+    /// Number of frames.
+    public private(set) var count = 0
 
     /// No frames.
     ///
@@ -13,31 +17,41 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     public init() {}
 
     deinit {
-        for frame in frames {
-            var frame = frame
-            zmq_msg_close(&frame)
+        for slot in slots {
+            var slot = slot
+            zmq_msg_close(&slot)
         }
     }
 
-    /// Number of frames.
-    public var count: Int { frames.count }
-
     /// Whether there is no frame.
-    public var isEmpty: Bool { frames.isEmpty }
+    public var isEmpty: Bool { count == 0 }
 
     /// Bytes of all frames together.
     public var byteCount: Int {
-        frames.reduce(0) { sum, frame in sum + withUnsafePointer(to: frame) { zmq_msg_size($0) } }
+        slots.prefix(count).reduce(0) { sum, frame in sum + withUnsafePointer(to: frame) { zmq_msg_size($0) } }
     }
 
     /// Adds a frame at the end.
     public mutating func append(_ frame: consuming Message) {
-        frames.append(frame.release())
+        makeRoom()
+        zmq_msg_close(&slots[count])
+        slots[count] = frame.release()
+        count += 1
+    }
+
+    /// Adds a copy of `bytes` as a frame at the end.
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        append(Message(bytes))
     }
 
     /// Adds a copy of `bytes` as a frame at the end.
     public mutating func append(_ bytes: [UInt8]) {
         append(Message(bytes))
+    }
+
+    /// Adds a copy of `bytes` as a frame at the end.
+    public mutating func append(_ bytes: ArraySlice<UInt8>) {
+        append(Message(owning: bytes.withUnsafeBytes { Message($0).release() }))
     }
 
     /// Adds the UTF-8 of `text` as a frame at the end.
@@ -46,41 +60,76 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     }
 
     /// Drops all frames and keeps the room for new ones.
-    public mutating func removeAll() {
-        for index in frames.indices { zmq_msg_close(&frames[index]) }
-        frames.removeAll(keepingCapacity: true)
+    public mutating func removeAll() { shrink(to: 0) }
+
+    /// Frees the frames from `kept` on.
+    mutating func shrink(to kept: Int) {
+        while count > kept {
+            count -= 1
+            zmq_msg_close(&slots[count])
+            zmq_msg_init(&slots[count])
+        }
+    }
+
+    /// Lends frame `index` for sending, which leaves it empty.
+    mutating func withFrame<R, E: Error>(_ index: Int, _ body: (inout zmq_msg_t) throws(E) -> R) throws(E) -> R {
+        try body(&slots[index])
+    }
+
+    /// All frames have been sent.
+    mutating func setEmpty() { count = 0 }
+
+    /// Lets `body` put a frame behind the last; it says whether it did.
+    mutating func appendFrame<E: Error>(_ body: (inout zmq_msg_t) throws(E) -> Bool) throws(E) -> Bool {
+        makeRoom()
+        guard try body(&slots[count]) else { return false }
+        count += 1
+        return true
+    }
+
+    /// The size of the last frame, and whether libzmq has more of the same message.
+    var last: (size: Int, hasMore: Bool) {
+        withUnsafePointer(to: slots[count - 1]) { (zmq_msg_size($0), zmq_msg_more($0) != 0) }
+    }
+
+    private mutating func makeRoom() {
+        guard count == slots.count else { return }
+        var empty = zmq_msg_t()
+        zmq_msg_init(&empty)
+        slots.append(empty)
     }
 
     /// Takes the first frame out, such as the routing id of a message from a ROUTER; nil when there is none.
     ///
     /// Moves the others up.
     public mutating func popFirst() -> Message? {
-        frames.isEmpty ? nil : Message(owning: frames.removeFirst())
+        guard count > 0 else { return nil }
+        count -= 1
+        return Message(owning: slots.removeFirst())
     }
 
     /// Lends the bytes of frame `index`, which must exist.
     public func withBytes<R: ~Copyable, E: Error>(of index: Int, _ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        try frames[index].withBytes { (bytes) throws(E) -> R in try body(bytes.bindMemory(to: UInt8.self).span) }
+        try slots[index].withBytes { (bytes) throws(E) -> R in try body(bytes.bindMemory(to: UInt8.self).span) }
     }
 
     /// A copy of the bytes of frame `index`, which must exist.
-    public func bytes(of index: Int) -> [UInt8] { frames[index].withBytes { Array($0) } }
+    public func bytes(of index: Int) -> [UInt8] { slots[index].withBytes { Array($0) } }
 
     /// Frame `index`, which must exist, as text, or nil if it is not valid UTF-8.
     public func text(of index: Int) -> String? {
-        frames[index].withBytes { String(validating: $0, as: UTF8.self) }
+        slots[index].withBytes { String(validating: $0, as: UTF8.self) }
     }
 
     /// A second message with the same content, shared and counted as ``Message/copy()`` does.
     public mutating func copy() -> Multipart {
         var copy = Multipart()
-        copy.frames.reserveCapacity(frames.count)
-        for index in frames.indices {
-            var frame = zmq_msg_t()
-            zmq_msg_init(&frame)
-            let result = zmq_msg_copy(&frame, &frames[index])
-            precondition(result == 0, "zmq_msg_copy fails only for a damaged message")
-            copy.frames.append(frame)
+        for index in 0..<count {
+            _ = copy.appendFrame { frame in
+                let result = zmq_msg_copy(&frame, &slots[index])
+                precondition(result == 0, "zmq_msg_copy fails only for a damaged message")
+                return true
+            }
         }
         return copy
     }
@@ -90,6 +139,13 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     /// Taken from the last frame: the routing id, which a ROUTER puts in front itself, has the properties only
     /// sometimes (libzmq 4.3.4 leaves them out when the socket was polled before).
     public func property(_ name: String) -> String? {
-        frames.last?.property(name)
+        count > 0 ? slots[count - 1].property(name) : nil
+    }
+
+    /// Whether that property is this text; of no text, whether the connection has no such property or an empty one.
+    ///
+    /// Makes no text, for what is asked of every message.
+    public func property(_ name: StaticString, is text: String?) -> Bool {
+        count > 0 ? slots[count - 1].property(name, is: text ?? "") : text == nil
     }
 }

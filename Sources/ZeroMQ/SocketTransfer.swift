@@ -81,8 +81,12 @@ extension Socket {
     ///
     /// Saves the optional of ``receive()`` in loops that forward frames.
     public func receive(into message: inout Message) throws(ZeroMQError) -> Bool {
+        try receive(into: &message.raw)
+    }
+
+    private func receive(into raw: inout zmq_msg_t) throws(ZeroMQError) -> Bool {
         handle.assertOwned()
-        while zmq_msg_recv(&message.raw, handle.raw, ZMQ_DONTWAIT) == -1 {
+        while zmq_msg_recv(&raw, handle.raw, ZMQ_DONTWAIT) == -1 {
             switch zmq_errno() {
             case EINTR: continue
             case EAGAIN: return false
@@ -103,10 +107,13 @@ extension Socket {
     /// frame.
     public func sendMultipart(_ message: inout Multipart) throws(ZeroMQError) -> SendOutcome {
         precondition(!message.isEmpty, "a message without frames cannot be sent")
-        let last = message.frames.count - 1
+        let last = message.count - 1
         var lostPeer = false
         for index in 0...last {
-            switch try send(&message.frames[index], more: index < last) {
+            let outcome = try message.withFrame(index) { (frame) throws(ZeroMQError) in
+                try send(&frame, more: index < last)
+            }
+            switch outcome {
             case .sent: continue
             case let outcome where index == 0: return outcome
             // libzmq has taken back the frames before this one, and drops the rest of the message, which it wants to
@@ -114,7 +121,7 @@ extension Socket {
             default: lostPeer = true
             }
         }
-        message.removeAll()
+        if lostPeer { message.removeAll() } else { message.setEmpty() }
         return lostPeer ? .abandoned : .sent
     }
 
@@ -137,35 +144,23 @@ extension Socket {
     ) throws(ZeroMQError) -> ReceiveOutcome {
         precondition(maxFrames > 0, "a message has at least one frame")
         message.removeAll()
-        var frame = Message()
-        guard try receive(into: &frame) else { return .nothing }
-        var (frames, bytes, more) = (1, frame.count, frame.hasMore)
-        message.append(frame)
+        guard try receiveFrame(of: &message) else { return .nothing }
+        var (frames, bytes, more) = (1, message.last.size, message.last.hasMore)
         while more {
-            var frame = Message()
-            guard try receive(into: &frame) else {
+            guard try receiveFrame(of: &message) else {
                 throw ZeroMQError(
                     "zmq_msg_recv", "\(kind)", number: EAGAIN, reason: "a message broke off after \(frames) frames")
             }
             frames += 1
-            bytes += frame.count
-            more = frame.hasMore
-            if frames <= maxFrames, bytes <= maxBytes {
-                message.append(frame)
-            } else {
-                message.keepFirst()
-            }
+            bytes += message.last.size
+            more = message.last.hasMore
+            // Over its limit: all frames but the first are freed at once.
+            if frames > maxFrames || bytes > maxBytes { message.shrink(to: 1) }
         }
         return frames <= maxFrames && bytes <= maxBytes ? .complete : .overLimit(frames: frames, bytes: bytes)
     }
-}
 
-extension Multipart {
-    /// Frees all frames but the first as soon as a message is over its limit.
-    fileprivate mutating func keepFirst() {
-        while frames.count > 1 {
-            var frame = frames.removeLast()
-            zmq_msg_close(&frame)
-        }
+    private func receiveFrame(of message: inout Multipart) throws(ZeroMQError) -> Bool {
+        try message.appendFrame { (frame) throws(ZeroMQError) in try receive(into: &frame) }
     }
 }

@@ -30,19 +30,24 @@ extension Bus {
 extension Bus {
     func doorIsReady() {
         let end = ContinuousClock.now + Self.longestTurn
-        for _ in 0..<PollLoop.messagesPerTurn {
+        var (time, bytes) = (now, 0)
+        for count in 1...PollLoop.messagesPerTurn {
             do throws(ZeroMQError) {
                 let outcome = try door?.receiveMultipart(
                     into: &incoming, maxFrames: 3 + facts.policy.limits.batchRecords, maxBytes: facts.largestMessage)
                 switch outcome {
                 case .nothing, nil: return
-                case .complete: receive()
+                case .complete: receive(at: time)
                 case .overLimit(let frames, let bytes): refuseOverLong(frames: frames, bytes: bytes)
                 }
             } catch {
                 logger.error("the door broke", metadata: ["error": "\(error)"])
                 return
             }
+            // The clock is asked every few messages, or after a large one: asking costs a tenth of a small one.
+            bytes += incoming.byteCount
+            guard count.isMultiple(of: 16) || bytes > 16_384 else { continue }
+            (time, bytes) = (now, 0)
             guard ContinuousClock.now < end else { return }
         }
     }
@@ -51,15 +56,28 @@ extension Bus {
     /// and the feed wait for the turn.
     private static let longestTurn = Duration.milliseconds(5)
 
-    private var sender: RoutingID { incoming.bytes(of: 0) }
+    private var sender: RoutingID { withFrame(0) { RoutingID($0) } }
 
-    private func receive() {
+    /// - Parameter now: monotonic milliseconds, of this turn.
+    private func receive(at now: Int64) {
         let peer = sender
-        let endpoint = incoming.property("User-Id").flatMap { $0.isEmpty ? nil : Endpoint.plugin(user: $0) } ?? .owner
+        // Whoever is known is asked first whether it comes over the endpoint that it is known from.
+        if let guest = guests[peer], incoming.property("User-Id", is: guest.user) {
+            if isLive, passPlainLive(of: guest, from: peer, at: now) { return }
+            return receive(from: peer, over: guest.user.map(Endpoint.plugin) ?? .owner, at: now)
+        }
+        let user = incoming.property("User-Id").flatMap { $0.isEmpty ? nil : $0 }
+        let endpoint = user.map(Endpoint.plugin) ?? .owner
         if let session = sessions[peer], session.endpoint != endpoint {
             // A routing id that came back over another endpoint: a stranger, whatever it knows.
             perform(sessions.gone(peer))
         }
+        receive(from: peer, over: endpoint, at: now)
+    }
+
+    private var isLive: Bool { withFrame(1) { Verb($0) == .live } }
+
+    private func receive(from peer: RoutingID, over endpoint: Endpoint, at now: Int64) {
         let most = facts.policy.limits.sessions
         if sessions.count >= most - most / 16 { findGone() }  // From here on a HELLO in mode `run` is refused.
         let frames = incoming.count - 1
@@ -84,7 +102,7 @@ extension Bus {
     }
 
     /// Lends a frame; no bytes for one that is not there.
-    private func withFrame<Value>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+    func withFrame<Value>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         guard index < incoming.count else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
         return incoming.withBytes(of: index) { bytes in bytes.withUnsafeBytes(body) }
     }
@@ -141,7 +159,7 @@ extension Bus {
 
     func send(_ message: HubMessage, to peer: RoutingID) {
         outgoing.removeAll()
-        outgoing.append(peer)
+        peer.withUnsafeBytes { outgoing.append($0) }
         outgoing.append(message.verb.rawValue)
         let body = message.body
         outgoing.append(body)

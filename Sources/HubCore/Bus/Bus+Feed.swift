@@ -18,27 +18,32 @@ extension Bus {
             guard !chosen.isEmpty else { continue }
             encoded.removeAll(keepingCapacity: true)
             RecordEncoder.append(publication.record, to: &encoded)
-            sendToChosen(publication.topic, publication.place, encoded)
+            sendToChosen(publication.topic, publication.place, encoded[...])
         }
     }
 
     /// Publishes to all that listen to the topic and may read it.
     func publish(_ topic: Topic, _ place: Place, _ body: [UInt8], to readership: Readership) {
         choose(topic, readership)
-        if !chosen.isEmpty { sendToChosen(topic, place, body) }
+        if !chosen.isEmpty { sendToChosen(topic, place, body[...]) }
     }
 
-    private func choose(_ topic: Topic, _ readership: Readership) {
+    /// Fills `chosen` with the feeds on which somebody wants the topic and may read it.
+    func choose(_ topic: Topic, _ readership: Readership) {
         chosen.removeAll(keepingCapacity: true)
         for feed in feeds where feed.wants(topic, for: readership) { chosen.append(feed) }
     }
 
-    private func sendToChosen(_ topic: Topic, _ place: Place, _ body: [UInt8]) {
+    func sendToChosen(_ topic: Topic, _ place: Place, _ body: ArraySlice<UInt8>) {
         outgoing.removeAll()
         outgoing.append(topic.text)
-        placeText.removeAll(keepingCapacity: true)
-        place.append(to: &placeText)
-        outgoing.append(placeText)
+        if place == .passing {
+            outgoing.append("0 0")
+        } else {
+            placeText.removeAll(keepingCapacity: true)
+            place.append(to: &placeText)
+            outgoing.append(placeText)
+        }
         outgoing.append(body)
         for (index, feed) in chosen.enumerated() {
             do throws(ZeroMQError) {

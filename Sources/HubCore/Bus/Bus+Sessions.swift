@@ -16,7 +16,7 @@ extension Bus {
             let intake = Intake(
                 instance: hello.instance, policy: policy, rules: facts.rules,
                 validation: RecordValidation(registry: registry))
-            guests[peer] = Guest(reference, hello, policy, registry, intake)
+            guests[peer] = Guest(reference, endpoint, hello, policy, registry, intake)
             ledger.sessionBegan(hello)
             // Whoever greets again before each question, as a follower may, is no news.
             logOfSessions(
@@ -102,51 +102,5 @@ extension Bus {
         case .hello, .samples, .want, .done, .token, .tokenPut, .ping, .pong, .bye:
             break  // The session machine admits none of these: they are answered there, or not served.
         }
-    }
-
-    private func pass(_ live: LiveValue, of guest: Guest) {
-        guard let type = guest.registry.resolve(live.type) else {
-            let nearest = guest.registry.suggestion(for: live.type).map { "; did you mean \"\($0)\"?" } ?? ""
-            return complain(WireError(.field, "LIVE.type: no such type\(nearest)"), to: guest)
-        }
-        guard guest.policy.grants.write.allows(type: type.id.rawValue) else {
-            return complain(
-                WireError(.forbidden, "LIVE.type: \(guest.hello.instance) may not write \(type.id)"), to: guest)
-        }
-        let person = facts.rules.assignment(
-            of: live.subject, instance: guest.hello.instance, allowed: guest.policy.persons
-        ).person
-        publish(
-            .live(type: type.id.rawValue, person: person?.name, plugin: guest.hello.plugin),
-            body: live.body,
-            adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))], of: guest,
-            to: .record(type: type.id, person: person?.name))
-    }
-
-    private func pass(_ event: DeviceEvent, of guest: Guest) {
-        let instance = guest.hello.instance
-        if event.isResolved {
-            ledger.recovered(instance)
-        } else if event.severity == .error {
-            ledger.failed(instance, event.text ?? event.event)
-        }
-        publish(
-            .device(plugin: guest.hello.plugin, event: event.event), body: event.body,
-            adding: [("instance", .string(instance))], of: guest, to: .instance(instance))
-    }
-
-    private func publish(
-        _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of guest: Guest,
-        to readership: Readership
-    ) {
-        let common: [(name: String, value: RawJSON)] = [
-            ("source", .string(guest.hello.plugin)), ("time", .string(facts.clock.time.text)),
-        ]
-        guard let body = body.setting(members + common) else { return }
-        publish(topic, .passing, body.bytes, to: readership)
-    }
-
-    func complain(_ error: WireError, to guest: Guest) {
-        send(.error(error), to: guest.reference.peer)
     }
 }

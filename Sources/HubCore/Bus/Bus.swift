@@ -70,6 +70,8 @@ actor Bus {
     /// A class, because every message looks at it, and its decoder keeps memory that must have one owner.
     final class Guest {
         let reference: SessionReference
+        /// Who logged in on the plugin endpoint; `nil` on the owner's.
+        let user: String?
         let hello: Hello
         let policy: InstancePolicy
         let registry: TypeRegistry
@@ -78,15 +80,19 @@ actor Bus {
         /// Prefixes of the feed of which the session was told that it may not read them.
         var toldInVain: Set<[UInt8]> = []
         static let mostToldInVain = 100
+        /// What the LIVE message before the next had in common with it.
+        var passage: Passage?
         /// Questions that are being answered, by their number.
         var questions: [Int64: Task<Void, Never>] = [:]
 
         init(
-            _ reference: SessionReference, _ hello: Hello, _ policy: InstancePolicy, _ registry: TypeRegistry,
+            _ reference: SessionReference, _ endpoint: Endpoint, _ hello: Hello, _ policy: InstancePolicy,
+            _ registry: TypeRegistry,
             _ intake: Intake
         ) {
             (self.reference, self.hello, self.policy, self.registry) = (reference, hello, policy, registry)
             self.intake = intake
+            user = if case .plugin(let user) = endpoint { user } else { nil }
             decoder = RecordDecoder(plugin: hello.plugin, registry: registry)
         }
     }
@@ -109,8 +115,9 @@ extension Bus {
         let door = try Socket(.router, in: context)
         try door.set(.routerMandatory, to: true)
         try door.set(.maxMessageSize, to: Int64(facts.policy.limits.frameBytes))
-        // libzmq holds so many messages of each peer before we see them, and one may be a MiB.
-        try door.set(.receiveHighWaterMark, to: 50)
+        // libzmq holds so many messages of each peer before we see them, and one may be a MiB; with fewer, it and we wake each other for
+        // every few small ones.
+        try door.set(.receiveHighWaterMark, to: 200)
         // Answers are small and bounded by what a peer may ask for; bytes are bounded by the proof of reading.
         try door.set(.sendHighWaterMark, to: 20_000)
         try door.set(.linger, to: .milliseconds(500))
@@ -133,7 +140,10 @@ extension Bus {
     func adopt(_ facts: HubFacts, dismissing instances: Set<String>) {
         self.facts = facts
         ledger.adopt(instances: facts.plugins.map(\.name))
-        for guest in guests.values { guest.intake.rules = facts.rules }
+        for guest in guests.values {
+            guest.intake.rules = facts.rules
+            guest.passage = nil
+        }
         for feed in feeds { feed.grant = feed.grant.map { facts.reading(of: $0.instance) } }
         for instance in instances {
             perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))

@@ -8,7 +8,8 @@ package struct JSONScanner {
     /// The byte to be read next.
     package private(set) var position: Int
     private let end: Int
-    private var sawSpace = false
+    /// Whether white space between tokens has been passed.
+    package private(set) var sawSpace = false
 
     /// A scanner at the first byte of a whole JSON text.
     /// - Throws: ``JSONSyntaxError`` when `bytes` begin with a byte order mark or are no UTF-8.

@@ -86,6 +86,13 @@ public struct SessionMachine: Sendable {
         }
     }
 
+    /// A LIVE message that was read: whether it is within the allowance; `nil` when the session is not open.
+    mutating func admitPassing(at now: Int64) -> Bool? {
+        guard state == .open else { return nil }
+        heardAt = now
+        return passing.take(now: now)
+    }
+
     /// A SAMPLES message that was read.
     /// - Parameters:
     ///   - bytes: of all its frames after the verb.

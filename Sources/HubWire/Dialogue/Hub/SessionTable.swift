@@ -1,6 +1,3 @@
-/// The ROUTER's name for a peer.
-public typealias RoutingID = [UInt8]
-
 /// A session that may be over when one comes back to it, such as after a commit.
 public struct SessionReference: Hashable, Sendable {
     public let peer: RoutingID
@@ -100,6 +97,14 @@ extension SessionTable {
             if isHello { return .actions(refuse(error, from: peer)) }
             return .actions(malformed(error, from: peer, at: now))
         }
+    }
+
+    /// A LIVE message that is known to be well-formed, from a peer with a session.
+    ///
+    /// - Returns: whether it may be published; `nil` when its session does not take any, which `receive` answers.
+    public mutating func admitPassing(from peer: RoutingID, at now: Int64) -> Bool? {
+        guard let index = sessions.index(forKey: peer) else { return nil }
+        return sessions.values[index].admitPassing(at: now)
     }
 
     /// The body of a batch that `receive` announced has been read.
