@@ -31,21 +31,25 @@ extension Bus {
     func doorIsReady() {
         let end = ContinuousClock.now + Self.longestTurn
         var (time, bytes) = (now, 0)
+        // Out of the actor for the turn: each look at it there is checked at run time, and a message is looked at a dozen times.
+        var message = Multipart()
+        swap(&message, &incoming)
+        defer { swap(&message, &incoming) }
         for count in 1...PollLoop.messagesPerTurn {
             do throws(ZeroMQError) {
                 let outcome = try door?.receiveMultipart(
-                    into: &incoming, maxFrames: 3 + facts.policy.limits.batchRecords, maxBytes: facts.largestMessage)
+                    into: &message, maxFrames: 3 + facts.policy.limits.batchRecords, maxBytes: facts.largestMessage)
                 switch outcome {
                 case .nothing, nil: return
-                case .complete: receive(at: time)
-                case .overLimit(let frames, let bytes): refuseOverLong(frames: frames, bytes: bytes)
+                case .complete: receive(message, at: time)
+                case .overLimit(let frames, let bytes): refuseOverLong(message, frames: frames, bytes: bytes)
                 }
             } catch {
                 logger.error("the door broke", metadata: ["error": "\(error)"])
                 return
             }
             // The clock is asked every few messages, or after a large one: asking costs a tenth of a small one.
-            bytes += incoming.byteCount
+            bytes += message.byteCount
             guard count.isMultiple(of: 16) || bytes > 16_384 else { continue }
             (time, bytes) = (now, 0)
             guard ContinuousClock.now < end else { return }
@@ -56,73 +60,64 @@ extension Bus {
     /// and the feed wait for the turn.
     private static let longestTurn = Duration.milliseconds(5)
 
-    private var sender: RoutingID { withFrame(0) { RoutingID($0) } }
-
     /// - Parameter now: monotonic milliseconds, of this turn.
-    private func receive(at now: Int64) {
-        let peer = sender
+    private func receive(_ message: borrowing Multipart, at now: Int64) {
+        let peer = message.lend(0) { RoutingID($0) }
         // Whoever is known is asked first whether it comes over the endpoint that it is known from.
-        if let guest = guests[peer], incoming.property("User-Id", is: guest.user) {
-            if isLive, passPlainLive(of: guest, from: peer, at: now) { return }
-            return receive(from: peer, over: guest.user.map(Endpoint.plugin) ?? .owner, at: now)
+        if let guest = guests[peer], message.property("User-Id", is: guest.user) {
+            let isLive = message.lend(1) { Verb($0) == .live }
+            if isLive, passPlainLive(message, of: guest, from: peer, at: now) { return }
+            return receive(message, from: peer, over: guest.user.map(Endpoint.plugin) ?? .owner, at: now)
         }
-        let user = incoming.property("User-Id").flatMap { $0.isEmpty ? nil : $0 }
+        let user = message.property("User-Id").flatMap { $0.isEmpty ? nil : $0 }
         let endpoint = user.map(Endpoint.plugin) ?? .owner
         if let session = sessions[peer], session.endpoint != endpoint {
             // A routing id that came back over another endpoint: a stranger, whatever it knows.
             perform(sessions.gone(peer))
         }
-        receive(from: peer, over: endpoint, at: now)
+        receive(message, from: peer, over: endpoint, at: now)
     }
 
-    private var isLive: Bool { withFrame(1) { Verb($0) == .live } }
-
-    private func receive(from peer: RoutingID, over endpoint: Endpoint, at now: Int64) {
+    private func receive(
+        _ message: borrowing Multipart, from peer: RoutingID, over endpoint: Endpoint, at now: Int64
+    ) {
         let most = facts.policy.limits.sessions
         if sessions.count >= most - most / 16 { findGone() }  // From here on a HELLO in mode `run` is refused.
-        let frames = incoming.count - 1
-        let arrival = withFrame(1) { verb in
-            withFrame(2) { body in
+        let frames = message.count - 1
+        let arrival = message.lend(1) { verb in
+            message.lend(2) { body in
                 sessions.receive(verb: verb, body: body, frameCount: frames, from: peer, endpoint: endpoint, at: now)
             }
         }
         switch arrival {
         case .hello(let hello): welcome(hello, peer, endpoint)
-        case .samples(let session): take(session)
+        case .samples(let session): take(message, session)
         case .actions(let actions): perform(actions)
         }
     }
 
-    private func refuseOverLong(frames: Int, bytes: Int) {
+    private func refuseOverLong(_ message: borrowing Multipart, frames: Int, bytes: Int) {
         let error = WireError(
             .limit,
             "a message of \(frames) frames and \(bytes) bytes; at most \(facts.policy.limits.batchRecords) payload frames and \(facts.largestMessage) bytes are read",
             closed: true)
-        perform(sessions.malformed(error, from: sender, at: now))
+        perform(sessions.malformed(error, from: message.lend(0) { RoutingID($0) }, at: now))
     }
 
-    /// Lends a frame; no bytes for one that is not there.
-    func withFrame<Value>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
-        guard index < incoming.count else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
-        return incoming.withBytes(of: index) { bytes in bytes.withUnsafeBytes(body) }
-    }
-
-    private func size(of frame: Int) -> Int { withFrame(frame, \.count) }
-
-    private func take(_ session: SessionReference) {
+    private func take(_ frames: borrowing Multipart, _ session: SessionReference) {
         let peer = session.peer
         guard let guest = guests[peer] else { return }
         do throws(WireError) {
-            let payloads = max(0, incoming.count - 3)
-            let result = withFrame(2) { body in
+            let payloads = max(0, frames.count - 3)
+            let result = frames.lend(2) { body in
                 Result<SamplesMessage, WireError> { () throws(WireError) in
                     try guest.decoder.samples(body, payloadFrames: payloads)
                 }
             }
             let message = try result.get()
-            var (bytes, largest) = (size(of: 2), 0)
-            for frame in 3..<max(3, incoming.count) {
-                let size = size(of: frame)
+            var (bytes, largest) = (frames.lend(2, \.count), 0)
+            for frame in 3..<max(3, frames.count) {
+                let size = frames.lend(frame, \.count)
                 (bytes, largest) = (bytes + size, max(largest, size))
             }
             let actions = sessions.batch(
@@ -130,7 +125,7 @@ extension Bus {
                 at: now)
             for action in actions {
                 if case .store(let batch) = action.action {
-                    let intake = guest.intake.batch(message) { incoming.bytes(of: 3 + $0) }
+                    let intake = guest.intake.batch(message) { frames.bytes(of: 3 + $0) }
                     committer.submit(
                         Committer.Work(session: session, batch: batch, isBackfill: message.isBackfill, intake: intake))
                 } else {
@@ -213,5 +208,13 @@ extension Bus {
             if omitted > 0 { logger.info("more sessions began or ended", metadata: ["lines": "\(omitted)"]) }
         }
         loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.beat() } }
+    }
+}
+
+extension Multipart {
+    /// Lends a frame; no bytes for one that is not there.
+    func lend<Value>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        guard index < count else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        return withBytes(of: index) { bytes in bytes.withUnsafeBytes(body) }
     }
 }

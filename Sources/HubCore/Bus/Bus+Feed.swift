@@ -35,23 +35,26 @@ extension Bus {
     }
 
     func sendToChosen(_ topic: Topic, _ place: Place, _ body: ArraySlice<UInt8>) {
-        outgoing.removeAll()
-        outgoing.append(topic.text)
+        var frames = Multipart()  // As the door's, out of the actor meanwhile.
+        swap(&frames, &outgoing)
+        defer { swap(&frames, &outgoing) }
+        frames.removeAll()
+        frames.append(topic.text)
         if place == .passing {
-            outgoing.append("0 0")
+            frames.append("0 0")
         } else {
             placeText.removeAll(keepingCapacity: true)
             place.append(to: &placeText)
-            outgoing.append(placeText)
+            frames.append(placeText)
         }
-        outgoing.append(body)
+        frames.append(body)
         for (index, feed) in chosen.enumerated() {
             do throws(ZeroMQError) {
                 if index < chosen.count - 1 {
-                    var copy = outgoing.copy()
+                    var copy = frames.copy()
                     try feed.send(&copy)
                 } else {
-                    try feed.send(&outgoing)
+                    try feed.send(&frames)
                 }
             } catch {
                 logger.error("a feed broke", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])

@@ -26,9 +26,11 @@ extension Bus {
     ///
     /// Somebody who steps on a scale, or a waveform, sends these faster than all else together.
     /// - Returns: `false` when it is nothing for the short way; then nothing has happened.
-    func passPlainLive(of guest: Guest, from peer: RoutingID, at now: Int64) -> Bool {
-        guard incoming.count == 3 else { return false }
-        return withFrame(2) { body in
+    func passPlainLive(
+        _ message: borrowing Multipart, of guest: Guest, from peer: RoutingID, at now: Int64
+    ) -> Bool {
+        guard message.count == 3 else { return false }
+        return message.lend(2) { body in
             guard let live = PlainLive(body), let passage = passage(live.type, of: guest) else { return false }
             guard let isAdmitted = sessions.admitPassing(from: peer, at: now) else { return false }
             guard isAdmitted else { return true }
