@@ -28,6 +28,7 @@ public final class Hub: Service, Sendable {
     private let ready = Flag()
     private let told = Flag()
     private let policy: SessionPolicy
+    private let lifePolicy: LifePolicy
 
     /// How long plugins and open answers get at the end.
     private static let stopDeadline = Duration.seconds(5)
@@ -39,7 +40,10 @@ public final class Hub: Service, Sendable {
         try self.init(checked, policy: policy, logger: logger)
     }
 
-    init(_ checked: CheckedConfiguration, policy: SessionPolicy, logger: Logger) throws(HubError) {
+    init(
+        _ checked: CheckedConfiguration, policy: SessionPolicy, lifePolicy: LifePolicy = LifePolicy(), logger: Logger
+    ) throws(HubError) {
+        self.lifePolicy = lifePolicy
         guard let configuration = checked.loaded.configuration else {
             throw HubError(
                 .configuration,
@@ -84,7 +88,10 @@ public final class Hub: Service, Sendable {
         let facts = facts(persons: persons, clock: clock, storePath: directories.storePath)
         let committer = Committer(store: store, clock: clock)
         let (loop, context) = try bus()
-        let bus = Bus(facts: facts, store: store, committer: committer, loop: loop, context: context, logger: logger)
+        let bell = SessionBell()
+        let bus = Bus(
+            facts: facts, store: store, committer: committer, loop: loop, context: context, bell: bell,
+            lifePolicy: lifePolicy, logger: logger)
         do throws(ZeroMQError) {
             try await bus.open { [told] in told.raise() }
         } catch {
@@ -93,7 +100,10 @@ public final class Hub: Service, Sendable {
             throw HubError(.endpoints, "\(error)")
         }
         let supervisor = Supervisor(
-            programs: programs(directories), endpoints: endpoints, bus: bus, grace: Hub.stopDeadline, logger: logger)
+            endpoints: endpoints, bus: bus, bell: bell, logs: try directories.logs(), policy: lifePolicy,
+            began: facts.started, logger: logger)
+        let programs = programs(directories)
+        await bus.serve(supervisor)
         logger.notice(
             "the hub is ready",
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
@@ -112,7 +122,7 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
-                await supervisor.run { await leaving.wait() }
+                await supervisor.run(programs) { await leaving.wait() }
                 await leaving.wait()  // Without plugins, or when all have ended, the hub goes on.
                 committer.finish()
                 return nil
@@ -239,7 +249,11 @@ extension Hub {
                 }
                 return Supervisor.Program(
                     instance: instance.name, executable: executable,
-                    stateDirectory: try directories.state(of: instance.name))
+                    stateDirectory: try directories.state(of: instance.name),
+                    memoryLimit: instance.memoryLimit.bytes,
+                    secrets: instance.settings.values.compactMap {
+                        if case .secret(let text) = $0 { text.reveal() } else { nil }
+                    })
             } catch {
                 logger.error(
                     "plugin cannot start", metadata: ["plugin": "\(instance.name)", "reason": "\(error.message)"])

@@ -32,6 +32,13 @@ struct HubDirectories {
         return path
     }
 
+    /// Where the logs of plugins are written.
+    func logs() throws(HubError) -> PluginLogFiles {
+        let files = PluginLogFiles(data: files.data)
+        try Self.make(files.folder)
+        return files
+    }
+
     static func make(_ path: String) throws(HubError) {
         do {
             try FileManager.default.createDirectory(

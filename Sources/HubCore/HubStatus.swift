@@ -62,6 +62,9 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     public var kind: String
     public var enabled: Bool
     public var executable: String?
+    public var state: PluginState
+    /// Seconds until it is started again, where that is going to happen.
+    public var restartIn: Double?
     /// Process id while it runs.
     public var pid: Int?
     /// Whether it runs and has a session.
@@ -70,16 +73,48 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     public var fresh: Bool?
     /// Whether everything wanted was delivered; absent for what is no sink.
     public var delivering: Bool?
+    /// Processes started after the first.
     public var restarts: Int
     public var lastError: String?
+    /// One line when something is wrong: what it is and what to do, with the command; to be read after the name.
+    public var advice: String?
+    /// Whether it runs with its former settings, because with those of `hub.conf` it turned sick.
+    public var isFallback: Bool?
     /// When it last gave a record, RFC 3339.
     public var lastRecord: String?
     /// Records it gave since the hub started.
     public var records: Int64
     public var sessions: Int
 
-    init(name: String, kind: String, enabled: Bool, executable: String?, lastError: String? = nil) {
+    /// - Parameter fault: why it cannot be started at all.
+    init(name: String, kind: String, enabled: Bool, executable: String?, fault: String? = nil) {
         (self.name, self.kind, self.enabled, self.executable) = (name, kind, enabled, executable)
-        (self.lastError, alive, restarts, records, sessions) = (lastError, false, 0, 0, 0)
+        (lastError, alive, restarts, records, sessions) = (fault, false, 0, 0, 0)
+        state = !enabled ? .disabled : fault == nil ? .stopped : .failed
+        advice = fault.map { "\($0); then hub apply" }
     }
+}
+
+/// What the hub does with an instance's process.
+public enum PluginState: String, Codable, Hashable, Sendable, CaseIterable {
+    /// `hub.conf` says so.
+    case disabled
+    /// Started, and has not greeted the hub yet.
+    case starting
+    /// Has greeted the hub.
+    case running
+    /// Its process lives without a session.
+    case silent
+    /// Told to end.
+    case ending
+    /// Ended; started again after a pause.
+    case restarting
+    /// Crashed too often; waits for `hub release`.
+    case quarantined
+    /// Cannot run as it is; a person has to mend it.
+    case failed
+    /// Ended by itself with nothing more to do.
+    case finished
+    /// Not started, or ended with the hub.
+    case stopped
 }

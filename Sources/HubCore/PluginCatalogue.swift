@@ -38,12 +38,12 @@ enum PluginCatalogue {
             PluginStatus(
                 name: plugin.name, kind: plugin.kind, enabled: plugin.enabled,
                 executable: checked.executables[plugin.name],
-                lastError: plugin.enabled ? checked.faults[plugin.name] : nil)
+                fault: plugin.enabled ? checked.faults[plugin.name] : nil)
         }
         let refused = checked.loaded.refusedInstances.map { name in
             PluginStatus(
                 name: name, kind: name, enabled: true, executable: checked.executables[name],
-                lastError: checked.faults[name] ?? "its settings have errors; hub check lists them")
+                fault: checked.faults[name] ?? "its settings have errors: hub check lists them")
         }
         return known + refused.filter { refused in !known.contains { $0.name == refused.name } }
     }

@@ -14,7 +14,8 @@ extension ConfigurationReader {
             header: nil)
         var instance = PluginInstance(
             name: name, enabled: values["enabled"]?.boolean ?? true, kind: values["kind"]?.string,
-            executable: values["executable"]?.string, keepRaw: values["keep_raw"]?.boolean ?? keepRaw)
+            executable: values["executable"]?.string, keepRaw: values["keep_raw"]?.boolean ?? keepRaw,
+            memoryLimit: values["memory_limit"]?.size ?? PluginInstance.defaultMemoryLimit)
         if instance.executable.contains("/"),
             let path = checker.judge.environment.absolute(
                 instance.executable, from: checker.judge.directory)

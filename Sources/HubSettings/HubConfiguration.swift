@@ -136,6 +136,8 @@ public struct PluginInstance: Sendable, Hashable {
     public var grants: Grants
     /// Whether its raw payloads are kept; as `[hub]` unless written.
     public var keepRaw: Bool
+    /// Resident memory at which its process is ended and started again; 512 MiB unless written.
+    public var memoryLimit: ByteSize
     /// The plugin's own settings, checked against its manifest, defaults included.
     ///
     /// Empty if the instance is disabled and its plugin is not installed.
@@ -144,12 +146,17 @@ public struct PluginInstance: Sendable, Hashable {
     /// An instance of these values, with the names `hub.conf` would give by default; nothing is checked.
     public init(
         name: String, enabled: Bool = true, kind: String? = nil, executable: String? = nil, persons: Persons = .all,
-        grants: Grants = Grants(), keepRaw: Bool = false, settings: [String: SettingValue] = [:]
+        grants: Grants = Grants(), keepRaw: Bool = false, memoryLimit: ByteSize = Self.defaultMemoryLimit,
+        settings: [String: SettingValue] = [:]
     ) {
         (self.name, self.enabled, self.kind) = (name, enabled, kind ?? name)
         self.executable = executable ?? "hub-\(kind ?? name)"
         (self.persons, self.grants, self.keepRaw, self.settings) = (persons, grants, keepRaw, settings)
+        self.memoryLimit = memoryLimit
     }
+
+    /// What a plugin may hold where `hub.conf` does not say: many times what one needs that keeps its bounds.
+    public static let defaultMemoryLimit = ByteSize(mebibytes: 512)
 }
 
 /// The result of reading `hub.conf`: what can be used, and everything that is wrong.
@@ -232,6 +239,10 @@ extension HubConfiguration {
             "kind", .string(TextRule(pattern: namePattern, expected: nameRule, example: "ihealth-hs3")),
             help: "Kind of the plugin; the instance's name if not set."),
         .init("keep_raw", .boolean, help: "Keep the raw payload of this instance's records; as [hub] if not set."),
+        .init(
+            "memory_limit", .size(Bounds(ByteSize(mebibytes: 16))),
+            help: "Memory at which its process is ended and started again.",
+            default: .string(PluginInstance.defaultMemoryLimit.description)),
     ]
 
     static let namePattern = "[A-Za-z0-9][A-Za-z0-9_.\\-]{0,63}"

@@ -66,7 +66,9 @@ extension SettingDeclaration: Codable {
 
 extension SettingDeclaration {
     /// Keys of `[plugin.<instance>]` that the hub reads itself and no plugin may declare.
-    public static let reservedNames = ["enabled", "executable", "kind", "persons", "grants", "keep_raw"]
+    public static let reservedNames = [
+        "enabled", "executable", "kind", "persons", "grants", "keep_raw", "memory_limit",
+    ]
 
     /// What is wrong with the declarations themselves, in sentences for the plugin's author; empty if nothing is.
     public static func faults(in declarations: [SettingDeclaration]) -> [String] {

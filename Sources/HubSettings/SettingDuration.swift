@@ -61,6 +61,9 @@ public struct ByteSize: Sendable, Hashable, Comparable {
         ("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1),
     ]
 
+    /// An amount of so many MiB.
+    init(mebibytes: UInt16) { bytes = Int64(mebibytes) << 20 }
+
     /// An amount of `bytes`; nil if negative.
     public init?(bytes: Int64) {
         guard bytes >= 0 else { return nil }

@@ -21,8 +21,8 @@ import Testing
                 """.utf8)
     }
 
-    private func plugin(_ lamps: String) -> String {
-        #"{"name":"ihealth-hs3","kind":"ihealth-hs3","enabled":true,"restarts":0,"records":17,"sessions":1,"lastRecord":"2026-03-15T06:30:05.25Z",\#(lamps)}"#
+    private func plugin(_ lamps: String, state: String = "running") -> String {
+        #"{"state":"\#(state)","name":"ihealth-hs3","kind":"ihealth-hs3","enabled":true,"restarts":0,"records":17,"sessions":1,"lastRecord":"2026-03-15T06:30:05.25Z",\#(lamps)}"#
     }
 
     @Test func `the lamps are words, and what means nothing is a dash`() throws {
@@ -35,12 +35,24 @@ import Testing
                 "door     ipc:///r/door",
                 "feed     ipc:///r/feed",
                 "",
-                "PLUGIN       ALIVE  FRESH  DELIVERING  RECORDS  RESTARTS  LAST RECORD            LAST ERROR",
-                "ihealth-hs3  yes    no     -                17         0  2026-03-15 06:30:05 Z",
+                "PLUGIN       STATE    ALIVE  FRESH  DELIVERING  RECORDS  RESTARTS  LAST RECORD",
+                "ihealth-hs3  running  yes    no     -                17         0  2026-03-15 06:30:05 Z",
                 "",
                 "ACCOUNT      RECEIVED  STORED  NEW VERSIONS  RETRACTIONS  DUPLICATES  REJECTED",
                 "ihealth-hs3        20      17             0            0           3         0",
             ])
+    }
+
+    @Test func `a plugin with which something is wrong has its line below the table`() throws {
+        let crashed = plugin(
+            #""alive":false,"restartIn":8.4,"lastError":"exited with code 3","advice":"exited with code 3; see hub logs ihealth-hs3""#,
+            state: "restarting")
+        let lines = StatusText(try status(plugins: crashed), colours: false).lines
+        #expect(lines[7].hasPrefix("ihealth-hs3  restarting in 8 s  no "))
+        #expect(lines[8...9] == ["", "ihealth-hs3: exited with code 3; see hub logs ihealth-hs3"])
+        let told = plugin(#""alive":true,"lastError":"the battery is low""#)
+        #expect(
+            StatusText(try status(plugins: told), colours: false).lines[9] == "ihealth-hs3 says: the battery is low")
     }
 
     @Test func `only a lamp that is out, or the store, makes a hub unwell`() throws {
@@ -49,6 +61,8 @@ import Testing
         #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true,"fresh":false"#))))
         #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"delivering":false"#))))
         #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":false"#))))
+        #expect(StatusText.isWell(try status(plugins: plugin(#""alive":false"#, state: "finished"))))
+        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"isFallback":true"#))))
         let off = plugin(#""alive":false"#).replacingOccurrences(of: #""enabled":true"#, with: #""enabled":false"#)
         #expect(StatusText.isWell(try status(plugins: off)))
         #expect(!StatusText.isWell(try status(plugins: "", store: #"{"path":"/d","state":"full","error":"no room"}"#)))

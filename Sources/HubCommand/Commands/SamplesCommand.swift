@@ -61,7 +61,7 @@ struct SamplesCommand: ParsableCommand {
         }
     }
 
-    private static func date(_ text: String) throws -> DateArgument {
+    static func date(_ text: String) throws -> DateArgument {
         guard let date = DateArgument(text) else {
             throw ValidationError("'\(text)' is none of: \(DateArgument.forms)")
         }

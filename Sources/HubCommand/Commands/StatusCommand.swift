@@ -9,7 +9,12 @@ struct StatusCommand: ParsableCommand {
         discussion: """
             Three lamps per plugin: alive (it runs and talks to the hub), fresh (it gave a
             record within the last day) and delivering (what it shall have, it has got).
-            A lamp shows - where it means nothing.
+            A lamp shows - where it means nothing. Below the table there is a line for each
+            plugin with which something is wrong: what it is, and the command to say next.
+
+            States: running, starting, restarting (in so many seconds), silent (its process
+            lives without a word), quarantined (crashed too often; see hub release), failed
+            (a person has to mend something), finished (all done), disabled.
 
             Examples:
               hub status
@@ -18,8 +23,8 @@ struct StatusCommand: ParsableCommand {
               hub status > /dev/null || echo 'look at the hub'
 
             Exit codes: 0 all is well; 1 an enabled plugin is not alive or does not
-            deliver, or the store has a problem; 69 no hub answers. --env always
-            succeeds: the addresses stand in hub.conf.
+            deliver or had to go back to its former settings, or the store has a problem;
+            69 no hub answers. --env always succeeds: the addresses stand in hub.conf.
             """)
 
     @OptionGroup var options: ConfigurationOptions

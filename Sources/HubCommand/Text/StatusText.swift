@@ -10,18 +10,20 @@ struct StatusText {
         (self.status, self.colours) = (status, colours)
     }
 
-    /// Whether nothing needs a person's attention: the store works, and every enabled plugin is alive and delivers.
+    /// Whether nothing needs a person's attention: the store works, and every enabled plugin is alive, or done, and delivers.
     ///
     /// A scale that nobody stood on since yesterday is not fresh, and yet well.
     static func isWell(_ status: HubStatus) -> Bool {
         status.store.state == "ok"
             && status.plugins.allSatisfy { plugin in
-                !plugin.enabled || (plugin.alive && plugin.delivering != false)
+                !plugin.enabled
+                    || (plugin.alive || plugin.state == .finished) && plugin.delivering != false
+                        && plugin.isFallback != true
             }
     }
 
     var lines: [String] {
-        var lines = head + [""] + plugins
+        var lines = head + [""] + plugins + advice
         if !status.accounts.isEmpty { lines += [""] + accounts }
         return lines
     }
@@ -50,18 +52,39 @@ struct StatusText {
     private var plugins: [String] {
         guard !status.plugins.isEmpty else { return ["no plugins: enable one with [plugin.NAME] in hub.conf"] }
         var table = Table([
-            ("PLUGIN", .left), ("ALIVE", .left), ("FRESH", .left), ("DELIVERING", .left), ("RECORDS", .right),
-            ("RESTARTS", .right), ("LAST RECORD", .left), ("LAST ERROR", .left),
+            ("PLUGIN", .left), ("STATE", .left), ("ALIVE", .left), ("FRESH", .left), ("DELIVERING", .left),
+            ("RECORDS", .right), ("RESTARTS", .right), ("LAST RECORD", .left),
         ])
         for plugin in status.plugins {
             let last = plugin.lastRecord.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.second)
             table.add([
-                plugin.name, plugin.enabled ? lamp(plugin.alive) : Shade.faint.paint("off", colours),
+                plugin.name, state(plugin), plugin.enabled ? lamp(plugin.alive) : Shade.faint.paint("-", colours),
                 lamp(plugin.fresh), lamp(plugin.delivering), NumberText.grouped(plugin.records),
-                NumberText.grouped(plugin.restarts), last ?? "-", plugin.lastError ?? "",
+                NumberText.grouped(plugin.restarts), last ?? "-",
             ])
         }
         return table.takeLines()
+    }
+
+    private func state(_ plugin: PluginStatus) -> String {
+        let pause = plugin.restartIn.map { " in " + NumberText.duration(seconds: $0) } ?? ""
+        return switch plugin.state {
+        case .disabled: Shade.faint.paint("disabled", colours)
+        case .running, .finished: Shade.good.paint(plugin.state.rawValue, colours)
+        case .starting, .ending, .stopped: plugin.state.rawValue
+        case .restarting: Shade.doubtful.paint("restarting\(pause)", colours)
+        case .silent, .quarantined, .failed: Shade.bad.paint(plugin.state.rawValue, colours)
+        }
+    }
+
+    /// A line for each plugin that needs one: what is wrong, and what to do.
+    private var advice: [String] {
+        let lines = status.plugins.compactMap { plugin -> String? in
+            if let advice = plugin.advice { return "\(plugin.name): \(advice)" }
+            // What a plugin tells of its device is its own to mend, and still worth knowing.
+            return plugin.lastError.map { "\(plugin.name) says: \($0)" }
+        }
+        return lines.isEmpty ? [] : [""] + lines
     }
 
     private func lamp(_ isOn: Bool?) -> String {

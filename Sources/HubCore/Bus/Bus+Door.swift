@@ -178,6 +178,9 @@ extension Bus {
         // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
         committer.drop { $0 == guest.reference }
         ledger.sessionEnded(guest.hello)
+        if guest.hello.mode == .run, sessions.runner(of: guest.hello.instance) == nil {
+            bell.sessionEnded(guest.hello.instance)
+        }
         // Of a replaced session its successor tells.
         logOfSessions(
             reason == .replaced ? .debug : .info, "session ended",

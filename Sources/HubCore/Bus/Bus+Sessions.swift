@@ -18,6 +18,7 @@ extension Bus {
                 validation: RecordValidation(registry: registry))
             guests[peer] = Guest(reference, endpoint, hello, policy, registry, intake)
             ledger.sessionBegan(hello)
+            if endpoint != .owner, hello.mode == .run { bell.sessionBegan(hello.instance) }
             // Whoever greets again before each question, as a follower may, is no news.
             logOfSessions(
                 isAnew ? .debug : .info, "session began",

@@ -41,15 +41,18 @@ extension Bus {
     private func lamps(_ plugin: PluginStatus) -> PluginStatus {
         var plugin = plugin
         let seen = ledger[plugin.name]
-        let process = processes[plugin.name]
-        plugin.pid = process?.pid
-        plugin.restarts = process?.restarts ?? 0
         plugin.sessions = seen.sessions
         plugin.alive = seen.sessions > 0
         plugin.records = seen.records
         plugin.lastRecord = seen.lastRecord.map { Timestamp(microseconds: $0).text }
         plugin.fresh = seen.lastRecord.map { facts.clock.now() - $0 < 86_400_000_000 }
-        plugin.lastError = seen.lastError ?? process?.fault ?? plugin.lastError
+        plugin.lastError = seen.lastError ?? plugin.lastError
+        if let life = lives[plugin.name] {
+            (plugin.state, plugin.pid, plugin.restarts) = (life.word, life.pid, life.restarts)
+            plugin.restartIn = life.pause(at: now).map { Double($0) / 1_000 }
+            plugin.advice = life.advice(for: plugin.name, lifePolicy, at: now) ?? plugin.advice
+            plugin.lastError = seen.lastError ?? life.fault?.text ?? plugin.lastError
+        }
         return plugin
     }
 
@@ -70,11 +73,11 @@ extension HubStatus.AccountStatus {
     }
 }
 
-/// What the system says this process holds.
+/// What the system says a process holds.
 enum ProcessMemory {
-    /// Resident bytes; `nil` where the system does not say.
-    static func residentBytes() -> Int64? {
-        guard let file = fopen("/proc/self/statm", "r") else { return nil }
+    /// Resident bytes of a process, this one's if none is named; `nil` where the system does not say.
+    static func residentBytes(of pid: Int? = nil) -> Int64? {
+        guard let file = fopen("/proc/\(pid.map(String.init) ?? "self")/statm", "re") else { return nil }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 128)
         guard fgets(&line, CInt(line.count), file) != nil else { return nil }

@@ -46,23 +46,26 @@ actor Bus {
     var commands: [CommandKey: RunningCommand] = [:]
     var relay = CommandRelay()
     var relayTimer: PollLoop.Timer?
-    var processes: [String: ProcessState] = [:]
+    /// What the supervisor says of the instances it runs.
+    var lives: [String: LifeReport] = [:]
+    /// Hears which instances have a session.
+    let bell: SessionBell
+    let lifePolicy: LifePolicy
+    /// Who carries out what a person asks about plugins; not there until they are started.
+    weak var supervisor: Supervisor?
     var sessionLog = LogAllowance(burst: 100, interval: 10_000, now: 0)
     /// By `now`: when the log was last told what it does not show, and when peers were last looked for.
     var (toldOfOmittedAt, foundGoneAt): (Int64, Int64) = (0, -1_000)
 
-    init(facts: HubFacts, store: Store, committer: Committer, loop: PollLoop, context: Context, logger: Logger) {
+    init(
+        facts: HubFacts, store: Store, committer: Committer, loop: PollLoop, context: Context,
+        bell: SessionBell = SessionBell(), lifePolicy: LifePolicy = LifePolicy(), logger: Logger
+    ) {
+        (self.bell, self.lifePolicy) = (bell, lifePolicy)
         (self.facts, self.store, self.committer) = (facts, store, committer)
         (self.loop, self.context, self.logger) = (loop, context, logger)
         sessions = SessionTable(policy: facts.policy)
         ledger = InstanceLedger(instances: facts.plugins.map(\.name))
-    }
-
-    /// What the supervisor tells of an instance's process.
-    struct ProcessState {
-        var pid: Int?
-        var restarts = 0
-        var fault: String?
     }
 
     /// A session's companion; only on the poll loop.
@@ -155,6 +158,9 @@ extension Bus {
         let stop = Stop(reason: "the hub is stopping", deadline: Int64(deadline / .milliseconds(1)))
         perform(sessions.stop(stop))
     }
+
+    /// From now on a person can ask for something about plugins.
+    func serve(_ supervisor: Supervisor) { self.supervisor = supervisor }
 
     /// Asks one instance to finish.
     func beginStopping(_ instance: String, because reason: String, deadline: Duration) {

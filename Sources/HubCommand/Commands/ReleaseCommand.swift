@@ -1,0 +1,50 @@
+import ArgumentParser
+import HubCore
+import HubWire
+
+struct ReleaseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "release",
+        abstract: "Start a plugin again that the hub has given up for now.",
+        discussion: """
+            A plugin that crashes again and again is quarantined: hub status says why, and
+            hub logs NAME what it said last. When the cause is mended, this starts it. It
+            also shortens any other wait, and runs a finished plugin once more.
+
+            Examples:
+              hub release ihealth-hs3
+              hub release ihealth-hs3 --json
+
+            Exit codes: 0 it is being started, or runs already; 1 there is no such plugin,
+            or it cannot be started as hub.conf has it; 69 no hub answers.
+            """)
+
+    @Argument(help: "The instance, as hub.conf names it.")
+    var name: String
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "Change nothing; say what state it is in.")
+    var dryRun = false
+    @Flag(help: "One JSON document: {\"instance\",\"state\",\"released\"}; state is the one it was in.")
+    var json = false
+
+    private struct Arguments: Encodable { let instance: String }
+
+    private struct Result: Decodable {
+        let state: PluginState
+        let released: Bool
+    }
+
+    func run() throws {
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "release")
+        let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(instance: name)).utf8))
+        guard let answer = try door.command("release", arguments: arguments, isDryRun: dryRun) else {
+            throw Failure(.dialogue, "the hub released without saying what")
+        }
+        if json { return try Output.print(answer.text) }
+        let result = try JSON.answer(Result.self, answer)
+        let verb = dryRun ? "would be started" : "is being started"
+        try Output.print(
+            result.released ? "\(name) was \(result.state.rawValue) and \(verb)" : "\(name) is \(result.state.rawValue)"
+        )
+    }
+}

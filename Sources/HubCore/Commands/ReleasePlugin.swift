@@ -1,0 +1,43 @@
+import HubSettings
+import HubWire
+
+/// `release`: a person has an instance started again that waits, above all one that is quarantined.
+struct ReleasePlugin: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "release", help: "Starts an instance that is quarantined, failed, finished or waiting.",
+        arguments: [SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true)],
+        canDryRun: true)
+
+    var instance: String
+
+    private struct Result: Encodable {
+        var instance: String
+        /// The state it was in.
+        var state: PluginState
+        /// Whether it was started, or would be.
+        var released: Bool
+    }
+
+    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+        guard let supervisor = bus.supervisor,
+            let state = await supervisor.release(instance, isDryRun: call.isDryRun)
+        else { throw CommandFailure("plugin", reason(bus)) }
+        let report = LifeReport(state: state)
+        return JSONText().object(Result(instance: instance, state: report.word, released: !report.hasProcess))
+    }
+
+    private func reason(_ bus: isolated Bus) -> String {
+        guard let plugin = bus.facts.plugins.first(where: { $0.name == instance }) else {
+            let names = bus.facts.plugins.map(\.name)
+            let hint =
+                nearestName(to: instance, among: names).map { "did you mean \($0)?" }
+                ?? (names.isEmpty ? "it has none" : "it has \(names.sorted().joined(separator: ", "))")
+            return "hub.conf has no [plugin.\(instance.prefix(64))]; \(hint)"
+        }
+        guard plugin.enabled else {
+            return
+                "\(instance) is disabled; write enabled = true below [plugin.\(instance)] of hub.conf, then hub apply"
+        }
+        return "\(instance) cannot be started: \(plugin.advice ?? "the hub is starting or stopping")"
+    }
+}

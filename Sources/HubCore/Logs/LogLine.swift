@@ -1,0 +1,70 @@
+import Samples
+
+/// A line of a plugin's log file, `TIME LEVEL FROM TEXT`: what `hub logs` reads.
+public struct LogLine: Hashable, Sendable, Codable {
+    /// Where a line comes from.
+    public enum Origin: String, Sendable, Hashable, Codable, CaseIterable {
+        /// The plugin's standard output.
+        case out
+        /// The plugin's standard error.
+        case err
+        /// The hub, about the plugin's process.
+        case hub
+    }
+
+    /// RFC 3339 in UTC, with milliseconds; by the machine's clock, whatever the hub's is.
+    public var time: String
+    /// A word of swift-log, from `trace` to `critical`; `info` where the plugin does not say.
+    public var level: String
+    public var from: Origin
+    /// Without line breaks and control characters.
+    public var text: String
+
+    static let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+
+    /// A line about to be written.
+    ///
+    /// PluginKit's own form, `TIME LEVEL TEXT`, gives the level; its time is left out, for the hub's is as good.
+    /// - Parameter microseconds: since 1970.
+    init(_ text: String, from: Origin, level: String? = nil, at microseconds: Int64) {
+        let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
+        var (found, rest): (String?, Substring) = (nil, text[...])
+        if from != .hub, words.count == 3, Self.levels.contains(String(words[1])), Self.isTime(words[0]) {
+            (found, rest) = (String(words[1]), words[2])
+        }
+        (self.level, self.from) = (level ?? found ?? "info", from)
+        self.text = Self.plain(rest)
+        time = Self.time(microseconds)
+    }
+
+    /// Reads a line of a file; `nil` for one that a full disk cut short.
+    public init?(reading line: some StringProtocol) {
+        let words = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
+        guard words.count == 4, let from = Origin(rawValue: String(words[2])) else { return nil }
+        (time, level, self.from, text) = (String(words[0]), String(words[1]), from, String(words[3]))
+    }
+
+    /// The line as it stands in the file, without its end.
+    public var line: String { "\(time) \(level) \(from.rawValue) \(text)" }
+
+    /// Always of the same length, so that times compare as texts.
+    public static func time(_ microseconds: Int64) -> String {
+        let whole = microseconds - microseconds.modulo(1_000_000)
+        let text = Timestamp(microseconds: whole).text.dropLast()  // Its Z.
+        let fraction = String(microseconds.modulo(1_000_000) / 1_000)
+        return "\(text).\(String(repeating: "0", count: 3 - fraction.count))\(fraction)Z"
+    }
+
+    private static func isTime(_ word: Substring) -> Bool {
+        word.utf8.count >= 19 && word.first?.isNumber == true && word.contains("T") && word.contains(":")
+    }
+
+    private static func plain(_ text: Substring) -> String {
+        let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
+        return String(String.UnicodeScalarView(scalars))
+    }
+}
+
+extension Int64 {
+    fileprivate func modulo(_ divisor: Int64) -> Int64 { ((self % divisor) + divisor) % divisor }
+}

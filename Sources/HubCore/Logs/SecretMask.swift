@@ -1,0 +1,85 @@
+import FoundationEssentials
+
+/// Hides secrets in what a plugin prints, in the spellings in which they get into logs: as they are, escaped in JSON or percent-encoded.
+///
+/// What a plugin makes of a secret otherwise, such as a hash or Base64, is not known.
+struct SecretMask: Sendable {
+    /// Shorter texts are found in every other word: hiding them would hide the log, and tell more than it hides.
+    static let shortest = 4
+    private static let replacement = Array("<secret>".utf8)
+
+    private let needles: [[UInt8]]
+
+    init(_ secrets: some Sequence<String>) {
+        var found: Set<[UInt8]> = []
+        for secret in secrets {
+            // A key of several lines is printed line by line.
+            for line in [secret[...]] + secret.split(whereSeparator: \.isNewline) {
+                for spelling in [String(line), Self.escaped(line), Self.percentEncoded(line)] {
+                    let bytes = Array(spelling.utf8)
+                    if bytes.count >= Self.shortest { found.insert(bytes) }
+                }
+            }
+        }
+        // The longest first: one secret may be the beginning of another.
+        needles = found.sorted { $0.count == $1.count ? $0.lexicographicallyPrecedes($1) : $0.count > $1.count }
+    }
+
+    /// Bytes of the longest text that is hidden.
+    var longest: Int { needles.first?.count ?? 0 }
+
+    /// Where secrets stand, from front to back, without overlaps.
+    func places(in bytes: ArraySlice<UInt8>) -> [Range<Int>] {
+        guard !needles.isEmpty else { return [] }
+        var places: [Range<Int>] = []
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            if let needle = needles.first(where: { bytes[index...].starts(with: $0) }) {
+                places.append(index..<index + needle.count)
+                index += needle.count
+            } else {
+                index += 1
+            }
+        }
+        return places
+    }
+
+    /// `bytes` with `<secret>` in each of the `places`.
+    func hiding(_ places: [Range<Int>], in bytes: ArraySlice<UInt8>) -> [UInt8] {
+        guard !places.isEmpty else { return Array(bytes) }
+        var (result, index): ([UInt8], Int) = ([], bytes.startIndex)
+        for place in places {
+            result += bytes[index..<place.lowerBound] + Self.replacement
+            index = place.upperBound
+        }
+        return result + bytes[index...]
+    }
+
+    func hiding(_ text: String) -> String {
+        let bytes = Array(text.utf8)[...]
+        return String(decoding: hiding(places(in: bytes), in: bytes), as: UTF8.self)
+    }
+
+    private static func escaped(_ text: Substring) -> String {
+        guard let data = try? JSONEncoder().encode(String(text)) else { return String(text) }
+        return String(String(decoding: data, as: UTF8.self).dropFirst().dropLast())
+    }
+
+    private static func percentEncoded(_ text: Substring) -> String {
+        text.utf8.reduce(into: "") { result, byte in
+            let isPlain =
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "-._~".utf8.contains(byte)
+                }
+            if isPlain {
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += "%" + (digits.count == 1 ? "0" : "") + digits
+            }
+        }
+    }
+}

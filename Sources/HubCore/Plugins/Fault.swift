@@ -1,0 +1,50 @@
+/// What went wrong with an instance, and what can be done about it.
+struct Fault: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
+        /// Its program failed; too many of these mean quarantine.
+        case crash
+        /// Something it needs was not there; it is tried again for ever, ever more slowly.
+        case temporary
+        /// Only a person can mend it; tried again now and then, in case somebody has.
+        case hopeless(Remedy)
+    }
+
+    /// What a person has to do.
+    enum Remedy: Sendable, Hashable {
+        case settings, program, refusal
+    }
+
+    let kind: Kind
+    /// In words, to be read after the instance's name: `exited with code 3`.
+    let text: String
+
+    init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
+}
+
+/// How a process has ended.
+enum ProcessEnding: Sendable, Hashable {
+    case exited(Int)
+    case killed(signal: Int)
+    /// There was none.
+    case notStarted(String)
+
+    /// What it says about the plugin; `nil` for a clean end.
+    ///
+    /// The codes are those of PluginKit and `sysexits.h`; another program may use them or not.
+    /// - Parameter hadSession: whether it had greeted the hub: who leaves without a word has not done its work.
+    func fault(hadSession: Bool) -> Fault? {
+        switch self {
+        case .exited(0): hadSession ? nil : Fault(.crash, "ended at once, without a word to the hub (exit code 0)")
+        case .exited(64): Fault(.hopeless(.program), "does not understand how the hub starts it (exit code 64)")
+        case .exited(69): Fault(.temporary, "cannot reach what it needs (exit code 69)")
+        case .exited(70): Fault(.hopeless(.program), "has a manifest with faults (exit code 70)")
+        case .exited(73): Fault(.temporary, "cannot use its state directory (exit code 73)")
+        case .exited(75): Fault(.temporary, "ended before it was done (exit code 75)")
+        case .exited(77): Fault(.hopeless(.refusal), "was refused by the hub (exit code 77)")
+        case .exited(78): Fault(.hopeless(.settings), "finds its settings wrong (exit code 78)")
+        case .exited(let code): Fault(.crash, "exited with code \(code)")
+        case .killed(let signal): Fault(.crash, "was ended by signal \(signal)")
+        case .notStarted(let reason): Fault(.temporary, "could not be started: \(reason)")
+        }
+    }
+}

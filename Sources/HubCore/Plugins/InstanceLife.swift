@@ -1,0 +1,267 @@
+/// The life of one instance's process: when it is started, given up, tried again.
+///
+/// A value without clock and processes: events in, actions out. Times are monotonic milliseconds. There is at most one process, and
+/// none is launched before the one before it has ended.
+struct InstanceLife: Sendable {
+    enum State: Sendable, Hashable {
+        /// Not to run: before the start, or after `stop`.
+        case stopped
+        /// Its process runs and has not greeted the hub yet.
+        case starting(since: Int64)
+        case running(since: Int64)
+        /// Its process lives on without a session.
+        case silent(since: Int64)
+        /// Its process was told to end.
+        case ending(Sequel)
+        /// Started again at this time.
+        case waiting(until: Int64)
+        /// Crashed too often: waits for a person.
+        case quarantined
+        /// Only a person can mend it; tried again at this time all the same.
+        case failed(until: Int64)
+        /// Has ended by itself with nothing more to do.
+        case finished
+    }
+
+    /// What follows once a process that was told to end has ended.
+    enum Sequel: Sendable, Hashable {
+        case stop, launch
+        case fault(Fault)
+    }
+
+    enum Event: Sendable, Hashable {
+        /// Shall run; also the release from quarantine, and the end of any wait.
+        case run
+        /// Shall run anew, for its settings have changed.
+        case restart
+        case stop
+        case sessionBegan
+        case sessionLost
+        /// - chance: 0 to 1, for the jitter of the pause.
+        case ended(ProcessEnding, chance: Double)
+        /// Holds more memory than it may.
+        case overweight(bytes: Int64, limit: Int64)
+        /// Time has passed.
+        case tick
+    }
+
+    enum Action: Sendable, Hashable {
+        /// Start a process; report `ended`.
+        case launch
+        /// Ask the process to finish, and end it when it does not.
+        case finish
+        /// End the process now.
+        case kill
+        case tell(News)
+    }
+
+    /// What others should hear.
+    enum News: Sendable, Hashable {
+        /// Has greeted the hub.
+        case running
+        /// Has been well for a while.
+        case healthy
+        case restarting(after: Int64, Fault)
+        case quarantined(crashes: Int, Fault)
+        case failed(retryAfter: Int64, Fault)
+        case finished
+        case stopped
+    }
+
+    let policy: LifePolicy
+    private(set) var state = State.stopped
+    /// What went wrong last, until the plugin has been well for a while.
+    private(set) var fault: Fault?
+    /// Processes that were started after the first.
+    private(set) var restarts = 0
+    private var launches = 0
+    /// Pauses since it was last well.
+    private var attempts = 0
+    /// When it crashed within the window.
+    private var crashes: [Int64] = []
+    private var hadSession = false
+    private var isHealthy = false
+
+    init(policy: LifePolicy) { self.policy = policy }
+
+    var hasProcess: Bool {
+        switch state {
+        case .starting, .running, .silent, .ending: true
+        case .stopped, .waiting, .quarantined, .failed, .finished: false
+        }
+    }
+
+    /// When `tick` has something to do next.
+    var nextDeadline: Int64? {
+        switch state {
+        case .starting(let since): since + policy.startLimit
+        case .running(let since): isHealthy ? nil : since + policy.healthyAfter
+        case .silent(let since): since + policy.silenceLimit
+        case .waiting(let time), .failed(let time): time
+        case .stopped, .ending, .quarantined, .finished: nil
+        }
+    }
+
+    mutating func handle(_ event: Event, at now: Int64) -> [Action] {
+        switch event {
+        case .run: run(at: now)
+        case .restart: restart(at: now)
+        case .stop: stop()
+        case .sessionBegan: sessionBegan(at: now)
+        case .sessionLost: sessionLost(at: now)
+        case .ended(let ending, let chance): ended(ending, chance, at: now)
+        case .overweight(let bytes, let limit):
+            kill(
+                because: Fault(
+                    .crash, "held \(bytes >> 20) MiB of memory, more than its memory_limit of \(limit >> 20) MiB"))
+        case .tick: tick(at: now)
+        }
+    }
+}
+
+// MARK: - What it is told
+
+extension InstanceLife {
+    private mutating func run(at now: Int64) -> [Action] {
+        switch state {
+        case .starting, .running, .silent, .ending(.launch), .ending(.fault): return []
+        case .ending(.stop):
+            state = .ending(.launch)
+            return []
+        case .stopped, .waiting, .quarantined, .failed, .finished:
+            forget()
+            return launch(at: now)
+        }
+    }
+
+    private mutating func restart(at now: Int64) -> [Action] {
+        guard hasProcess else { return run(at: now) }
+        forget()
+        if case .ending = state {
+            state = .ending(.launch)
+            return []
+        }
+        state = .ending(.launch)
+        return [.finish]
+    }
+
+    private mutating func stop() -> [Action] {
+        switch state {
+        case .stopped, .ending(.stop): return []
+        case .ending:
+            state = .ending(.stop)
+            return []
+        case .starting, .running, .silent:
+            state = .ending(.stop)
+            return [.finish]
+        case .waiting, .quarantined, .failed, .finished:
+            state = .stopped
+            return [.tell(.stopped)]
+        }
+    }
+
+    /// What is told to run anew has nothing to make good.
+    private mutating func forget() { (attempts, crashes, fault) = (0, [], nil) }
+
+    private mutating func launch(at now: Int64) -> [Action] {
+        if launches > 0 { restarts += 1 }
+        launches += 1
+        (hadSession, isHealthy) = (false, false)
+        state = .starting(since: now)
+        return [.launch]
+    }
+}
+
+// MARK: - What its process does
+
+extension InstanceLife {
+    private mutating func sessionBegan(at now: Int64) -> [Action] {
+        switch state {
+        case .starting, .silent:
+            hadSession = true
+            state = .running(since: now)
+            return [.tell(.running)]
+        default: return []
+        }
+    }
+
+    private mutating func sessionLost(at now: Int64) -> [Action] {
+        if case .running = state { state = .silent(since: now) }
+        return []
+    }
+
+    private mutating func ended(_ ending: ProcessEnding, _ chance: Double, at now: Int64) -> [Action] {
+        switch state {
+        case .ending(.stop):
+            state = .stopped
+            return [.tell(.stopped)]
+        case .ending(.launch): return launch(at: now)
+        case .ending(.fault(let fault)): return failed(fault, chance, at: now)
+        case .starting, .running, .silent:
+            if let fault = ending.fault(hadSession: hadSession) { return failed(fault, chance, at: now) }
+            state = .finished
+            fault = nil
+            return [.tell(.finished)]
+        case .stopped, .waiting, .quarantined, .failed, .finished: return []
+        }
+    }
+
+    private mutating func failed(_ fault: Fault, _ chance: Double, at now: Int64) -> [Action] {
+        self.fault = fault
+        switch fault.kind {
+        case .crash:
+            crashes.append(now)
+            crashes.removeAll { $0 <= now - policy.crashWindow }
+            guard crashes.count < policy.crashLimit else {
+                let count = crashes.count
+                state = .quarantined
+                return [.tell(.quarantined(crashes: count, fault))]
+            }
+        case .hopeless:
+            state = .failed(until: now + policy.hopelessPause)
+            return [.tell(.failed(retryAfter: policy.hopelessPause, fault))]
+        case .temporary: break
+        }
+        attempts += 1
+        let pause = policy.pause(attempt: attempts, chance: chance)
+        state = .waiting(until: now + pause)
+        return [.tell(.restarting(after: pause, fault))]
+    }
+
+    private mutating func kill(because fault: Fault) -> [Action] {
+        switch state {
+        case .starting, .running, .silent:
+            state = .ending(.fault(fault))
+            self.fault = fault
+            return [.kill]
+        default: return []
+        }
+    }
+
+    private mutating func tick(at now: Int64) -> [Action] {
+        guard let nextDeadline, now >= nextDeadline else { return [] }
+        switch state {
+        case .starting:
+            return kill(
+                because: Fault(.crash, "did not greet the hub within \(policy.startLimit.seconds) of its start"))
+        case .silent:
+            return kill(
+                because: Fault(
+                    .crash, "fell silent: its process lived on for \(policy.silenceLimit.seconds) without a session"))
+        case .running:
+            isHealthy = true
+            (attempts, fault) = (0, nil)
+            return [.tell(.healthy)]
+        case .waiting, .failed: return launch(at: now)
+        case .stopped, .ending, .quarantined, .finished: return []
+        }
+    }
+}
+
+extension Int64 {
+    /// Milliseconds as a person reads them: `30 s`, `5 min`.
+    var seconds: String {
+        if self >= 120_000, self % 60_000 == 0 { return "\(self / 60_000) min" }
+        return self < 1_000 ? "\(self) ms" : "\((self + 500) / 1_000) s"
+    }
+}

@@ -1,0 +1,41 @@
+import FoundationEssentials
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Processes of plugins that should be gone: what a killed hub has left behind, and what a plugin has started and not ended.
+///
+/// They are known by their environment, which every child inherits: the plugin door of this run directory, and the instance. Only the
+/// processes of the hub's own user can be looked at, and only where there is `/proc`.
+struct LeftProcesses: Sendable {
+    let door: String
+
+    /// - Parameter instance: `nil` for those of all.
+    func find(of instance: String? = nil) -> [pid_t] {
+        let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return entries.compactMap { pid_t($0) }.filter { $0 != getpid() && belongs($0, instance) }
+    }
+
+    /// SIGTERM to all, and SIGKILL to those that are still there after `grace`.
+    func end(of instance: String? = nil, grace: Duration) async -> Int {
+        let found = find(of: instance)
+        guard !found.isEmpty else { return 0 }
+        for process in found { kill(process, SIGTERM) }
+        let deadline = ContinuousClock.now + grace
+        while ContinuousClock.now < deadline, found.contains(where: { belongs($0, instance) }) {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        for process in find(of: instance) { kill(process, SIGKILL) }
+        return found.count
+    }
+
+    private func belongs(_ process: pid_t, _ instance: String?) -> Bool {
+        guard let bytes = FileManager.default.contents(atPath: "/proc/\(process)/environ") else { return false }
+        let variables = bytes.split(separator: 0)
+        func has(_ variable: String) -> Bool { variables.contains { $0.elementsEqual(variable.utf8) } }
+        return has("HUB_DOOR=\(door)") && instance.map { has("HUB_INSTANCE=\($0)") } ?? true
+    }
+}

@@ -1,0 +1,80 @@
+import HubWire
+import Logging
+import Samples
+
+/// What became of a plugin, in words: for its log, the hub's log, and the feed.
+struct PluginNews: Sendable {
+    let instance: String
+    /// A word of `hub status`, or what happened.
+    let word: String
+    /// To be read after the instance's name.
+    let text: String
+    let level: Logger.Level
+    /// Whether a person should know.
+    let isNotice: Bool
+
+    init(instance: String, news: InstanceLife.News) {
+        self.instance = instance
+        switch news {
+        case .running: (word, text, level, isNotice) = ("runs", "has greeted the hub", .info, false)
+        case .healthy: (word, text, level, isNotice) = ("is well", "has been well for a while", .debug, false)
+        case .restarting(let pause, let fault):
+            (word, text, level, isNotice) = (
+                "ended", "\(fault.text); it is started again in \(pause.seconds)", .warning, false
+            )
+        case .quarantined(let crashes, let fault):
+            (word, text, level, isNotice) = (
+                "quarantined",
+                "\(fault.text), \(crashes) crashes in a row: it is not started any more until hub release \(instance)",
+                .error, true
+            )
+        case .failed(let pause, let fault):
+            (word, text, level, isNotice) = (
+                "failed", "\(fault.text): \(fault.remedy(for: instance)) (it is tried again in \(pause.seconds))",
+                .error,
+                true
+            )
+        case .finished: (word, text, level, isNotice) = ("finished", "ended by itself: all is done", .info, false)
+        case .stopped: (word, text, level, isNotice) = ("stopped", "was ended", .info, false)
+        }
+    }
+
+    init(instance: String, word: String, text: String, level: Logger.Level, isNotice: Bool) {
+        (self.instance, self.word, self.text, self.level, self.isNotice) = (instance, word, text, level, isNotice)
+    }
+}
+
+extension Fault {
+    /// What a person has to do, with the command.
+    func remedy(for instance: String) -> String {
+        switch kind {
+        case .crash, .temporary: "see why with hub logs \(instance)"
+        case .hopeless(.settings):
+            "see hub logs \(instance), correct [plugin.\(instance)] of hub.conf, then hub apply"
+        case .hopeless(.program): "install a version of its program that works, then hub release \(instance)"
+        case .hopeless(.refusal): "see hub logs \(instance); when that is mended, hub release \(instance)"
+        }
+    }
+}
+
+extension Bus {
+    private struct PluginBody: Encodable {
+        var instance, event, text, time: String
+    }
+
+    private struct NoticeBody: Encodable {
+        var level, subject, instance, text, time: String
+    }
+
+    /// What happened to a plugin on `hub/plugin/`; what a person should know on `hub/notice/` too.
+    func publish(_ news: PluginNews) {
+        readSubscriptions()
+        let (text, time) = ("\(news.instance) \(news.text)", facts.clock.time.text)
+        let body = PluginBody(instance: news.instance, event: news.word, text: text, time: time)
+        publish(.plugin, .passing, JSONText().object(body).bytes, to: .instance(news.instance))
+        guard news.isNotice else { return }
+        let notice = NoticeBody(
+            level: news.level.rawValue, subject: "plugin", instance: news.instance, text: text, time: time)
+        publish(.notice, .passing, JSONText().object(notice).bytes, to: .owner)
+    }
+}

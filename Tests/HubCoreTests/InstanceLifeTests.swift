@@ -1,0 +1,201 @@
+import Testing
+
+@testable import HubCore
+
+/// When a plugin's process is started, ended and given up; no clock, no process.
+@Suite struct InstanceLifeTests {
+    private static let policy = LifePolicy(
+        firstPause: 1_000, longestPause: 60_000, jitter: 0, healthyAfter: 10_000, crashLimit: 3, crashWindow: 100_000,
+        startLimit: 5_000, silenceLimit: 3_000, hopelessPause: 50_000)
+    private static let crash = Fault(.crash, "exited with code 1")
+
+    private func life() -> InstanceLife { InstanceLife(policy: Self.policy) }
+
+    private func ended(_ code: Int) -> InstanceLife.Event { .ended(.exited(code), chance: 0) }
+
+    /// A life told to run, with a session at 10.
+    private func running() -> InstanceLife {
+        var life = life()
+        #expect(life.handle(.run, at: 0) == [.launch])
+        #expect(life.state == .starting(since: 0))
+        #expect(life.handle(.sessionBegan, at: 10) == [.tell(.running)])
+        return life
+    }
+
+    @Test(
+        arguments: [
+            // Exit code, whether it had a session: the state.
+            (0, true, InstanceLife.State.finished), (0, false, .waiting(until: 2_000)),
+            (1, true, .waiting(until: 2_000)), (1, false, .waiting(until: 2_000)), (64, false, .failed(until: 51_000)),
+            (69, true, .waiting(until: 2_000)), (70, false, .failed(until: 51_000)),
+            (73, false, .waiting(until: 2_000)),
+            (75, true, .waiting(until: 2_000)), (77, false, .failed(until: 51_000)), (78, true, .failed(until: 51_000)),
+            (200, true, .waiting(until: 2_000)),
+        ] as [(Int, Bool, InstanceLife.State)])
+    func `each exit code has its sequel`(_ code: Int, _ hadSession: Bool, _ expected: InstanceLife.State) {
+        var life = life()
+        _ = life.handle(.run, at: 0)
+        if hadSession { _ = life.handle(.sessionBegan, at: 10) }
+        _ = life.handle(ended(code), at: 1_000)
+        #expect(life.state == expected)
+        #expect((life.fault == nil) == (expected == .finished))
+    }
+
+    @Test func `pauses double up to the longest, and begin anew after a healthy while`() {
+        var (life, now) = (life(), Int64(0))
+        _ = life.handle(.run, at: 0)
+        // Code 75 is no crash: it may come for ever.
+        for expected in [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000] as [Int64] {
+            _ = life.handle(ended(75), at: now)
+            #expect(life.state == .waiting(until: now + expected))
+            now += expected
+            #expect(life.handle(.tick, at: now - 1) == [])
+            #expect(life.handle(.tick, at: now) == [.launch])
+        }
+        _ = life.handle(.sessionBegan, at: now)
+        #expect(life.fault != nil)
+        #expect(life.handle(.tick, at: now + 10_000) == [.tell(.healthy)])
+        #expect(life.fault == nil && life.nextDeadline == nil && life.restarts == 9)
+        _ = life.handle(ended(75), at: now + 10_001)
+        #expect(life.state == .waiting(until: now + 11_001))
+    }
+
+    @Test func `so many crashes within the window are quarantine, which only a release ends`() {
+        var life = life()
+        _ = life.handle(.run, at: 0)
+        #expect(life.handle(ended(1), at: 0) == [.tell(.restarting(after: 1_000, Self.crash))])
+        _ = life.handle(.tick, at: 1_000)
+        _ = life.handle(ended(1), at: 1_000)
+        _ = life.handle(.tick, at: 3_000)
+        #expect(life.handle(ended(1), at: 3_000) == [.tell(.quarantined(crashes: 3, Self.crash))])
+        #expect(life.state == .quarantined && life.nextDeadline == nil && life.fault == Self.crash)
+        for event in [InstanceLife.Event.tick, .sessionBegan, .sessionLost, ended(0)] {
+            #expect(life.handle(event, at: 900_000) == [])
+        }
+        #expect(life.handle(.run, at: 900_000) == [.launch])
+        _ = life.handle(ended(1), at: 900_000)
+        #expect(life.state == .waiting(until: 901_000))
+    }
+
+    @Test func `crashes that are rare are never quarantine`() {
+        var (life, now) = (life(), Int64(0))
+        _ = life.handle(.run, at: 0)
+        for _ in 0..<20 {
+            _ = life.handle(.sessionBegan, at: now)
+            _ = life.handle(.tick, at: now + 10_000)
+            now += 50_000
+            _ = life.handle(ended(1), at: now)
+            #expect(life.state == .waiting(until: now + 1_000))
+            now += 1_000
+            _ = life.handle(.tick, at: now)
+        }
+    }
+
+    @Test func `who does not greet in time, falls silent or grows too large is killed, and that is a crash`() {
+        var mute = life()
+        _ = mute.handle(.run, at: 0)
+        #expect(mute.handle(.tick, at: 4_999) == [])
+        #expect(mute.handle(.tick, at: 5_000) == [.kill])
+        #expect(mute.handle(.tick, at: 6_000) == [])
+        _ = mute.handle(.ended(.killed(signal: 15), chance: 0), at: 6_000)
+        #expect(mute.state == .waiting(until: 7_000))
+        #expect(mute.fault?.text == "did not greet the hub within 5 s of its start")
+
+        var silent = running()
+        _ = silent.handle(.sessionLost, at: 100)
+        #expect(silent.state == .silent(since: 100))
+        _ = silent.handle(.sessionBegan, at: 200)
+        #expect(silent.state == .running(since: 200))
+        _ = silent.handle(.sessionLost, at: 300)
+        #expect(silent.handle(.tick, at: 3_300) == [.kill])
+
+        var large = running()
+        #expect(large.handle(.overweight(bytes: 20 << 20, limit: 16 << 20), at: 50) == [.kill])
+        #expect(large.handle(.overweight(bytes: 20 << 20, limit: 16 << 20), at: 60) == [])
+        _ = large.handle(.ended(.exited(0), chance: 0), at: 70)
+        #expect(large.fault?.text == "held 20 MiB of memory, more than its memory_limit of 16 MiB")
+    }
+
+    @Test func `a restart ends the process in its own time and starts the next when it is gone`() {
+        var life = running()
+        #expect(life.handle(.restart, at: 20) == [.finish])
+        #expect(life.handle(.restart, at: 21) == [])
+        #expect(life.handle(ended(1), at: 30) == [.launch])
+        #expect(life.fault == nil && life.restarts == 1)
+        #expect(life.handle(.stop, at: 40) == [.finish])
+        #expect(life.handle(.run, at: 41) == [])
+        #expect(life.handle(ended(0), at: 50) == [.launch])
+    }
+
+    @Test func `stopped is stopped, whatever it was about to do`() {
+        var (waiting, failed) = (life(), life())
+        _ = waiting.handle(.run, at: 0)
+        _ = waiting.handle(ended(1), at: 0)
+        #expect(waiting.handle(.stop, at: 1) == [.tell(.stopped)])
+        #expect(waiting.handle(.tick, at: 900_000) == [])
+        _ = failed.handle(.run, at: 0)
+        _ = failed.handle(ended(78), at: 0)
+        #expect(failed.handle(.stop, at: 1) == [.tell(.stopped)])
+        #expect(failed.handle(.restart, at: 2) == [.launch])
+    }
+
+    @Test(arguments: 0..<200) func `law: one process at a time, bounded pauses, and nothing waits for ever unasked`(
+        _ seed: UInt64
+    ) {
+        var generator = Seeded(seed)
+        var policy = Self.policy
+        policy.jitter = 0.25
+        var life = InstanceLife(policy: policy)
+        var (now, processes, isWanted) = (Int64(0), 0, false)
+        for _ in 0..<300 {
+            now += Int64.random(in: 0...8_000, using: &generator)
+            let event: InstanceLife.Event
+            switch Int.random(in: 0..<20, using: &generator) {
+            case 0: event = .run
+            case 1: event = .restart
+            case 2: event = .stop
+            case 3...6: event = .sessionBegan
+            case 7...8: event = .sessionLost
+            case 9: event = .overweight(bytes: 2, limit: 1)
+            case 10...14 where processes > 0:
+                let code = [0, 1, 69, 73, 75, 78, 255].randomElement(using: &generator) ?? 0
+                event = .ended(.exited(code), chance: .random(in: 0..<1, using: &generator))
+                processes -= 1
+            default: event = .tick
+            }
+            switch event {
+            case .run, .restart: isWanted = true
+            case .stop: isWanted = false
+            default: break
+            }
+            for action in life.handle(event, at: now) {
+                switch action {
+                case .launch:
+                    processes += 1
+                    #expect(isWanted, "seed \(seed)")
+                case .finish, .kill: #expect(processes == 1, "seed \(seed)")
+                case .tell(.restarting(let pause, _)):
+                    #expect(pause > 0 && pause <= policy.longestPause, "seed \(seed)")
+                case .tell: break
+                }
+            }
+            #expect(processes <= 1 && life.hasProcess == (processes == 1), "seed \(seed)")
+            switch life.state {
+            case .starting, .silent, .waiting, .failed: #expect(life.nextDeadline != nil, "seed \(seed)")
+            case .quarantined, .finished: #expect(isWanted && processes == 0, "seed \(seed)")
+            case .stopped, .running, .ending: break
+            }
+        }
+    }
+
+    @Test func `chance shortens a pause by a quarter at most`() {
+        let policy = LifePolicy()
+        for attempt in 1...40 {
+            let (longest, shortest) = (
+                policy.pause(attempt: attempt, chance: 0), policy.pause(attempt: attempt, chance: 1)
+            )
+            #expect(longest <= policy.longestPause && shortest * 4 >= longest * 3 && shortest <= longest)
+        }
+        #expect(policy.pause(attempt: 1, chance: 0) == 1_000 && policy.pause(attempt: 40, chance: 0) == 300_000)
+    }
+}
