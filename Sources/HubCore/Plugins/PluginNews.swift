@@ -71,7 +71,7 @@ extension Bus {
         readSubscriptions()
         let (text, time) = ("\(news.instance) \(news.text)", facts.clock.time.text)
         let body = PluginBody(instance: news.instance, event: news.word, text: text, time: time)
-        publish(.plugin, .passing, JSONText().object(body).bytes, to: .instance(news.instance))
+        publish(.plugin, .passing, JSONText().object(body).bytes, to: .owner)
         guard news.isNotice else { return }
         let notice = NoticeBody(
             level: news.level.rawValue, subject: "plugin", instance: news.instance, text: text, time: time)
