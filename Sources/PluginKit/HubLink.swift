@@ -68,6 +68,13 @@ actor HubLink {
     var direct: [BatchTicket: DirectBatch] = [:]
     var queueWaiters: [CheckedContinuation<Void, Never>] = []
 
+    // What the hub asks for: HubLink+Commands.swift.
+    var desk = CommandDesk()
+
+    // What the plugin asks: HubLink+Questions.swift.
+    var questions: [HubQuestion] = []
+    var lastQuestion = 0
+
     private var welcomeWaiters: [CheckedContinuation<Welcome?, Never>] = []
     private var endWaiters: [CheckedContinuation<Void, Never>] = []
     var isStopping = false
@@ -146,6 +153,8 @@ actor HubLink {
             finishIfDrained()
         }
         failDirect(GiveError(.stopping, "the plugin is being stopped before the hub has answered"))
+        stopCommands()
+        stopQuestions()
         resume(&roomWaiters)
         resume(&queueWaiters)
     }
@@ -245,6 +254,7 @@ actor HubLink {
         welcomeWaiters = []
         signal.yield(.opened)
         tellFullness()
+        sendQuestions()
         readSpool()
     }
 
@@ -253,13 +263,18 @@ actor HubLink {
         if !isAway { logger.warning("the hub is away", metadata: ["hub.reason": "\(reason)"]) }
         isAway = true
         fullness.isTold = false
+        loseCommands()
+        loseQuestions()
     }
 
     private func received(_ message: HubMessage) {
         switch message {
-        case .command(let command):
-            let reason = "\(machine.hello.plugin) serves no commands"
-            pass(.outcome(CommandOutcome(id: command.id, .failed(code: "unsupported", reason: reason))))
+        case .command(let command): receive(command)
+        case .result(let result):
+            // One that nobody waits for any more was cancelled here.
+            _ = answerQuestion(result.id, message)
+        case .token(let answer): _ = answerQuestion(answer.id, message)
+        case .error(let error) where answerQuestion(error.ref, message): break
         case .error(let error):
             logger.error("the hub reports an error", metadata: ["hub.error": "\(error)"])
         default:
@@ -278,6 +293,8 @@ actor HubLink {
         }
         giveUp()
         failDirect(GiveError(.stopping, "the dialogue with the hub is over"))
+        loseCommands()
+        stopQuestions()
         resume(&roomWaiters)
         resume(&queueWaiters)
         leave()

@@ -23,6 +23,9 @@ public protocol Plugin: Sendable {
     /// What it is; `--describe` prints it, the hub checks `hub.conf` against it.
     static var manifest: Manifest { get }
 
+    /// What it can be asked to do, beside the handlers; `--describe` adds them to the manifest.
+    static var commands: [Command<Self>] { get }
+
     /// Cheap and silent: settings and the hub come later.
     init()
 
@@ -50,6 +53,8 @@ public protocol Plugin: Sendable {
 public protocol SourcePlugin: Plugin {}
 
 extension Plugin {
+    public static var commands: [Command<Self>] { [] }
+
     public func check(_ hub: CheckContext) async throws -> String {
         "The settings are complete; there is nothing to log in to."
     }

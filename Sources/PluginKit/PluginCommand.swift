@@ -66,14 +66,15 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
             say(Self.helpMessage())
             throw ExitCode(PluginExit.usage.rawValue)
         }
-        let faults = P.manifest.faults + P.manifest.typeFaults
+        let manifest = P.fullManifest
+        let faults = manifest.faults + manifest.typeFaults
         guard faults.isEmpty else {
             for fault in faults { say("hub-\(P.manifest.name): the manifest is wrong: \(fault)") }
             throw ExitCode(PluginExit.manifest.rawValue)
         }
         do {
             switch verb {
-            case .describe: print(try P.manifest.json)
+            case .describe: print(try manifest.json)
             case .check: print(try await check())
             case .once: try await work(.once)
             case .run: try await work(.run)

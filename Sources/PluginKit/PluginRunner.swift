@@ -168,6 +168,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
         let context = PluginContext(
             kind: P.manifest.name, settings: settings, state: state, logger: logger, link: link)
         if context.isStopping { return }
+        await serveCommands(context, on: link)
         if mode == .once { try await plugin.once(context) } else { try await plugin.run(context) }
     }
 

@@ -63,6 +63,12 @@ public actor FakeHub {
     private var guardian: Socket?
     var sessions: [[UInt8]: Session] = [:]
     var byIdentity: [RecordIdentity: Int] = [:]
+    /// QUERY messages that came.
+    public internal(set) var queries: [QueryRequest] = []
+    /// Came in this turn, and are answered at its end: more than the limit at a time is noticed.
+    var openQueries: [(query: QueryRequest, peer: [UInt8])] = []
+    var calls: [Int64: Call] = [:]
+    var lastCall: Int64 = 0
     private var watchers: [(isMet: (isolated FakeHub) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     private var incoming = Multipart()
 
@@ -215,6 +221,7 @@ public actor FakeHub {
             guard case .complete? = try? socket?.receiveMultipart(into: &incoming) else { break }
             receive()
         }
+        answerQueries()
         tellWatchers()
     }
 
@@ -263,9 +270,10 @@ public actor FakeHub {
             byes += 1
             send(.bye(Bye()), to: peer)
             sessions[peer] = nil
-        case .query(let query):
-            send(.error(WireError(.unsupported, "this hub has no history", ref: query.id)), to: peer)
-        case .samples, .want, .done, .command, .progress, .outcome, .token, .tokenPut: break
+        case .query(let query): openQueries.append((query, peer))
+        case .progress(let progress): note(progress)
+        case .outcome(let outcome): note(outcome)
+        case .samples, .want, .done, .command, .token, .tokenPut: break
         }
     }
 

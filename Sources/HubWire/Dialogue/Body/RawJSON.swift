@@ -33,6 +33,16 @@ public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflec
 
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
+    /// The text of a JSON string; `nil` for any other value.
+    public var textValue: String? {
+        bytes.withUnsafeBytes { bytes in
+            guard var scanner = try? JSONScanner(bytes) else { return nil }
+            scanner.skipSpace()
+            guard let value = try? scanner.value(), value.kind == .string else { return nil }
+            return JSONText.string(value, in: bytes)
+        }
+    }
+
     public var isObject: Bool { bytes.first { $0 > 0x20 } == UInt8(ascii: "{") }
 
     /// This object with `members` at its end, each in place of a member that had its name.

@@ -1,0 +1,74 @@
+public import HubWire
+public import Samples
+
+/// What the hub holds, page by page; only the page in hand is in memory.
+///
+/// ```swift
+/// var filter = QueryRequest.Filter()
+/// filter.types = ["weight"]
+/// for try await page in hub.query(filter, since: cursor) {
+///     for stored in page.records { … }
+///     cursor = page.cursor ?? cursor
+/// }
+/// ```
+public struct RecordPages: AsyncSequence, Sendable {
+    public struct Page: Sendable {
+        public let records: [StoredRecord]
+        /// Where to ask on with `since`: what changed after this page.
+        public let cursor: Cursor?
+    }
+
+    let link: HubLink
+    let query: QueryRequest
+
+    public func makeAsyncIterator() -> Iterator { Iterator(link: link, query: query) }
+
+    /// Asks for a page when it is wanted.
+    public struct Iterator: AsyncIteratorProtocol {
+        let link: HubLink
+        var query: QueryRequest
+        var isOver = false
+        private var decoder = StoredRecordDecoder()
+
+        init(link: HubLink, query: QueryRequest) { (self.link, self.query) = (link, query) }
+
+        /// - Throws: ``AskError``; `CancellationError`; a `RecordRejection` for a record that this version cannot read.
+        public mutating func next() async throws -> Page? {
+            guard !isOver else { return nil }
+            let asked = query
+            let answer = try await link.question(repeats: true) { number in
+                var query = asked
+                query.id = number
+                return .query(query)
+            }
+            guard case .result(let result) = answer, case .records(let records, let next, let cursor) = result.content
+            else {
+                throw AskError(.refused, "the hub answered a question about records without records")
+            }
+            (query.next, isOver) = (next, next == nil)
+            return Page(records: try records.map { try read($0) }, cursor: cursor)
+        }
+
+        private mutating func read(_ bytes: ArraySlice<UInt8>) throws -> StoredRecord {
+            try bytes.withUnsafeBytes { try decoder.record($0) }
+        }
+    }
+}
+
+extension PluginContext {
+    /// Asks for records that the hub holds, as far as this instance may read them; what it may not read is as if it were not there.
+    ///
+    /// Waits for the hub while it is away.
+    /// - Parameters:
+    ///   - filter: which; all conditions hold together.
+    ///   - since: the latest version of everything that changed after this cursor, retractions included.
+    ///   - order: by the hub's sequence, unless given; with `since` no other.
+    ///   - limit: records in all.
+    public func query(
+        _ filter: QueryRequest.Filter = .init(), since: Cursor? = nil, order: QueryRequest.Order? = nil,
+        limit: Int64? = nil
+    ) -> RecordPages {
+        RecordPages(
+            link: link, query: QueryRequest(id: 0, filter: filter, since: since, order: order, limit: limit))
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import HubSettings
+import HubWire
+import PluginKit
+import PluginTesting
+import Samples
+import Testing
+
+/// A plugin that can be asked for things.
+private struct Obliging: SourcePlugin {
+    static let manifest = Manifest(
+        name: "obliging", summary: "Does what it is asked.", version: "1.0", writes: ["weight"],
+        commands: [CommandDeclaration("elsewhere", help: "Declared, and carried out by nobody.")])
+    static let commands: [Command<Self>] = [
+        Command(
+            "refresh", help: "Asks again.",
+            arguments: [.init("days", .integer(Bounds(1, 30)), help: "How many.", default: .integer(7))],
+            canDryRun: true
+        ) { _, call in
+            let days = try call.arguments.integer("days")
+            if call.isDryRun { return ["would": days] }
+            for day in 1...days { call.progress(day, of: days, "day \(day)") }
+            return ["days": days]
+        },
+        Command("login", help: "Logs in.") { plugin, call in
+            let code = try await call.ask("code?", url: "https://example.org/login")
+            guard code == "4711" else { throw CommandFailure("auth", "the code is wrong; log in again") }
+            return nil
+        },
+        Command("wait", help: "Waits for ever.") { plugin, call in
+            call.progress(1)
+            await call.hub.untilStopped()
+            try Task.checkCancellation()
+            return nil
+        },
+    ]
+
+    func run(_ hub: PluginContext) async throws { await hub.untilStopped() }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct CommandTests {
+    private func withPlugin(_ body: (FakeHub) async throws -> Void) async throws {
+        let scene = try await Scene()
+        let run = PluginRun(Obliging(), at: scene.place)
+        await scene.hub.hellos(1)
+        try await body(scene.hub)
+        try await scene.end(run)
+    }
+
+    @Test func `a command is its handler, with defaults, progress and a result`() async throws {
+        try await withPlugin { hub in
+            let call = await hub.begin("refresh")
+            #expect(await hub.outcome(of: call) == .done(result: RawJSON(#"{"days":7}"#)))
+            let told = await hub.progress(of: call)
+            #expect(told.allSatisfy { $0.total == 7 } && told.map(\.done) == told.map(\.done).sorted())
+            let dry = await hub.command("refresh", RawJSON(#"{"days":3}"#) ?? .emptyObject, isDryRun: true)
+            #expect(dry == .done(result: RawJSON(#"{"would":3}"#)))
+        }
+    }
+
+    @Test func `R8.17 what it does not know, or cannot do like this, is a failure that says so`() async throws {
+        try await withPlugin { hub in
+            for name in ["fly", "elsewhere"] {
+                guard case .failed("command", let reason) = await hub.command(name) else {
+                    Issue.record("\(name) did not fail")
+                    continue
+                }
+                #expect(reason == "obliging has no command \"\(name)\"; it has login, refresh, wait")
+            }
+            guard case .failed("command", _) = await hub.command("login", isDryRun: true) else {
+                Issue.record("a dry run of login")
+                return
+            }
+            guard case .failed("command", _) = await hub.command("refresh", RawJSON(#"{"days":0}"#) ?? .emptyObject)
+            else {
+                Issue.record("0 days")
+                return
+            }
+        }
+    }
+
+    @Test func `a plugin without commands answers every one`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+        await scene.hub.hellos(1)
+        #expect(
+            await scene.hub.command("refresh")
+                == .failed(code: "command", reason: "scripted has no command \"refresh\"; it has none"))
+        try await scene.end(run)
+    }
+
+    @Test func `a question is asked and answered, and its failure has the author's code`() async throws {
+        try await withPlugin { hub in
+            for (code, expected) in [
+                ("4711", CommandOutcome.Content.done(result: nil)),
+                ("1", .failed(code: "auth", reason: "the code is wrong; log in again")),
+            ] {
+                let call = await hub.begin("login")
+                #expect(await hub.outcome(of: call) == .ask(url: "https://example.org/login", prompt: "code?"))
+                await hub.answer(call, .string(code))
+                #expect(await hub.outcome(of: call) == expected)
+            }
+        }
+    }
+
+    @Test func `R8.11 a cancel ends a command that works and one that asks, each with one outcome`() async throws {
+        try await withPlugin { hub in
+            let waiting = await hub.begin("wait")
+            await hub.progress(of: waiting, 1)
+            await hub.cancel(waiting)
+            #expect(await hub.outcome(of: waiting) == .cancelled)
+            let asking = await hub.begin("login")
+            _ = await hub.outcome(of: asking)
+            await hub.cancel(asking)
+            #expect(await hub.outcome(of: asking) == .cancelled)
+        }
+    }
+
+    @Test func `a plugin that stops says so to whoever waits`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(Obliging(), at: scene.place)
+        await scene.hub.hellos(1)
+        let call = await scene.hub.begin("wait")
+        await scene.hub.progress(of: call, 1)
+        run.stop()
+        guard case .failed("stopping", _) = await scene.hub.outcome(of: call) else {
+            Issue.record("it did not say that it stops")
+            return
+        }
+        try await scene.end(run)
+    }
+
+    @Test func `a lost session cancels its commands, and their outcomes trouble no later session`() async throws {
+        let scene = try await Scene { $0.heartbeat = Heartbeat(interval: 30, timeout: 60_000) }
+        let run = PluginRun(Obliging(), at: scene.place)
+        await scene.hub.hellos(1)
+        let lost = await scene.hub.begin("wait")
+        await scene.hub.progress(of: lost, 1)
+        await scene.hub.forgetSessions()
+        await scene.hub.hellos(2)
+        #expect(await scene.hub.command("refresh") == .done(result: RawJSON(#"{"days":7}"#)))
+        try await scene.end(run)
+    }
+
+    @Test func `the manifest has the commands that stand beside their handlers`() {
+        #expect(Obliging.fullManifest.commands.map(\.name) == ["elsewhere", "refresh", "login", "wait"])
+        #expect(Obliging.fullManifest.faults == [])
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct AskingTests {
+    @Test func `R8.4 history comes page by page, typed, two questions at a time at most`() async throws {
+        let scene = try await Scene { $0.limits.pageRecords = 40 }
+        let counts = Tally()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                _ = try await hub.store(hub.samples(0..<100))
+                try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<5 {
+                        group.addTask {
+                            var filter = QueryRequest.Filter()
+                            filter.types = ["weight"]
+                            var (count, pages) = (0, 0)
+                            for try await page in hub.query(filter) {
+                                count += page.records.count
+                                pages += 1
+                                #expect(page.records.allSatisfy { $0.assignment.person?.name == "me" })
+                            }
+                            #expect(pages == 3)
+                            return count
+                        }
+                    }
+                    for try await count in group { await counts.add(count) }
+                }
+                await hub.untilStopped()
+            }, at: scene.place)
+        await counts.reach(5)
+        #expect(await counts.values == [100, 100, 100, 100, 100])
+        try await scene.end(run)
+    }
+
+    @Test func `a question survives the loss of the session, and ends with its task`() async throws {
+        let scene = try await Scene(starting: false)
+        let counts = Tally()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                let cancelled = Task { for try await _ in hub.query() {} }
+                cancelled.cancel()
+                await #expect(throws: CancellationError.self) { try await cancelled.value }
+                // The hub is not there yet.
+                for try await page in hub.query() { await counts.add(page.records.count) }
+                await hub.untilStopped()
+            }, at: scene.place)
+        try await scene.hub.start()
+        await counts.reach(1)
+        try await scene.end(run)
+    }
+
+    @Test func `a question that the hub refuses throws what it said`() async throws {
+        let scene = try await Scene()
+        let refusals = Tally()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                do {
+                    var filter = QueryRequest.Filter()
+                    filter.types = ["refused"]
+                    for try await _ in hub.query(filter) {}
+                } catch let error as AskError {
+                    if error.code == .refused, error.error?.code == .query { await refusals.add(1) }
+                }
+                await hub.untilStopped()
+            }, at: scene.place)
+        await refusals.reach(1)
+        try await scene.end(run)
+    }
+}
+
+/// Numbers as they come in, for waiting without sleeping.
+private actor Tally {
+    private(set) var values: [Int] = []
+    private var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    func add(_ value: Int) {
+        values.append(value)
+        for waiter in waiters where waiter.count <= values.count { waiter.continuation.resume() }
+        waiters.removeAll { $0.count <= values.count }
+    }
+
+    func reach(_ count: Int) async {
+        if values.count >= count { return }
+        await withCheckedContinuation { waiters.append((count, $0)) }
+    }
+}
