@@ -96,7 +96,7 @@ struct HS3DialogueTests {
         rig.give(device: .weigh(tenthsOfKilogram: 1501, at: nil))
         rig.run(for: .seconds(5))
         #expect(rig.kept.isEmpty)
-        #expect(rig.events.contains(.deviceError(.sent(0xE2))))
+        #expect(rig.events.contains(.deviceError(.sent(0xE2, by: .hs3))))
     }
 
     @Test(arguments: [UInt8(0xA0), 0xE2, 0xE4, 0xE7, 0x01, 0x07, 0x55]) func `an error byte reaches the host`(
@@ -107,7 +107,7 @@ struct HS3DialogueTests {
         rig.run(for: .seconds(5))
         rig.give(device: .fail(raw))
         rig.run(for: .seconds(5))
-        #expect(rig.events.last == .deviceError(.sent(raw)))
+        #expect(rig.events.last == .deviceError(.sent(raw, by: .hs3)))
     }
 
     @Test func `a full spool leaves everything with the scale`() throws {
@@ -177,7 +177,7 @@ struct HS3DialogueTests {
         rig.connect()
         rig.run(for: .seconds(10))
         #expect(rig.kept.count == 20)
-        #expect(rig.events.suffix(2) == [.deviceError(.disconnected), .disconnected])
+        #expect(rig.events.suffix(2) == [.deviceError(.disconnected(.hs3)), .disconnected])
         HS3DialogueTests.complete(&rig)
         #expect(rig.kept.count == 45)
         #expect(HS3DialogueTests.progress(rig).filter { $0 == 1 }.count == 1)
@@ -187,7 +187,7 @@ struct HS3DialogueTests {
         var rig = try HS3DialogueTests.rig(3) { $0.deafEvery = 1 }
         rig.connect()
         rig.run(for: .seconds(30))
-        #expect(rig.events == [.deviceError(.noAnswer), .disconnected])
+        #expect(rig.events == [.deviceError(.noAnswer(.hs3)), .disconnected])
     }
 
     @Test func `a link cut at any byte loses nothing that the scale still holds`() throws {

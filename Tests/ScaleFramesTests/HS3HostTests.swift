@@ -106,7 +106,7 @@ struct HS3HostTests {
         #expect(give(.tick, after: .milliseconds(300)) == [question])
         #expect(
             give(.tick, after: .milliseconds(300)) == [
-                .event(.memoryStart(false)), .event(.deviceError(.noAnswer)), .close,
+                .event(.memoryStart(false)), .event(.deviceError(.noAnswer(.hs3))), .close,
             ])
         #expect(give(.linkClosed) == [.event(.disconnected)])
     }
@@ -118,7 +118,7 @@ struct HS3HostTests {
         while let due = host.deadline, due < .seconds(6) { repeats += give(.tick, after: due - uptime).count }
         #expect(repeats == 3)
         #expect(host.deadline == .seconds(6))
-        #expect(give(.tick, after: .seconds(6) - uptime) == [.event(.deviceError(.noAnswer)), .close])
+        #expect(give(.tick, after: .seconds(6) - uptime) == [.event(.deviceError(.noAnswer(.hs3))), .close])
     }
 
     @Test mutating func `a transfer that stops for six seconds is given up, but not while the spool is busy`() throws {
@@ -129,14 +129,14 @@ struct HS3HostTests {
         #expect(host.deadline == nil)
         _ = give(.kept(token), after: .seconds(60))
         #expect(host.deadline == .seconds(66))
-        #expect(give(.tick, after: .seconds(6)) == [.event(.deviceError(.noAnswer)), .close])
+        #expect(give(.tick, after: .seconds(6)) == [.event(.deviceError(.noAnswer(.hs3))), .close])
     }
 
     @Test mutating func `an empty memory is information and ends at once`() {
         #expect(
             open(count: 0) == [
                 HS3HostTests.frame(.acknowledge, 3), .event(.memoryCount(0)), .event(.memoryFinish(records: 0)),
-                .event(.deviceError(.noMemory)),
+                .event(.deviceError(.noMemory(.hs3))),
             ])
         #expect(host.isMeasuring)
         #expect(host.deadline == nil)
@@ -181,7 +181,7 @@ struct HS3HostTests {
         let heavy = try #require(HS3Record(wall, tenthsOfKilogram: 1501)).bytes
         #expect(
             hear(.weight, 3, heavy) == [
-                .event(.deviceError(.overCapacity)), HS3HostTests.frame(.acknowledge, 4),
+                .event(.deviceError(.overCapacity(.hs3))), HS3HostTests.frame(.acknowledge, 4),
             ])
     }
 
@@ -189,7 +189,7 @@ struct HS3HostTests {
         _ = open(count: 0)
         #expect(
             hear(.error, 3, [0xE7]) == [
-                HS3HostTests.frame(.acknowledge, 4), .event(.deviceError(.sent(0xE7))),
+                HS3HostTests.frame(.acknowledge, 4), .event(.deviceError(.sent(0xE7, by: .hs3))),
             ])
         let unknown = HS3Frame(checked: .scale, 0x30, 4, []).bytes
         #expect(give(.received(unknown)) == [HS3HostTests.frame(.acknowledge, 5)])
@@ -202,7 +202,7 @@ struct HS3HostTests {
 
     @Test mutating func `a lost link is error 6 and then disconnected; one ended here is not an error`() {
         _ = open(count: 0)
-        #expect(give(.linkClosed) == [.event(.deviceError(.disconnected)), .event(.disconnected)])
+        #expect(give(.linkClosed) == [.event(.deviceError(.disconnected(.hs3))), .event(.disconnected)])
         #expect(give(.linkClosed) == [])
         _ = open(count: 0)
         #expect(give(.stop) == [.close])

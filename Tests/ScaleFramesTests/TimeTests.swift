@@ -134,14 +134,14 @@ struct TimeTests {
     }
 
     @Test func `an error byte without a row stays unknown and keeps its number`() {
-        #expect(HS3Error.sent(0xE7).sentence == "HS3: stand still, movement while measuring (Er7)")
-        #expect(HS3Error.sent(0xE7).raw == 0xE7)
-        #expect(HS3Error.sent(0x05).errorClass == .information)
-        let unknown = HS3Error.sent(0x9)
+        #expect(ScaleError.sent(0xE7, by: .hs3).sentence == "HS3: stand still, movement while measuring (Er7)")
+        #expect(ScaleError.sent(0xE7, by: .hs3).raw == 0xE7)
+        #expect(ScaleError.sent(0x05, by: .hs3).errorClass == .information)
+        let unknown = ScaleError.sent(0x9, by: .hs3)
         #expect(unknown.code == nil && unknown.errorClass == .unknown && unknown.raw == 9)
         #expect(unknown.sentence.contains("09"))
-        #expect(HS3Error.sent(0x9, table: [9: 4]).name == "HS3DeviceEr7")
-        #expect(HS3Error.sent(0x9, table: [9: 77]).code == nil)
-        #expect(HS3Error.all.compactMap(\.code) == [1, 2, 3, 4, 5, 6, 7, 111])
+        #expect(ScaleError.sent(0x9, by: .hs3, table: [9: 4]).name == "HS3DeviceEr7")
+        #expect(ScaleError.sent(0x9, by: .hs3, table: [9: 77]).code == nil)
+        #expect(ScaleError.all(of: .hs3).compactMap(\.code) == [1, 2, 3, 4, 5, 6, 7, 111])
     }
 }

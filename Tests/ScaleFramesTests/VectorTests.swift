@@ -98,7 +98,7 @@ struct VectorTests {
         case (.weight(let record), "bcd"): #expect(record.key.tenthsOfKilogram == nil)
         case (.error(let raw), "error"):
             #expect(String(raw, radix: 16) == meaning.raw)
-            #expect(HS3Error.sent(raw).code == meaning.sdk_default)
+            #expect(ScaleError.sent(raw, by: .hs3).code == meaning.sdk_default)
         case (_, let command?) where vector.origin == .host:
             switch (HS3HostMessage(frame), command) {
             case (.open, "open"), (.startMemory, "start-memory"), (.acknowledge, "ack"): break

@@ -69,14 +69,14 @@ struct HS3Reports {
             data: "{\"raw\":\"\(key)\"}")
     }
 
-    private mutating func report(_ error: HS3Error) async {
+    private mutating func report(_ error: ScaleError) async {
         let severity: DeviceEvent.Severity =
             switch error.errorClass {
             case .information: .info
             case .device, .authorisation: .error
             // A scale switches itself off without a word: the usual end, unless something was still going on.
-            case .link: error == .disconnected && wasMeasuring ? .info : .warning
-            case .measurement, .unknown: .warning
+            case .link: error == .disconnected(.hs3) && wasMeasuring ? .info : .warning
+            case .measurement, .busy, .userManagement, .unknown: .warning
             }
         if severity != .info {
             mayShowError = true

@@ -72,7 +72,7 @@ struct HS3Settings: Sendable {
         for row in settings["errors"]?.strings ?? [] {
             let sides = row.split(separator: "=")
             guard sides.count == 2, let raw = UInt8(sides[0], radix: 16), let code = Int(sides[1]),
-                HS3Error.numbered(code) != nil
+                ScaleError.numbered(code, of: .hs3) != nil
             else {
                 throw PluginFailure(.settings, "setting errors: \"\(row)\": expected such as \"E2=2\"")
             }

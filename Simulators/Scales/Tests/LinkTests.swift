@@ -108,14 +108,14 @@ struct LinkTests {
         try driver.connect(to: scale.simulator.address)
         driver.serve { $0.host.isMeasuring }
         scale.simulator.submit(.fail(0xE7))
-        driver.serve { $0.events.contains(.deviceError(.sent(0xE7))) }
-        #expect(driver.events.last == .deviceError(.sent(0xE7)))
+        driver.serve { $0.events.contains(.deviceError(.sent(0xE7, by: .hs3))) }
+        #expect(driver.events.last == .deviceError(.sent(0xE7, by: .hs3)))
 
         scale.simulator.submit(.store(tenthsOfKilogram: 731, at: try #require(WallTime("2026-11-20T07:30"))))
         scale.simulator.submit(.clock(seconds: 3600))
         scale.simulator.submit(.disconnect)
         driver.serve { _ in false }
-        #expect(driver.events.suffix(2) == [.deviceError(.disconnected), .disconnected])
+        #expect(driver.events.suffix(2) == [.deviceError(.disconnected(.hs3)), .disconnected])
         try driver.connect(to: scale.simulator.address)
         driver.serve { $0.host.isMeasuring }
         #expect(driver.kept.map(\.tenthsOfKilogram) == [731])

@@ -33,7 +33,7 @@ public struct HS3Host: Sendable {
     var deliveries: [Token: Waiting] = [:]
     /// The last frames of this connection, to know a repeat by its number and payload.
     var recentFrames: [SeenFrame] = []
-    var keptKeys = RecentKeys()
+    var keptKeys = RecentKeys<HS3RecordKey>()
 
     /// At most this many deliveries may wait for an answer, those of ended connections included.
     static let waitingLimit = 32
@@ -141,7 +141,7 @@ public struct HS3Host: Sendable {
 
     private mutating func closeLink(_ actions: inout [Action]) {
         guard phase != .offline else { return }
-        if phase != .closing { actions.append(.event(.deviceError(.disconnected))) }
+        if phase != .closing { actions.append(.event(.deviceError(.disconnected(.hs3)))) }
         actions.append(.event(.disconnected))
         stopWaiting()
         phase = .offline
@@ -204,7 +204,7 @@ public struct HS3Host: Sendable {
 
     private mutating func giveUp(_ actions: inout [Action]) {
         if phase == .startingMemory { actions.append(.event(.memoryStart(false))) }
-        actions.append(.event(.deviceError(.noAnswer)))
+        actions.append(.event(.deviceError(.noAnswer(.hs3))))
         close(&actions)
     }
 

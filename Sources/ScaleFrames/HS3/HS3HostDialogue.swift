@@ -79,7 +79,7 @@ extension HS3Host {
         case (.memoryCount(let count), .sendingLastKnown), (.memoryCount(let count), .awaitingCount):
             counted(Int(count), at: now, &actions)
         case (.error(let raw), _):
-            actions.append(.event(.deviceError(.sent(raw, table: settings.errors))))
+            actions.append(.event(.deviceError(.sent(raw, by: .hs3, table: settings.errors))))
         case (.malformed, _):
             warn(.malformed(command: frame.command, sequence: frame.sequence), &actions)
         // 30 and 31 are known to be sent and to need no more than an acknowledgement.
@@ -116,7 +116,9 @@ extension HS3Host {
         let count = min(announced, 200)
         guard count > 0 else {
             (command, answerBy, phase) = (nil, nil, .measuring)
-            actions += [.event(.memoryCount(0)), .event(.memoryFinish(records: 0)), .event(.deviceError(.noMemory))]
+            actions += [
+                .event(.memoryCount(0)), .event(.memoryFinish(records: 0)), .event(.deviceError(.noMemory(.hs3))),
+            ]
             return
         }
         transfer = Transfer(count: count)
@@ -187,7 +189,7 @@ extension HS3Host {
             }
             return slot
         }
-        if isOverCapacity { actions.append(.event(.deviceError(.overCapacity))) }
+        if isOverCapacity { actions.append(.event(.deviceError(.overCapacity(.hs3)))) }
 
         let new = slots.filter { !$0.isRepeat }.compactMap(\.reading)
         guard !new.isEmpty else {

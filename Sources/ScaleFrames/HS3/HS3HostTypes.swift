@@ -12,7 +12,7 @@ extension HS3Host {
         /// The vendor's software always does. No capture shows a session without.
         public var setsClock = true
         /// Error byte → vendor's number.
-        public var errors = HS3Error.defaultTable
+        public var errors = ScaleError.defaultTable(of: .hs3)
         /// The time sent with `25`.
         ///
         /// The scale sends its whole memory whatever it says; nil sends the vendor's default, 2011-01-02 12:12:12.
@@ -71,15 +71,21 @@ extension HS3Host {
 
     /// What happens to a host.
     public enum Input: Sendable, Hashable {
-        /// The link to the scale stands. Ends an earlier one, if it still stood.
+        /// The link to the scale stands.
+        ///
+        /// Ends an earlier one, if it still stood.
         case linkOpened
         /// Bytes came from the scale, cut anywhere.
         case received([UInt8])
         /// The readings of this delivery are durable: acknowledge them.
         case kept(Token)
-        /// They could not be kept: do not acknowledge. The scale sends them again, and they are delivered again.
+        /// They could not be kept: do not acknowledge.
+        ///
+        /// The scale sends them again, and they are delivered again.
         case notKept(Token)
-        /// ``HS3Host/deadline`` has come. Too early or too often does no harm.
+        /// ``HS3Host/deadline`` has come.
+        ///
+        /// Too early or too often does no harm.
         case tick
         /// End the session from this side.
         case stop
@@ -95,8 +101,9 @@ extension HS3Host {
         case deliver(Delivery)
         /// Tell whoever wants to know.
         case event(Event)
-        /// Close the link, then say ``Input/linkClosed``. Comes after an unanswered command, where a new connection
-        /// helps, and after ``Input/stop``.
+        /// Close the link, then say ``Input/linkClosed``.
+        ///
+        /// Comes after an unanswered command, where a new connection helps, and after ``Input/stop``.
         case close
     }
 
@@ -120,7 +127,7 @@ extension HS3Host {
         /// A weighing of this moment that is kept; `isRepeat` where it had been kept before.
         case stableWeight(HS3Reading, isRepeat: Bool)
         /// The scale reports an error, or the host has found one.
-        case deviceError(HS3Error)
+        case deviceError(ScaleError)
         /// The scale said something it should not have.
         case protocolWarning(Warning)
         /// The link is gone.
@@ -133,7 +140,9 @@ extension HS3Host {
     public enum Warning: Sendable, Hashable, CustomStringConvertible {
         /// Bytes that belong to no frame.
         case skippedBytes(Int)
-        /// Frames with a wrong checksum. The scale repeats them.
+        /// Frames with a wrong checksum.
+        ///
+        /// The scale repeats them.
         case badChecksums(Int)
         /// A frame that is not of an HS3, or too short to be one.
         case foreignFrame
@@ -180,25 +189,5 @@ extension HS3Host {
         }
 
         private func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) }
-    }
-}
-
-/// The keys kept most recently, to know a repeat by.
-struct RecentKeys: Sendable {
-    private var order: [HS3RecordKey] = []
-    private var next = 0
-    private var keys: Set<HS3RecordKey> = []
-
-    /// More than the memory (200) and any series of weighings one scale reports between two transfers.
-    private static let limit = 1024
-
-    func contains(_ key: HS3RecordKey) -> Bool { keys.contains(key) }
-
-    mutating func insert(_ key: HS3RecordKey) {
-        guard keys.insert(key).inserted else { return }
-        guard order.count == RecentKeys.limit else { return order.append(key) }
-        keys.remove(order[next])
-        order[next] = key
-        next = (next + 1) % RecentKeys.limit
     }
 }

@@ -2,23 +2,35 @@
 ///
 /// Known from the vendor's software; nobody has published a capture.
 public enum HS4Command: UInt8, Sendable, Hashable, CaseIterable {
-    /// Host: open a measurement. Scale: accepted or refused.
+    /// Host: open a measurement.
+    ///
+    /// Scale: accepted or refused.
     case measure = 0x32
-    /// Host: open the memory and set the clock. Scale: ready.
+    /// Host: open the memory and set the clock.
+    ///
+    /// Scale: ready.
     case openMemory = 0x33
-    /// Scale: an error. Host: has arrived.
+    /// Scale: an error.
+    ///
+    /// Host: has arrived.
     case error = 0x34
     /// Scale: a weight that still settles.
     case unstableWeight = 0x35
-    /// Scale: the weight. Host: has arrived.
+    /// Scale: the weight.
+    ///
+    /// Host: has arrived.
     case stableWeight = 0x36
-    /// Host: leave what you are doing. Scale: idle.
+    /// Host: leave what you are doing.
+    ///
+    /// Scale: idle.
     case stop = 0x39
     /// Both: how many records there are.
     case memorySummary = 0x41
     /// Both: the next record.
     case memoryRecord = 0x42
-    /// Scale: who it is. Host: has arrived.
+    /// Scale: who it is.
+    ///
+    /// Host: has arrived.
     case identity = 0xF0
     /// Host: who are you?
     case identify = 0xF1

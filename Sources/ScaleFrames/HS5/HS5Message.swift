@@ -2,23 +2,39 @@
 ///
 /// Known from the vendor's software; nobody has published a capture.
 public enum HS5Command: UInt8, Sendable, Hashable, CaseIterable {
-    /// Host: open user management. Scale: the users.
+    /// Host: open user management.
+    ///
+    /// Scale: the users.
     case users = 0x31
-    /// Host: open a measurement. Scale: accepted (in the answer form).
+    /// Host: open a measurement.
+    ///
+    /// Scale: accepted (in the answer form).
     case measure = 0x32
-    /// Host: open the memory of a user. Scale: ready, or not.
+    /// Host: open the memory of a user.
+    ///
+    /// Scale: ready, or not.
     case openMemory = 0x33
-    /// Scale: an error. Host: has arrived.
+    /// Scale: an error.
+    ///
+    /// Host: has arrived.
     case error = 0x34
     /// Scale: a weight that still settles.
     case unstableWeight = 0x35
-    /// Scale: the weight. Host: has arrived.
+    /// Scale: the weight.
+    ///
+    /// Host: has arrived.
     case stableWeight = 0x36
-    /// Scale: the weight while the impedance is measured. Host: has arrived.
+    /// Scale: the weight while the impedance is measured.
+    ///
+    /// Host: has arrived.
     case impedanceWeight = 0x37
-    /// Scale: the body's composition. Host: has arrived.
+    /// Scale: the body's composition.
+    ///
+    /// Host: has arrived.
     case composition = 0x38
-    /// Scale: the measurement is over. Host: has arrived, or: end this connection.
+    /// Scale: the measurement is over.
+    ///
+    /// Host: has arrived, or: end this connection.
     case end = 0x39
     /// Both: how many records there are.
     case memorySummary = 0x41

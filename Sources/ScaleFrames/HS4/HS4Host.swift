@@ -1,0 +1,152 @@
+/// The host's side of the dialogue with one HS4 or HS4S: log-in, memory, then one measurement after the other.
+///
+/// ```
+/// (log-in) → F1 → 39 → 33 → 41 → 42* → 39 → 32 → 35* → 36 → 39 → 32 → …
+/// ```
+/// The scale gives its memory record by record: the next one is asked for only when the last is kept.
+public struct HS4Host: ScaleDialogue {
+    public let settings: Settings
+
+    var phase = Phase.offline
+    var link: FamilyLink
+    var logIn: LogInDialogue?
+    var identity: ScaleIdentity?
+    var command: PendingCommand?
+    /// When the dialogue must have gone on.
+    var answerBy: Duration?
+    /// When the next thing is begun: the session, or the next measurement.
+    var beginAt: Duration?
+    var lastReceived: Duration?
+    var transfer: Transfer?
+    /// Whether weights of the present weighing have come.
+    var isWeighing = false
+    var isStoppedForGood = false
+
+    var nextToken = 0
+    var deliveries: [ScaleToken: Waiting] = [:]
+    var keptKeys = RecentKeys<[UInt8]>()
+
+    /// At most this many deliveries may wait for an answer, those of ended connections included.
+    static let waitingLimit = 32
+    /// Tenths of a kilogram.
+    static let capacity = 1800
+
+    public init(settings: Settings = Settings()) {
+        self.settings = settings
+        link = FamilyLink(.host, product: .hs4, style: settings.link == .lowEnergy ? .lowEnergy : .serialPort)
+    }
+
+    public var isMeasuring: Bool { phase == .measuring || phase == .pausing }
+
+    public var deadline: Duration? {
+        var times = [answerBy, beginAt, command?.nextResend].compactMap(\.self)
+        if link.isInsideFrame, let lastReceived { times.append(lastReceived + settings.partialFrameTimeout) }
+        return times.min()
+    }
+
+    public mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction] {
+        var actions: [ScaleAction] = []
+        switch input {
+        case .linkOpened:
+            if phase != .offline { closeLink(&actions) }
+            phase = .waiting
+            beginAt = now.uptime + settings.openAfter
+            tick(at: now, &actions)
+        case .received(let bytes):
+            guard phase != .offline, phase != .closing else { break }
+            // In pieces, so that what is held is bounded whatever the driver hands over.
+            for start in stride(from: 0, to: bytes.count, by: 4096) {
+                let piece = Array(bytes[start..<min(start + 4096, bytes.count)])
+                receive(link.receive(piece), at: now, &actions)
+            }
+            lastReceived = now.uptime
+        case .kept(let token): resolve(token, isKept: true, at: now, &actions)
+        case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
+        case .tick: tick(at: now, &actions)
+        case .stop: if phase != .offline, phase != .closing { close(&actions) }
+        case .linkClosed: closeLink(&actions)
+        case .command: actions.append(.event(.userResult(false)))  // A HS4 has no users.
+        }
+        return actions
+    }
+
+    private mutating func closeLink(_ actions: inout [ScaleAction]) {
+        guard phase != .offline else { return }
+        if phase != .closing { actions.append(.event(.deviceError(.disconnected(.hs4)))) }
+        actions.append(.event(.disconnected))
+        stopWaiting()
+        phase = .offline
+        link.reset()
+        (lastReceived, identity, isWeighing) = (nil, nil, false)
+        for token in deliveries.keys { deliveries[token]?.isCurrent = false }
+    }
+
+    mutating func close(_ actions: inout [ScaleAction]) {
+        stopWaiting()
+        phase = .closing
+        actions.append(.close)
+    }
+
+    private mutating func stopWaiting() {
+        (command, answerBy, beginAt, transfer, logIn) = (nil, nil, nil, nil, nil)
+    }
+
+    // MARK: Time
+
+    private mutating func tick(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        if link.isInsideFrame, let last = lastReceived, now.uptime >= last + settings.partialFrameTimeout {
+            receive(link.flush(), at: now, &actions)
+        }
+        if let due = beginAt, now.uptime >= due {
+            beginAt = nil
+            if phase == .waiting { begin(at: now, &actions) } else { stop(then: .measurement, at: now, &actions) }
+        }
+        if let due = answerBy, now.uptime >= due { return timeIsOver(at: now, &actions) }
+        resend(at: now, &actions)
+    }
+
+    private mutating func resend(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard var pending = command, now.uptime >= pending.nextResend else { return }
+        guard pending.resendsLeft > 0 else { return timeIsOver(at: now, &actions) }
+        pending.resendsLeft -= 1
+        pending.nextResend = now.uptime + settings.nextResend
+        command = pending
+        actions += pending.frames.map(ScaleAction.send)
+    }
+
+    private mutating func timeIsOver(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        actions.append(.event(.deviceError(.noAnswer(.hs4))))
+        switch phase {
+        case .measuring:
+            // The weighing was broken off; the next one may go well.
+            measureAgain(at: now)
+        case .openingMemory, .summing:
+            actions.append(.event(.memoryStart(false)))
+            close(&actions)
+        default: close(&actions)
+        }
+    }
+
+    // MARK: Sending
+
+    mutating func send(_ message: HS4HostMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard let (command, data) = message.content, let known = HS4Command(rawValue: command) else { return }
+        let frames = link.frames(command, data)
+        actions += frames.map(ScaleAction.send)
+        self.command = PendingCommand(
+            command: known, frames: frames, nextResend: now.uptime + settings.firstResend, resendsLeft: settings.resends
+        )
+    }
+
+    /// Sends what the scale gives no answer to.
+    mutating func tell(_ message: HS4HostMessage, _ actions: inout [ScaleAction]) {
+        guard let (command, data) = message.content else { return }
+        actions += link.frames(command, data).map(ScaleAction.send)
+    }
+
+    mutating func wait(_ phase: Phase, for time: Duration? = nil, at now: ScaleMoment) {
+        command = nil
+        self.phase = phase
+        answerBy = now.uptime + (time ?? settings.answerTimeout)
+    }
+}

@@ -1,0 +1,260 @@
+extension HS4Host {
+    mutating func receive(
+        _ outputs: [FamilyLink.Output], at now: ScaleMoment, _ actions: inout [ScaleAction]
+    ) {
+        for output in outputs where phase != .closing {
+            switch output {
+            case .send(let bytes): actions.append(.send(bytes))
+            case .warning(let text): actions.append(.event(.protocolWarning(text)))
+            case .acknowledged: command = nil
+            case .arrival(let arrival): receive(arrival, at: now, &actions)
+            }
+        }
+    }
+
+    private mutating func receive(
+        _ arrival: FamilyLink.Arrival, at now: ScaleMoment, _ actions: inout [ScaleAction]
+    ) {
+        if arrival.isRepeat {
+            // While its content waits to be kept nothing is said; afterwards the acknowledgement was lost.
+            let isHeld = deliveries.values.contains { $0.isCurrent && $0.arrival.message == arrival.message }
+            if !isHeld { acknowledge(arrival, &actions) }
+            return
+        }
+        switch HS4ScaleMessage(arrival.message) {
+        case .stableWeight(let tenths): weighed(tenths, arrival, at: now, &actions)
+        case .memoryRecord(let record) where phase == .transferring: took(record, arrival, at: now, &actions)
+        case let message:
+            acknowledge(arrival, &actions)
+            answer(message, arrival, at: now, &actions)
+        }
+    }
+
+    private mutating func acknowledge(_ arrival: FamilyLink.Arrival, _ actions: inout [ScaleAction]) {
+        if let reply = arrival.acknowledgement { actions.append(.send(link.sent(reply))) }
+    }
+
+    // MARK: The opening
+
+    mutating func begin(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard let key = settings.key else { return identify(at: now, &actions) }
+        logIn = LogInDialogue(key: key, nonce: settings.nonce)
+        guard let step = logIn?.begin() else { return }
+        take(step, at: now, &actions)
+    }
+
+    private mutating func take(_ step: LogInDialogue.Step, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        switch step {
+        case .send(let command, let data):
+            wait(.loggingIn, for: settings.logInTimeout, at: now)
+            switch HS4Command(rawValue: command) {
+            case .logInNonce: send(.logInNonce(data), at: now, &actions)
+            case .logInAnswer: send(.logInAnswer(data), at: now, &actions)
+            default: break
+            }
+        case .accepted: identify(at: now, &actions)
+        case .refused:
+            actions.append(.event(.deviceError(.refused(.hs4))))
+            close(&actions)
+        case .ignore: break
+        }
+    }
+
+    private mutating func identify(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        logIn = nil
+        wait(.identifying, at: now)
+        send(.identify, at: now, &actions)
+    }
+
+    mutating func stop(then next: Next, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        wait(.stopping(next), at: now)
+        send(.stop, at: now, &actions)
+    }
+
+    /// A message that holds no weighing.
+    private mutating func answer(
+        _ message: HS4ScaleMessage, _ arrival: FamilyLink.Arrival, at now: ScaleMoment,
+        _ actions: inout [ScaleAction]
+    ) {
+        switch (message, phase) {
+        case (.logIn(let step), .loggingIn):
+            command = nil
+            if let next = logIn?.receive(step) { take(next, at: now, &actions) }
+        case (.logIn, _): warn("a log-in that nobody asked for", arrival, &actions)
+        case (.identity(let identity), .identifying):
+            command = nil
+            self.identity = identity
+            tell(.confirm(.identity), &actions)
+            actions.append(.event(.connected(identity)))
+            stop(then: .memory, at: now, &actions)
+        case (.stopped(isIdle: true), .stopping(.memory)):
+            wait(.openingMemory, at: now)
+            send(.openMemory(now.wall), at: now, &actions)
+        case (.stopped(isIdle: true), .stopping(.measurement)):
+            wait(.openingMeasurement, at: now)
+            send(.measure(now.wall, unit: settings.unit, user: settings.user), at: now, &actions)
+        // Only an idle scale listens; it is asked until it is, or until time is over.
+        case (.stopped, _): break
+        case (.memoryReady(true), .openingMemory):
+            wait(.summing, at: now)
+            send(.memorySummary, at: now, &actions)
+        case (.memoryReady, .openingMemory):
+            actions.append(.event(.memoryStart(false)))
+            stop(then: .measurement, at: now, &actions)
+        case (.memorySummary(let count), .summing): counted(Int(count), at: now, &actions)
+        case (.measure(accepted: true), .openingMeasurement):
+            (command, answerBy, phase, isWeighing) = (nil, nil, .measuring, false)
+        case (.measure, .openingMeasurement):
+            // Android's 13, "failed to create the measurement connection".
+            actions.append(.event(.deviceError(.noAnswer(.hs4))))
+            measureAgain(at: now)
+        case (.unstableWeight(let tenths), .measuring), (.unstableWeight(let tenths), .openingMeasurement):
+            (command, phase, isWeighing) = (nil, .measuring, true)
+            answerBy = now.uptime + settings.weighingTimeout
+            if (1...HS4Host.capacity).contains(tenths) { actions.append(.event(.unstableWeight(tenths))) }
+        case (.error(let raw), _):
+            tell(.confirm(.error), &actions)
+            actions.append(.event(.deviceError(.sent(raw, by: .hs4, table: settings.errors))))
+            if phase == .measuring || phase == .openingMeasurement { measureAgain(at: now) }
+        case (.malformed, _): warn("data of a wrong length, whose content is lost", arrival, &actions)
+        case (.unknown, _): warn("a meaning nobody knows", arrival, &actions)
+        default: warn("no place here; acknowledged and ignored", arrival, &actions)
+        }
+    }
+
+    func warn(_ what: String, _ arrival: FamilyLink.Arrival, _ actions: inout [ScaleAction]) {
+        let command = String(arrival.message.command, radix: 16, uppercase: true)
+        actions.append(
+            .event(.protocolWarning("message \(command) number \(arrival.message.sequence) has \(what)")))
+    }
+
+    /// After a weighing, or one that failed.
+    mutating func measureAgain(at now: ScaleMoment) {
+        (command, answerBy, isWeighing, phase) = (nil, nil, false, .pausing)
+        beginAt = now.uptime + settings.measureAgainAfter
+    }
+
+    // MARK: The memory
+
+    private mutating func counted(_ count: Int, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard count > 0 else {
+            actions += [
+                .event(.memoryCount(0)), .event(.memoryFinish(records: 0)), .event(.deviceError(.noMemory(.hs4))),
+            ]
+            return stop(then: .measurement, at: now, &actions)
+        }
+        if count > 200 {
+            actions.append(.event(.protocolWarning("the scale announces \(count) records; its memory holds 200")))
+        }
+        transfer = Transfer(announced: min(count, 200))
+        actions += [.event(.memoryStart(true)), .event(.memoryCount(min(count, 200))), .event(.memoryProgress(0))]
+        askForRecord(at: now, &actions)
+    }
+
+    private mutating func askForRecord(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        wait(.transferring, at: now)
+        send(.memoryRecord, at: now, &actions)
+    }
+
+    /// A record, or what ends the transfer: its byte for "more" is 0, and it holds a record all the same where its date is one.
+    private mutating func took(
+        _ record: HS4Record, _ arrival: FamilyLink.Arrival, at now: ScaleMoment, _ actions: inout [ScaleAction]
+    ) {
+        command = nil
+        let more = record.more != 0
+        let tenths = record.tenthsOfKilogram
+        guard (1...HS4Host.capacity).contains(tenths), more || record.time != nil else {
+            acknowledge(arrival, &actions)
+            if tenths > HS4Host.capacity { actions.append(.event(.deviceError(.overCapacity(.hs4)))) }
+            return went(on: more, reading: nil, isRepeat: false, at: now, &actions)
+        }
+        let reading = ScaleReading(
+            key: record.key, time: record.time, tenthsOfKilogram: tenths, composition: nil, user: nil,
+            raw: record.bytes)
+        if keptKeys.contains(reading.key) {
+            acknowledge(arrival, &actions)
+            return went(on: more, reading: reading, isRepeat: true, at: now, &actions)
+        }
+        answerBy = nil
+        deliver(reading, .memory, arrival, more: more, &actions)
+    }
+
+    private mutating func went(
+        on more: Bool, reading: ScaleReading?, isRepeat: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]
+    ) {
+        guard phase == .transferring, var current = transfer else { return }
+        if let reading {
+            actions.append(.event(.memoryRecord(reading, isRepeat: isRepeat)))
+            current.received += 1
+            // Whether the announced number is that of the records is not known: 1.0 is kept for the end.
+            let done = min(Double(current.received) / Double(current.announced), 1)
+            if done > current.progress, done < 1 {
+                current.progress = done
+                actions.append(.event(.memoryProgress(done)))
+            }
+        }
+        transfer = current
+        if more { return askForRecord(at: now, &actions) }
+        actions += [.event(.memoryProgress(1)), .event(.memoryFinish(records: current.received))]
+        transfer = nil
+        stop(then: .measurement, at: now, &actions)
+    }
+
+    // MARK: Weighings
+
+    private mutating func weighed(
+        _ tenths: Int, _ arrival: FamilyLink.Arrival, at now: ScaleMoment, _ actions: inout [ScaleAction]
+    ) {
+        guard (1...HS4Host.capacity).contains(tenths), let date = now.wall.family7 else {
+            acknowledge(arrival, &actions)
+            tell(.confirm(.stableWeight), &actions)
+            if tenths > HS4Host.capacity { actions.append(.event(.deviceError(.overCapacity(.hs4)))) }
+            return measureAgain(at: now)
+        }
+        let weight = [UInt8(truncatingIfNeeded: tenths >> 8), UInt8(truncatingIfNeeded: tenths)]
+        let reading = ScaleReading(
+            key: date + weight, time: now.wall, tenthsOfKilogram: tenths, composition: nil, user: nil,
+            raw: arrival.message.data)
+        (answerBy, isWeighing) = (nil, false)
+        deliver(reading, .weighing, arrival, more: false, &actions)
+    }
+
+    private mutating func deliver(
+        _ reading: ScaleReading, _ source: ScaleDelivery.Source, _ arrival: FamilyLink.Arrival, more: Bool,
+        _ actions: inout [ScaleAction]
+    ) {
+        guard deliveries.count < HS4Host.waitingLimit else {
+            link.forget(arrival.message)
+            return actions.append(
+                .event(.protocolWarning("too many weighings wait to be kept; the scale will repeat this one")))
+        }
+        let token = ScaleToken(number: nextToken)
+        nextToken += 1
+        deliveries[token] = Waiting(arrival: arrival, reading: reading, source: source, more: more)
+        actions.append(.deliver(ScaleDelivery(token: token, source: source, readings: [reading])))
+    }
+
+    /// The caller's answer to a delivery.
+    ///
+    /// One that comes after its connection has ended still counts as kept, but there is nothing left to acknowledge.
+    mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard let waiting = deliveries.removeValue(forKey: token) else { return }
+        if isKept { keptKeys.insert(waiting.reading.key) }
+        guard waiting.isCurrent, phase != .closing else { return }
+        guard isKept else {
+            // Where the link repeats nothing, a new connection makes the scale say it again.
+            if settings.link == .serialPort { return close(&actions) }
+            link.forget(waiting.arrival.message)
+            if phase == .transferring { answerBy = now.uptime + settings.answerTimeout }
+            return
+        }
+        acknowledge(waiting.arrival, &actions)
+        switch waiting.source {
+        case .memory: went(on: waiting.more, reading: waiting.reading, isRepeat: false, at: now, &actions)
+        case .weighing:
+            tell(.confirm(.stableWeight), &actions)
+            actions.append(.event(.stableWeight(waiting.reading, isRepeat: false)))
+            measureAgain(at: now)
+        }
+    }
+}

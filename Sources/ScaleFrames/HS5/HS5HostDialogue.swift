@@ -1,0 +1,304 @@
+extension HS5Host {
+    mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard let datagram = HS5Datagram(bytes), datagram.message.origin == .scale, let sender = datagram.sender else {
+            return actions.append(.event(.protocolWarning("ignored a datagram that is no message of a HS5")))
+        }
+        guard sender == scale || scale == nil && sender == (settings.scale ?? sender) else { return }
+        let message = HS5ScaleMessage(datagram.message)
+        unansweredSearches = 0
+        if case .identity(let identity) = message { return found(sender, identity, at: now, &actions) }
+        guard scale != nil else { return }
+        // A repeat has the number of the one before.
+        let sequence = datagram.message.sequence
+        if sequence == lastSequence, sequence != 0 { return }
+        lastSequence = sequence
+        counter = sequence &+ 1
+        answer(message, at: now, &actions)
+    }
+
+    // MARK: The opening
+
+    private mutating func found(
+        _ sender: HS5SenderID, _ identity: ScaleIdentity, at now: ScaleMoment, _ actions: inout [ScaleAction]
+    ) {
+        guard scale == nil else { return }
+        scale = sender
+        actions.append(.event(.connected(identity)))
+        guard let key = settings.key else { return list(at: now, &actions) }
+        var logIn = LogInDialogue(key: key, nonce: settings.nonce)
+        let step = logIn.begin()
+        self.logIn = logIn
+        take(step, at: now, &actions)
+    }
+
+    private mutating func take(_ step: LogInDialogue.Step, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        switch step {
+        case .send(let command, let data):
+            phase = .loggingIn
+            let isNonce = HS5Command(rawValue: command) == .logInNonce
+            send(isNonce ? .logInNonce(data) : .logInAnswer(data), at: now, &actions)
+        case .accepted: list(at: now, &actions)
+        case .refused:
+            actions.append(.event(.deviceError(.noAnswer(.hs5))))
+            lose(at: now, isError: false, &actions)
+        case .ignore: break
+        }
+    }
+
+    private mutating func list(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        (logIn, phase) = (nil, .listing)
+        send(.users(now.wall), at: now, &actions)
+    }
+
+    /// The users first: a person may have been created at the scale.
+    mutating func beginRound(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        roundAt = now.uptime + settings.memoryEvery
+        list(at: now, &actions)
+    }
+
+    private mutating func answer(_ message: HS5ScaleMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        switch (message, phase) {
+        case (.logIn(let step), .loggingIn):
+            request = nil
+            if let next = logIn?.receive(step) { take(next, at: now, &actions) }
+        case (.users(let users), .listing): listed(users, at: now, &actions)
+        case (.userCreated(let isDone), .changingUsers), (.userModified(let isDone), .changingUsers),
+            (.userDeleted(let isDone), .changingUsers):
+            changed(isDone, at: now, &actions)
+        case (.memoryReady(true), .openingMemory):
+            phase = .summing
+            send(.memorySummary, at: now, &actions)
+        case (.memoryReady, .openingMemory):
+            // The user was deleted at the scale a moment ago.
+            actions.append(.event(.memoryStart(false)))
+            next(at: now, &actions)
+        case (.memorySummary(let count), .summing): counted(Int(count), at: now, &actions)
+        case (.memoryPacket(let records, let more, let announced, let trailing), .transferring):
+            took(records, more: more, announced: announced, trailing: trailing, at: now, &actions)
+        case (.ended, .endingMemory): next(at: now, &actions)
+        case (.measure(accepted: true), .openingMeasurement): (request, phase) = (nil, .measuring)
+        case (.measure, .openingMeasurement):
+            actions.append(.event(.deviceError(.refused(.hs5))))
+            rest(at: now)
+        case (.unstableWeight, _), (.stableWeight, _), (.impedanceWeight, _), (.composition, _), (.ended, .measuring):
+            weighed(message, at: now, &actions)
+        case (.error(let raw), _):
+            confirm(.error, at: now)
+            actions.append(.event(.deviceError(.sent(raw, by: .hs5, table: settings.errors))))
+            (weighingBy, stable) = (nil, nil)
+            if phase == .openingMeasurement || phase == .measuring { rest(at: now) }
+        case (.busy, _):
+            actions.append(.event(.deviceError(.refused(.hs5))))
+            lose(at: now, isError: false, &actions)
+            searchAt = now.uptime + settings.busyPause
+        case (.malformed, _):
+            actions.append(.event(.protocolWarning("a message has data of a wrong length; its content is lost")))
+        default:
+            actions.append(.event(.protocolWarning("a message does not belong at this place; ignored")))
+        }
+    }
+
+    /// Nothing is asked until the next round.
+    private mutating func rest(at now: ScaleMoment) {
+        (request, phase) = (nil, .idle)
+        roundAt = min(roundAt ?? .seconds(Int64.max / 4), now.uptime + settings.busyPause)
+    }
+
+    mutating func confirm(_ command: HS5Command, at now: ScaleMoment) {
+        confirmations.append((now.uptime + settings.confirmAfter, command))
+    }
+
+    // MARK: Users
+
+    private mutating func listed(_ list: [UInt32?], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        request = nil
+        users = list
+        actions.append(.event(.userList(list)))
+        if let asked {
+            guard case .listUsers = asked else { return change(asked, at: now, &actions) }
+            self.asked = nil
+        }
+        round = list.enumerated().compactMap { index, serial in
+            guard let serial, let position = HS5Position(index) else { return nil }
+            return User(position: position, serial: serial)
+        }
+        next(at: now, &actions)
+    }
+
+    mutating func ask(_ command: ScaleCommand, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        if case .measure(let serial) = command {
+            settings.measures = serial
+            if phase == .idle || phase == .measuring { beginRound(at: now, &actions) }
+            return actions.append(.event(.userResult(true)))
+        }
+        guard scale != nil, asked == nil, phase != .loggingIn, phase != .closing else {
+            return actions.append(.event(.userResult(false)))
+        }
+        asked = command
+        // Between two users' memories or weighings; a list is asked for first, for who is where may have changed.
+        if phase == .idle || phase == .measuring && weighingBy == nil { beginRound(at: now, &actions) }
+    }
+
+    private mutating func change(_ command: ScaleCommand, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        func position(of serial: UInt32) -> HS5Position? {
+            users.firstIndex { $0 == serial }.flatMap { HS5Position($0) }
+        }
+        let message: HS5HostMessage?
+        switch command {
+        case .createUser(let profile, let wanted):
+            let isTaken = wanted.map { users.indices.contains(Int($0.index)) && users[Int($0.index)] != nil } ?? false
+            if position(of: profile.serial) != nil || isTaken {
+                actions.append(.event(.deviceError(.userExists)))
+                message = nil
+            } else if let place = wanted ?? users.firstIndex(where: { $0 == nil }).flatMap({ HS5Position($0) }) {
+                message = .createUser(place, profile)
+            } else {
+                actions.append(.event(.deviceError(.noPlace)))
+                message = nil
+            }
+        case .modifyUser(let profile): message = position(of: profile.serial).map { .modifyUser($0, profile) }
+        case .deleteUser(let serial): message = position(of: serial).map { .deleteUser($0, serial: serial) }
+        case .listUsers, .measure: message = nil
+        }
+        guard let message else { return changed(false, at: now, &actions) }
+        phase = .changingUsers
+        send(message, at: now, &actions)
+    }
+
+    private mutating func changed(_ isDone: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        (request, asked) = (nil, nil)
+        actions.append(.event(.userResult(isDone)))
+        list(at: now, &actions)
+    }
+
+    // MARK: The memory
+
+    /// The next user's memory; after the last one the measurement.
+    mutating func next(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        request = nil
+        if asked != nil { return list(at: now, &actions) }
+        if let user = round.first {
+            phase = .openingMemory
+            return send(.openMemory(user.position, serial: user.serial, now.wall), at: now, &actions)
+        }
+        roundAt = now.uptime + settings.memoryEvery
+        guard let serial = settings.measures, let place = users.firstIndex(where: { $0 == serial }),
+            let position = HS5Position(place)
+        else { return phase = .idle }
+        phase = .openingMeasurement
+        send(.measure(position, serial: serial), at: now, &actions)
+    }
+
+    private mutating func counted(_ count: Int, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard count > 0 else {
+            actions += [
+                .event(.memoryCount(0)), .event(.memoryFinish(records: 0)), .event(.deviceError(.noMemory(.hs5))),
+            ]
+            return endMemory(at: now, &actions)
+        }
+        transfer = Transfer(announced: count)
+        actions += [.event(.memoryStart(true)), .event(.memoryCount(count)), .event(.memoryProgress(0))]
+        phase = .transferring
+        send(.memoryPacket, at: now, &actions)
+    }
+
+    private mutating func endMemory(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        if !round.isEmpty { round.removeFirst() }
+        phase = .endingMemory
+        send(.end, at: now, &actions)
+    }
+
+    private mutating func took(
+        _ records: [HS5Record], more: Bool, announced: Int, trailing: Int, at now: ScaleMoment,
+        _ actions: inout [ScaleAction]
+    ) {
+        request = nil
+        if trailing > 0 || announced != records.count {
+            actions.append(
+                .event(.protocolWarning("a packet announces \(announced) records and holds \(records.count)")))
+        }
+        let serial = round.first?.serial
+        var readings: [ScaleReading] = []
+        for record in records {
+            guard (1...HS5Host.capacity).contains(record.tenthsOfKilogram) else {
+                actions.append(.event(.deviceError(.overCapacity(.hs5))))
+                continue
+            }
+            readings.append(reading(record, serial))
+        }
+        let new = readings.filter { !keptKeys.contains(key(of: $0)) }
+        for reading in readings where !new.contains(reading) {
+            actions.append(.event(.memoryRecord(reading, isRepeat: true)))
+        }
+        transfer?.received += readings.count - new.count
+        guard !new.isEmpty else { return went(on: more, at: now, &actions) }
+        deliver(Waiting(readings: new, source: .memory, more: more), &actions)
+    }
+
+    private mutating func went(on more: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard phase == .transferring, var current = transfer else { return }
+        if more {
+            let done = min(Double(current.received) / Double(current.announced), 1)
+            if done > current.progress, done < 1 {
+                current.progress = done
+                actions.append(.event(.memoryProgress(done)))
+            }
+            transfer = current
+            return send(.memoryPacket, at: now, &actions)
+        }
+        actions += [.event(.memoryProgress(1)), .event(.memoryFinish(records: current.received))]
+        transfer = nil
+        endMemory(at: now, &actions)
+    }
+
+    func reading(_ record: HS5Record, _ serial: UInt32?) -> ScaleReading {
+        ScaleReading(
+            key: record.key, time: record.time, tenthsOfKilogram: record.tenthsOfKilogram,
+            composition: record.composition, user: serial, raw: record.bytes)
+    }
+
+    /// One weighing is one user's.
+    private func key(of reading: ScaleReading) -> [UInt8] { reading.key + (reading.user ?? 0).bigEndianBytes }
+
+    // MARK: Keeping
+
+    mutating func deliver(_ waiting: Waiting, _ actions: inout [ScaleAction]) {
+        guard deliveries.count < HS5Host.waitingLimit else {
+            return actions.append(
+                .event(.protocolWarning("too many weighings wait to be kept; the scale is asked again later")))
+        }
+        let token = ScaleToken(number: nextToken)
+        nextToken += 1
+        deliveries[token] = waiting
+        actions.append(
+            .deliver(ScaleDelivery(token: token, source: waiting.source, readings: waiting.readings)))
+    }
+
+    /// The caller's answer to a delivery.
+    mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard let waiting = deliveries.removeValue(forKey: token) else { return }
+        if isKept { for reading in waiting.readings { keptKeys.insert(key(of: reading)) } }
+        guard waiting.isCurrent, phase != .closing, phase != .offline else { return }
+        guard isKept else {
+            // The scale still holds what was not asked past: it is told nothing and asked anew in the next round.
+            if phase == .transferring || phase == .measuring { rest(at: now) }
+            (transfer, round) = (nil, [])
+            return
+        }
+        switch waiting.source {
+        case .memory:
+            transfer?.received += waiting.readings.count
+            actions += waiting.readings.map { .event(.memoryRecord($0, isRepeat: false)) }
+            went(on: waiting.more, at: now, &actions)
+        case .weighing:
+            for reading in waiting.readings {
+                if reading.composition != nil {
+                    actions.append(.event(.bodyComposition(reading, isRepeat: false)))
+                } else {
+                    actions.append(.event(.stableWeight(reading, isRepeat: false)))
+                }
+            }
+            if let command = waiting.confirms { confirm(command, at: now) }
+        }
+    }
+}

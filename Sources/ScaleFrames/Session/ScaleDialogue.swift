@@ -1,0 +1,157 @@
+/// The host's side of the dialogue with one scale, as a value: inputs go in, actions come out; no sockets and no clock of its own.
+///
+/// Keep it across connections: it remembers the weighings it was told are kept, so that a repeat is acknowledged without a second
+/// delivery. Whoever drives it calls ``handle(_:at:)`` for everything that happens, carries out the actions in order, and calls it with
+/// ``ScaleInput/tick`` when ``deadline`` comes. What the scale holds is acknowledged only after ``ScaleInput/kept(_:)``.
+public protocol ScaleDialogue: Sendable {
+    /// The uptime at which to call with ``ScaleInput/tick``; nil where nothing is waited for.
+    var deadline: Duration? { get }
+    /// Whether the session stands and weights that come are those of this moment.
+    var isMeasuring: Bool { get }
+    /// Takes what has happened and returns what to do about it, in order; any bytes may come from the scale.
+    mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction]
+}
+
+/// Names a delivery until it is answered.
+public struct ScaleToken: Sendable, Hashable {
+    let number: Int
+}
+
+/// What happens to a dialogue.
+public enum ScaleInput: Sendable, Hashable {
+    /// The link to the scale stands.
+    ///
+    /// Ends an earlier one, if it still stood.
+    case linkOpened
+    /// Bytes came from the scale: cut anywhere on a stream, one datagram otherwise.
+    case received([UInt8])
+    /// The readings of this delivery are durable: acknowledge them.
+    case kept(ScaleToken)
+    /// They could not be kept: do not acknowledge.
+    ///
+    /// The scale sends them again, and they are delivered again.
+    case notKept(ScaleToken)
+    /// The deadline has come.
+    ///
+    /// Too early or too often does no harm.
+    case tick
+    /// End the session from this side.
+    case stop
+    /// The link is gone.
+    case linkClosed
+    /// Somebody asks the scale for something beside weighings; ``ScaleEvent/userList(_:)`` or ``ScaleEvent/userResult(_:)`` follows.
+    ///
+    /// One that comes while another is not done is refused with `userResult(false)`.
+    case command(ScaleCommand)
+}
+
+/// What a scale with users can be asked for.
+public enum ScaleCommand: Sendable, Hashable {
+    case listUsers
+    /// At this position, or the first one that is free.
+    case createUser(HS5Profile, at: HS5Position?)
+    case modifyUser(HS5Profile)
+    case deleteUser(serial: UInt32)
+    /// Open the measurement for this user from now on; nil: for nobody, who weighs is then read from the memory.
+    case measure(serial: UInt32?)
+}
+
+/// What the driver of a dialogue has to do, in order.
+public enum ScaleAction: Sendable, Hashable {
+    /// Write these bytes: one whole frame.
+    case send([UInt8])
+    /// Make these readings durable, then say so.
+    case deliver(ScaleDelivery)
+    /// Tell whoever wants to know.
+    case event(ScaleEvent)
+    /// Close the link, then say ``ScaleInput/linkClosed``.
+    case close
+}
+
+/// Weighings the scale may forget once they are acknowledged, so keep them durably first: by key, for one may come twice.
+public struct ScaleDelivery: Sendable, Hashable {
+    /// Where weighings come from.
+    public enum Source: Sendable, Hashable {
+        /// The scale's memory.
+        case memory
+        /// Someone has just stood on the scale.
+        case weighing
+    }
+
+    public let token: ScaleToken
+    public let source: Source
+    /// At least one; none that this dialogue has kept before.
+    public let readings: [ScaleReading]
+}
+
+/// A weighing, decoded.
+public struct ScaleReading: Sendable, Hashable {
+    /// What makes this weighing this one: undecoded bytes, time first.
+    public let key: [UInt8]
+    /// What the scale's clock showed; the host's for a weight that came without a time; nil where its bits are no date.
+    public let time: WallTime?
+    public let tenthsOfKilogram: Int
+    /// What the body is made of, in the wire's numbers; nil where the scale does not measure it.
+    public let composition: HS5Record.Composition?
+    /// The scale's number of the person; nil on a scale without users.
+    public let user: UInt32?
+    /// The bytes it was read from.
+    public let raw: [UInt8]
+
+    /// The weight in kilograms.
+    public var kilograms: Double { Double(tenthsOfKilogram) / 10 }
+}
+
+/// What a session has to tell, as the vendor's callbacks do.
+public enum ScaleEvent: Sendable, Hashable {
+    /// The session stands; who the scale says it is, where it does.
+    case connected(ScaleIdentity?)
+    /// The link is gone.
+    case disconnected
+    /// The memory transfer begins, or (false) the scale did not answer the request for it.
+    case memoryStart(Bool)
+    /// How many records the scale announces.
+    case memoryCount(Int)
+    /// A record of the memory that is kept; `isRepeat` where it had been kept before.
+    case memoryRecord(ScaleReading, isRepeat: Bool)
+    /// The part of the transfer that is done: rises, and is 1.0 exactly once.
+    case memoryProgress(Double)
+    /// The transfer is complete; how many readable records it had.
+    case memoryFinish(records: Int)
+    /// A weight that still settles, in tenths of a kilogram.
+    case unstableWeight(Int)
+    /// The weight of this moment; kept when the delivery is, which with composition is later.
+    case stableWeight(ScaleReading, isRepeat: Bool)
+    /// The weight while the impedance is measured, in tenths of a kilogram.
+    case impedanceWeight(Int)
+    /// A weighing with composition that is kept.
+    case bodyComposition(ScaleReading, isRepeat: Bool)
+    /// The users of the scale by position.
+    case userList([UInt32?])
+    /// What became of a change to the users.
+    case userResult(Bool)
+    /// The scale reports an error, or the host has found one.
+    case deviceError(ScaleError)
+    /// The scale said something it should not have; a sentence without any weight.
+    case protocolWarning(String)
+}
+
+/// The keys kept most recently, to know a repeat by.
+struct RecentKeys<Key: Hashable & Sendable>: Sendable {
+    private var order: [Key] = []
+    private var next = 0
+    private var keys: Set<Key> = []
+
+    /// More than any memory (200) and any series of weighings one scale reports between two transfers.
+    private let limit = 1024
+
+    func contains(_ key: Key) -> Bool { keys.contains(key) }
+
+    mutating func insert(_ key: Key) {
+        guard keys.insert(key).inserted else { return }
+        guard order.count == limit else { return order.append(key) }
+        keys.remove(order[next])
+        order[next] = key
+        next = (next + 1) % limit
+    }
+}
