@@ -37,10 +37,12 @@ extension SeededGenerator {
                 assignment = .person(person)
             }
         }
+        var edited: EditedMembers = []
+        if case .sample = record, chance(20) { edited = EditedMembers(rawValue: UInt8.random(in: 0...15, using: &self)) }
         return StoredRecord(
             record: record, number: Int64.random(in: 1...Int64.max, using: &self),
             sequence: Int64.random(in: 1...Int64.max, using: &self), assignment: assignment, type: type,
-            canonical: canonical)
+            canonical: canonical, edited: edited)
     }
 
     mutating func sample(plugin: String) -> Sample {

@@ -41,6 +41,7 @@ private struct HubMembers {
     let assignment: Assignment
     let type: TypeID
     let canonical: StoredRecord.CanonicalValue?
+    let edited: EditedMembers
 
     init(_ stored: StoredRecord) {
         number = stored.number
@@ -48,6 +49,7 @@ private struct HubMembers {
         assignment = stored.assignment
         type = stored.type
         canonical = stored.canonical
+        edited = stored.edited
     }
 }
 
@@ -88,6 +90,7 @@ private struct RecordWriter {
         object(#""metadata":"#, sample.metadata)
         if let version = sample.sourceVersion { integer(#""sourceVersion":"#, version) }
         if !sample.origin.isEmpty { origin(sample.origin) }
+        if let stored, !stored.edited.isEmpty { edited(stored.edited) }
         object(#""extra":"#, sample.extra)
         if let stored { numbers(stored) }
     }
@@ -236,6 +239,17 @@ extension RecordWriter {
             case .hub(let id): quoted(#"{"hub":""#, id)
             }
             closeObject()
+        }
+        output[output.count - 1] = UInt8(ascii: "]")
+        output.append(UInt8(ascii: ","))
+    }
+
+    private mutating func edited(_ members: EditedMembers) {
+        output.append(literal: #""edited":["#)
+        for (member, name) in EditedMembers.named where members.contains(member) {
+            output.append(UInt8(ascii: "\""))
+            output.append(literal: name)
+            output.append(literal: "\",")
         }
         output[output.count - 1] = UInt8(ascii: "]")
         output.append(UInt8(ascii: ","))

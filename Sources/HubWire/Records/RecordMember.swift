@@ -5,6 +5,7 @@ enum RecordMember: UInt8, CaseIterable {
     case provenance, metadata, sourceVersion, origin, extra, number, seq
     case series, date, method, observedOn, age, basis
     case by, reason
+    case edited
     case payload
 
     /// The name on the wire.
@@ -46,6 +47,7 @@ enum RecordMember: UInt8, CaseIterable {
         case (6, "n"): (.number, "number")
         case (6, "m"): (.method, "method")
         case (6, "r"): (.reason, "reason")
+        case (6, "e"): (.edited, "edited")
         case (7, "s"): (.subject, "subject")
         case (7, "p"): (.payload, "payload")
         case (8, "m"): (.metadata, "metadata")
@@ -71,12 +73,13 @@ struct RecordMembers: OptionSet {
     func contains(_ member: RecordMember) -> Bool { rawValue >> UInt64(member.rawValue) & 1 == 1 }
 
     /// What only the hub writes, in any kind of record.
-    static let reserved = RecordMembers([.original, .personId, .unassigned, .number, .seq])
+    static let reserved = RecordMembers([.original, .personId, .unassigned, .edited, .number, .seq])
 
     /// What a sample has; any other member is an extra one.
     static let sample = RecordMembers([
         .kind, .type, .value, .unit, .raw, .original, .start, .end, .zone, .person, .personId, .unassigned, .subject,
-        .source, .key, .group, .provenance, .metadata, .sourceVersion, .origin, .extra, .number, .seq, .payload,
+        .source, .key, .group, .provenance, .metadata, .sourceVersion, .origin, .edited, .extra, .number, .seq,
+        .payload,
     ])
 
     /// What a day value has.

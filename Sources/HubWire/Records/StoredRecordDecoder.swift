@@ -51,7 +51,21 @@ public struct StoredRecordDecoder {
         }
         return StoredRecord(
             record: record, number: try integer(.number), sequence: try integer(.seq), assignment: try assignment(),
-            type: type, canonical: canonical)
+            type: type, canonical: canonical, edited: try edited())
+    }
+
+    /// A later hub may let a person change more than this version knows of.
+    private func edited() throws(RecordRejection) -> EditedMembers {
+        guard let value = scan.value(.edited) else { return [] }
+        guard value.kind == .array else {
+            throw scan.rejection(.json, .edited, expected: "an array of names of members")
+        }
+        var edited: EditedMembers = []
+        for element in try scan.elements(of: value) {
+            let name = element.kind == .string ? JSONText.string(element, in: scan.bytes) : nil
+            if let known = EditedMembers.named.first(where: { "\($0.name)" == name }) { edited.insert(known.member) }
+        }
+        return edited
     }
 
     private mutating func sample(_ type: TypeID, _ value: SampleValue) throws(RecordRejection) -> Sample {

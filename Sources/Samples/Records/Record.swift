@@ -71,6 +71,8 @@ public struct StoredRecord: Hashable, Sendable {
     public var type: TypeID
     /// The value in the type's one unit, with that unit, where the source used another spelling or size.
     public var canonical: CanonicalValue?
+    /// What of a sample a person has changed by hand; the rest is as its source gave it.
+    public var edited: EditedMembers
 
     /// A quantity in the unit that the registry gives its type.
     public struct CanonicalValue: Hashable, Sendable {
@@ -89,7 +91,7 @@ public struct StoredRecord: Hashable, Sendable {
     /// A stored record; nothing is checked.
     public init(
         record: Record, number: Int64, sequence: Int64, assignment: Assignment, type: TypeID,
-        canonical: CanonicalValue? = nil
+        canonical: CanonicalValue? = nil, edited: EditedMembers = []
     ) {
         self.record = record
         self.number = number
@@ -97,6 +99,7 @@ public struct StoredRecord: Hashable, Sendable {
         self.assignment = assignment
         self.type = type
         self.canonical = canonical
+        self.edited = edited
     }
 }
 
