@@ -13,6 +13,8 @@ struct Filter {
     /// Which rows of `sample` and `day` fit by kind; `nil` when none can.
     let sampleKinds: String?
     let dayKinds: String?
+    /// Whether retractions are asked for.
+    let wantsRetractions: Bool
     let query: RecordQuery
 
     /// A day in microseconds.
@@ -21,6 +23,7 @@ struct Filter {
     init(_ query: RecordQuery, in db: Database) throws {
         self.query = query
         let retractions = query.kinds?.contains(.retraction) ?? (query.order == .sequence)
+        wantsRetractions = retractions
         let all = "0, 1, 2, 3, 4, 5"
         let samples = query.kinds.map { kinds in
             kinds.compactMap(Filter.code).sorted().map(String.init).joined(separator: ", ")
@@ -103,6 +106,17 @@ struct Filter {
         if let types { conditions.append("+type IN (\(Filter.list(types)))") }
         if let persons { conditions.append("ifnull(person, 0) IN (\(Filter.list(persons)))") }
         return conditions + from
+    }
+
+    /// Which departures a follower must learn; `nil` when there is no question of persons, or none of retractions.
+    ///
+    /// When the sample was is no question here: where it was may be what changed.
+    var departures: [String]? {
+        guard wantsRetractions, let persons else { return nil }
+        var conditions = ["d.ended IS NULL", "ifnull(d.person, 0) IN (\(Filter.list(persons)))"]
+        if let types { conditions.append("d.type IN (\(Filter.list(types)))") }
+        if let sources { conditions.append("s.source IN (\(Filter.list(sources)))") }
+        return conditions
     }
 
     /// The source alone.

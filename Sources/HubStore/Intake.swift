@@ -71,33 +71,76 @@ public struct Placement: Hashable, Sendable {
     public var sequence: Int64
     /// The last sequence on this record's feed topic before this one; 0 when it is the first.
     public var previous: Int64
-    /// For a retraction the record to publish: its type and person are those of what it takes back.
-    public var retraction: StoredRecord? {
-        get { if case .some(let record) = boxed { record } else { nil } }
-        set { boxed = Boxed(newValue) }
+    /// What only some placements have, on the heap: a batch has a thousand of them.
+    private var further: Further
+
+    private indirect enum Further: Hashable, Sendable {
+        case nothing
+        case something(record: StoredRecord?, departure: Departure?, isCovered: Bool)
     }
-    /// On the heap: most placements have none, and a batch has a thousand of them.
-    private var boxed: Boxed
 
-    private indirect enum Boxed: Hashable, Sendable {
-        case none, some(StoredRecord)
+    /// A record left a person.
+    public struct Departure: Hashable, Sendable {
+        /// A retraction under a sequence of its own, which comes before that of the version.
+        public var record: StoredRecord
+        /// The last sequence on the retraction's feed topic before this one.
+        public var previous: Int64
 
-        init(_ record: StoredRecord?) { self = record.map(Self.some) ?? .none }
+        /// A departure; the store makes them, and tests of what depends on it.
+        public init(record: StoredRecord, previous: Int64) { (self.record, self.previous) = (record, previous) }
     }
 
     /// A place; the store makes them, and tests of what depends on it.
-    public init(number: Int64, sequence: Int64, previous: Int64, retraction: StoredRecord? = nil) {
+    public init(
+        number: Int64, sequence: Int64, previous: Int64, record: StoredRecord? = nil, departure: Departure? = nil,
+        isCovered: Bool = false
+    ) {
         self.number = number
         self.sequence = sequence
         self.previous = previous
-        boxed = Boxed(retraction)
+        further =
+            record == nil && departure == nil && !isCovered
+            ? .nothing : .something(record: record, departure: departure, isCovered: isCovered)
+    }
+
+    /// The record as it now stands, where that is not simply what came in: a retraction, a later version, or what a person did.
+    public var record: StoredRecord? {
+        if case .something(let record, _, _) = further { record } else { nil }
+    }
+
+    /// The retraction that tells the person whose the record was until now that it is so no more.
+    public var departure: Departure? {
+        if case .something(_, let departure, _) = further { departure } else { nil }
+    }
+
+    /// Whether it lies beneath what a person did: kept, and on no topic.
+    public var isCovered: Bool {
+        if case .something(_, _, let isCovered) = further { isCovered } else { false }
+    }
+
+    /// Whether the record now stands retracted.
+    public var isRetraction: Bool { if case .retraction = record?.record { true } else { false } }
+}
+
+extension StoredRecord {
+    /// What came in, as it stands where it was put; not for a retraction, of which the placement has the record.
+    public init(_ intake: IntakeRecord, _ placement: Placement) {
+        let type: TypeID
+        switch intake.record {
+        case .sample(let sample): type = sample.type
+        case .day(let day): type = day.type
+        case .retraction: preconditionFailure("the store names the type of what was retracted")
+        }
+        self.init(
+            record: intake.record, number: placement.number, sequence: placement.sequence,
+            assignment: intake.assignment, type: type, canonical: intake.canonical)
     }
 }
 
 /// What became of one record.
 public enum RecordResult: Hashable, Sendable {
     case stored(Placement)
-    /// This content was there already, a newer version was, or a person has retracted the identity.
+    /// This content was there already, or a newer version was.
     case duplicate(number: Int64, sequence: Int64)
     case rejected(Rejection)
 }
@@ -125,7 +168,7 @@ public struct Account: Hashable, Sendable {
     public var duplicates: Int64 = 0
     public var rejected: Int64 = 0
 
-    /// The account that what a person does by hand is charged to.
+    /// The account that what a person does by hand is charged to, and every retraction that tells of a departure.
     public static let hand = "hub"
 
     init(instance: String) { self.instance = instance }

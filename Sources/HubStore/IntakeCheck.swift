@@ -99,7 +99,7 @@ enum IntakeCheck {
         return nil
     }
 
-    private static let unknownPerson = Rejection(
+    static let unknownPerson = Rejection(
         code: "person",
         reason: "the store does not know the person; name one of hub.conf, which the hub makes known at its start")
 }

@@ -4,9 +4,24 @@ import Samples
 /// One ordered run of rows, read lazily; a page is the merge of several.
 struct Lane {
     enum Table {
-        case sample, day
+        case sample, day, departure
 
-        var name: String { self == .sample ? "sample" : "day" }
+        /// The table, or what stands for one, as SQL names it.
+        var name: String {
+            switch self {
+            case .sample: "sample"
+            case .day: "day"
+            case .departure: "departure d CROSS JOIN sample s ON s.number = d.number"
+            }
+        }
+
+        fileprivate var columns: String {
+            switch self {
+            case .sample: SampleColumn.list
+            case .day: DayColumn.list
+            case .departure: Departure.columns
+            }
+        }
     }
 
     /// What it reads, for tests of how it is read.
@@ -28,7 +43,6 @@ struct Lane {
     ) throws {
         self.table = table
         self.order = order
-        let columns = table == .sample ? SampleColumn.list : DayColumn.list
         let time = table == .sample ? "start" : "date"
         let usual =
             switch order {
@@ -37,7 +51,7 @@ struct Lane {
             case .newestFirst: "\(time) DESC, number DESC"
             }
         sql =
-            "SELECT \(columns) FROM \(table.name) \(index) WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(sort ?? usual)"
+            "SELECT \(table.columns) FROM \(table.name) \(index) WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(sort ?? usual)"
         statement = try RawStatement(new: sql, in: db)
         if text != nil { statement.bind(1, text) }
         try advance()
@@ -55,6 +69,7 @@ struct Lane {
             switch table {
             case .sample: try SampleRow(statement, lexicon, db).stored
             case .day: try DayRow(statement, lexicon, db).stored
+            case .departure: try Departure.record(statement, lexicon, db)
             }
         try advance()
         return record
@@ -69,6 +84,7 @@ struct Lane {
             switch (order, table) {
             case (.sequence, .sample): statement.integer(SampleColumn.seq.rawValue)
             case (.sequence, .day): statement.integer(DayColumn.seq.rawValue)
+            case (_, .departure): statement.integer(1)
             case (_, .sample): statement.integer(SampleColumn.start.rawValue)
             case (_, .day): statement.integer(DayColumn.date.rawValue) &* Filter.dayLength
             }

@@ -79,11 +79,13 @@ extension Reader {
 
     func trace(_ number: Int64) throws -> RecordTrace? {
         if let row = try current(SampleRow.byNumber, number, SampleRow.init) {
-            let sql = "SELECT \(SampleColumn.list) FROM sample_version WHERE number = ?1 ORDER BY seq"
-            var versions = try superseded(sql, number, SampleRow.init).map { version in
-                (version.stored, version.recordedAt)
+            let sql = "SELECT \(SampleColumn.list), covered FROM sample_version WHERE number = ?1"
+            let covered = Int32(SampleColumn.allCases.count)
+            var versions = try superseded(sql, number) { statement, lexicon, db in
+                let version = try SampleRow(statement, lexicon, db)
+                return self.version(version.stored, version.recordedAt, isCovered: !statement.isNull(covered))
             }
-            versions.append((row.stored, row.recordedAt))
+            versions.append(version(row.stored, row.recordedAt))
             let key =
                 row.personID == 0
                 ? StreamKey.inbox
@@ -92,43 +94,57 @@ extension Reader {
                     label: try term(row.sample.source.plugin))
             var live = row
             live.retraction = nil
-            return try story(versions, retracted: row.retraction == nil ? nil : live.stored, key)
+            return try story(versions, row.stored, retracted: row.retraction == nil ? nil : live.stored, key)
         }
         guard let row = try current(DayRow.byNumber, number, DayRow.init) else { return nil }
-        let sql = "SELECT \(DayColumn.list) FROM day_version WHERE number = ?1 ORDER BY seq"
-        var versions = try superseded(sql, number, DayRow.init).map { version in (version.stored, version.recordedAt) }
-        versions.append((row.stored, row.recordedAt))
+        let sql = "SELECT \(DayColumn.list) FROM day_version WHERE number = ?1"
+        var versions = try superseded(sql, number) { statement, lexicon, db in
+            let version = try DayRow(statement, lexicon, db)
+            return self.version(version.stored, version.recordedAt)
+        }
+        versions.append(version(row.stored, row.recordedAt))
         let key = StreamKey(
             kind: row.retraction == nil ? .day : .retraction, type: row.typeID, person: row.personID,
             label: try term(row.retraction == nil ? row.day.series : row.day.source.plugin))
         var live = row
         live.retraction = nil
-        return try story(versions, retracted: row.retraction == nil ? nil : live.stored, key)
+        return try story(versions, row.stored, retracted: row.retraction == nil ? nil : live.stored, key)
     }
 
-    private func story(_ versions: [(StoredRecord, Int64)], retracted: StoredRecord?, _ key: StreamKey) throws
-        -> RecordTrace
-    {
+    private func version(_ record: StoredRecord, _ recordedAt: Int64, isCovered: Bool = false) -> RecordTrace.Version {
+        RecordTrace.Version(record: record, recordedAt: recordedAt, deed: nil, reason: nil, isCovered: isCovered)
+    }
+
+    private func story(
+        _ versions: [RecordTrace.Version], _ current: StoredRecord, retracted: StoredRecord?, _ key: StreamKey
+    ) throws -> RecordTrace {
+        var versions = versions.sorted { $0.record.sequence < $1.record.sequence }
+        let sequences = versions.map { "\($0.record.sequence)" }.joined(separator: ", ")
+        let deeds = try Row.fetchAll(db, sql: "SELECT seq, kind, reason FROM deed WHERE seq IN (\(sequences))")
+        for deed in deeds {
+            guard let index = versions.firstIndex(where: { $0.record.sequence == deed[0] }) else { continue }
+            versions[index].deed = Deed(rawValue: deed[1])
+            versions[index].reason = deed[2]
+        }
         let sql = """
             SELECT last_seq, count FROM stream
             WHERE kind = ? AND ifnull(type, 0) = ? AND ifnull(person, 0) = ? AND ifnull(label, 0) = ?
             """
         let row = try Row.fetchOne(db, sql: sql, arguments: [key.kind.rawValue, key.type, key.person, key.label])
         return RecordTrace(
-            versions: versions.map { RecordTrace.Version(record: $0, recordedAt: $1) }, retracted: retracted,
-            topicHead: row?[0] ?? 0, topicCount: row?[1] ?? 0,
-            deliveries: try SinkDelivery.all(of: versions[versions.count - 1].0.number, in: db))
+            versions: versions, current: current, retracted: retracted, topicHead: row?[0] ?? 0,
+            topicCount: row?[1] ?? 0, deliveries: try SinkDelivery.all(of: current.number, in: db))
     }
 
-    private func superseded<Row>(
-        _ sql: String, _ number: Int64, _ make: (RawStatement, Lexicon, Database) throws -> Row
-    ) throws -> [Row] {
+    private func superseded(
+        _ sql: String, _ number: Int64, _ make: (RawStatement, Lexicon, Database) throws -> RecordTrace.Version
+    ) throws -> [RecordTrace.Version] {
         let statement = try RawStatement(cached: sql, in: db)
         defer { statement.clear() }
         statement.bind(1, number)
-        var rows: [Row] = []
-        while try statement.step() { rows.append(try make(statement, lexicon, db)) }
-        return rows
+        var versions: [RecordTrace.Version] = []
+        while try statement.step() { versions.append(try make(statement, lexicon, db)) }
+        return versions
     }
 
     private func term(_ text: String) throws -> Int64 {

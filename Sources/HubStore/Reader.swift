@@ -117,6 +117,9 @@ struct Reader {
                 lanes.append(
                     try Lane(.day, "NOT INDEXED", asked + [kinds] + filter.dayTimes, by: .sequence, in: db))
             }
+            if let departures = try departures(filter, "d.number IN (\(numbers)) AND d.seq \(range)", text) {
+                lanes.append(departures)
+            }
             return lanes
         }
         if let kinds = filter.sampleKinds {
@@ -149,7 +152,15 @@ struct Reader {
                     .day, "INDEXED BY day_moved", ["seq <> number", "seq \(range)"] + conditions, by: .sequence, in: db)
             )
         }
+        if let departures = try departures(filter, "d.seq \(range)", text) { lanes.append(departures) }
         return lanes
+    }
+
+    /// Whoever follows some persons alone must learn what has left them; `nil` where the question is not about persons.
+    private func departures(_ filter: Filter, _ range: String, _ group: String?) throws -> Lane? {
+        guard let conditions = filter.departures else { return nil }
+        let all = [range] + conditions + (group == nil ? [] : ["s.grouping = ?1"])
+        return try Lane(.departure, "", all, by: .sequence, sort: "d.seq", text: group, in: db)
     }
 
     /// The order of time: one lane for each person and type that has samples, and for each series of days.

@@ -88,10 +88,18 @@ public struct RecordTrace: Hashable, Sendable {
     public struct Version: Hashable, Sendable {
         public var record: StoredRecord
         public var recordedAt: Int64
+        /// What a person did to make it; `nil` for what its source sent.
+        public var deed: Deed?
+        /// Why, where the person said so; of a retraction the record says it.
+        public var reason: String?
+        /// Whether its source sent it while something a person did stood over the record: nobody was shown it.
+        public var isCovered: Bool
     }
 
-    /// Oldest first; the last one is current.
+    /// Oldest first.
     public var versions: [Version]
+    /// What everyone sees: the newest version that is not covered.
+    public var current: StoredRecord
     /// The sample or day that a retraction, where it is current, took back.
     public var retracted: StoredRecord?
     /// The last sequence on the topic of the current version, and how many versions that topic has carried.

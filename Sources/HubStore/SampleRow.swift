@@ -8,6 +8,7 @@ enum SampleColumn: Int32, CaseIterable {
     case originalValue, originalUnit, name, raw, content, subject, grouping, provenance, method, methodVersion, basis,
         metadata
     case sourceVersion, origin, extra, recordedAt, retracted, retractionReason, retractionVersion
+    case assigned, edited
 
     var parameter: Int32 { rawValue + 1 }
 
@@ -34,6 +35,13 @@ struct SampleRow {
     var recordedAt: Int64
     var personID: Int64
     var typeID: Int64
+    /// Whether a person, not a rule, said whose it is.
+    var isAssignedByHand: Bool
+    /// What a person has changed of the source's content.
+    var edited: EditedMembers
+
+    /// Whether what the source says lies beneath what a person did.
+    var isUnderHand: Bool { !edited.isEmpty || retraction?.author == .person }
 
     /// What the hub says of it: the sample, or its retraction.
     var stored: StoredRecord {
@@ -44,7 +52,7 @@ struct SampleRow {
         } else {
             StoredRecord(
                 record: .sample(sample), number: number, sequence: sequence, assignment: assignment, type: sample.type,
-                canonical: canonical)
+                canonical: canonical, edited: edited)
         }
     }
 
@@ -70,6 +78,8 @@ struct SampleRow {
         assignment =
             personID == 0
             ? .nobody(reason: try term(.unassigned) ?? "") : .person(try lexicon.person(personID, in: db))
+        isAssignedByHand = integer(.assigned) != nil
+        edited = EditedMembers(rawValue: UInt8(truncatingIfNeeded: integer(.edited) ?? 0))
         guard let key = text(.key).flatMap(RecordKey.init) else { throw SampleRow.damaged(number, "key") }
 
         let value: SampleValue
@@ -148,9 +158,9 @@ extension SampleRow {
     static let archive = """
         INSERT INTO sample_version (\(SampleColumn.list)) SELECT \(SampleColumn.list) FROM sample WHERE number = ?1
         """
-    static let retract = """
-        UPDATE sample SET seq = ?2, retracted = ?3, retraction_reason = ?4, retraction_version = ?5, recorded_at = ?6
-        WHERE number = ?1
+    /// Keeps a version that the source sent while a person's edit or retraction stood over it.
+    static let cover = """
+        INSERT INTO sample_version (\(SampleColumn.list), covered) VALUES (\(parameters), 1)
         """
 
     private static let parameters = SampleColumn.allCases.map { "?\($0.parameter)" }.joined(separator: ", ")
@@ -161,6 +171,23 @@ extension SampleRow {
         var type: Int64
         /// 0 for nobody.
         var person: Int64
+    }
+
+    /// Binds all columns of this row for `replace` or `cover`.
+    func bind(
+        source: Int64, recordedAt: Int64, to statement: RawStatement, _ caches: inout WriterCaches, _ db: Database
+    ) throws {
+        let intake = IntakeRecord(record: .sample(sample), assignment: assignment, canonical: canonical)
+        try SampleRow.bind(
+            intake, sample, number: number, sequence: sequence,
+            References(source: source, type: typeID, person: personID), recordedAt: recordedAt, to: statement, &caches,
+            db)
+        if isAssignedByHand { statement.bind(SampleColumn.assigned.parameter, 1 as Int64) }
+        if !edited.isEmpty { statement.bind(SampleColumn.edited.parameter, Int64(edited.rawValue)) }
+        guard let retraction else { return }
+        statement.bind(SampleColumn.retracted.parameter, retraction.author == .person ? 2 as Int64 : 1)
+        statement.bind(SampleColumn.retractionReason.parameter, retraction.reason)
+        statement.bind(SampleColumn.retractionVersion.parameter, retraction.sourceVersion)
     }
 
     /// Binds the columns of a version for `insert` or `replace`; what stays unbound is NULL.

@@ -11,6 +11,7 @@ enum Schema {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1") { db in try db.execute(sql: version1) }
         migrator.registerMigration("v2") { db in try db.execute(sql: LedgerSchema.version2) }
+        migrator.registerMigration("v3") { db in try db.execute(sql: HandSchema.version3) }
         return migrator
     }
 
@@ -82,7 +83,7 @@ enum Schema {
         CHECK ((original_value IS NULL) = (original_unit IS NULL))
         """
 
-    private static let version1 = """
+    static let version1 = """
         CREATE TABLE meta (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             hub TEXT NOT NULL,

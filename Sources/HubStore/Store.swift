@@ -69,14 +69,17 @@ public final class Store: Sendable {
         }
     }
 
-    /// Retracts records by hand: no source can bring them back.
+    /// Does what a person asked for by hand, in one durable transaction.
     ///
-    /// A result per number, in order: stored, duplicate (a person did so before) or rejected with `unknown`.
-    public func retract(
-        numbers: [Int64], reason: String? = nil, recordedAt: Int64
-    ) async throws(StoreError) -> [RecordResult] {
-        try await write("retract", recordedAt) { transaction in
-            try transaction.retract(numbers: numbers, reason: reason)
+    /// A result per record, in order, groups included; what cannot be done to one is its rejection and stops nothing else.
+    public func carryOut(_ action: HandAction, recordedAt: Int64) async throws(StoreError) -> [HandResult] {
+        try await write("change by hand", recordedAt) { transaction in try transaction.carryOut(action) }
+    }
+
+    /// What `carryOut` would answer now; nothing is changed.
+    public func rehearse(_ action: HandAction, recordedAt: Int64) async throws(StoreError) -> [HandResult] {
+        try await onWriter("rehearse a change") { [writer] db in
+            try writer.rehearsal(db, recordedAt: recordedAt) { transaction in try transaction.carryOut(action) }
         }
     }
 
@@ -211,16 +214,21 @@ public final class Store: Sendable {
     func write<Value: Sendable>(
         _ verb: String, _ recordedAt: Int64, _ body: @escaping @Sendable (inout Transaction) throws -> Value
     ) async throws(StoreError) -> Value {
+        try await onWriter(verb) { [self] db in
+            try writer.transaction(db, recordedAt: recordedAt, body) { head in place.withLock { $0.sequence = head } }
+        }
+    }
+
+    private func onWriter<Value: Sendable>(
+        _ verb: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            pool.asyncWriteWithoutTransaction { [self] db in
+            pool.asyncWriteWithoutTransaction { [path] db in
                 do {
                     guard db.sqliteConnection != nil else {
                         throw StoreError(.closed, "\(verb) in \(path): the store is closed")
                     }
-                    let value = try writer.transaction(db, recordedAt: recordedAt, body) { head in
-                        place.withLock { $0.sequence = head }
-                    }
-                    continuation.resume(returning: .success(value))
+                    continuation.resume(returning: .success(try body(db)))
                 } catch {
                     continuation.resume(returning: .failure(StoreError(error, doing: "\(verb) in \(path)")))
                 }

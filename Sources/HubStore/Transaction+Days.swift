@@ -69,7 +69,34 @@ extension Transaction {
             source: by, author: author, reason: reason, sourceVersion: version)
         let key = StreamKey(kind: .retraction, type: known.typeID, person: known.personID, label: ids.plugin)
         let previous = caches.advance(key, to: sequence)
-        return .stored(Placement(number: known.number, sequence: sequence, previous: previous, retraction: row.stored))
+        return .stored(Placement(number: known.number, sequence: sequence, previous: previous, record: row.stored))
+    }
+
+    /// Undoes a person's retraction of a day: what stood before it stands again.
+    mutating func restore(_ known: DayRow) throws -> Placement {
+        var row = known
+        row.sequence = caches.head + 1
+        // A source's own retraction, where there was one, lies beneath the person's.
+        row.retraction = try findDay(DayRow.beneathRetraction, known.number)?.retraction
+        try archive(DayRow.archive, known.number)
+        let statement = try RawStatement(cached: DayRow.restore, in: db)
+        statement.bind(1, row.number)
+        statement.bind(2, row.sequence)
+        if let retraction = row.retraction {
+            statement.bind(3, 1 as Int64)
+            statement.bind(4, retraction.reason)
+            statement.bind(5, retraction.sourceVersion)
+        }
+        statement.bind(6, recordedAt)
+        try statement.run()
+        try supersede(row.number, known.facts, by: row.facts)
+        caches.head = row.sequence
+        let label = row.retraction == nil ? row.day.series : row.day.source.plugin
+        let key = StreamKey(
+            kind: row.retraction == nil ? .day : .retraction, type: row.typeID, person: row.personID,
+            label: try caches.term(label, .other, in: db))
+        let previous = caches.advance(key, to: row.sequence)
+        return Placement(number: row.number, sequence: row.sequence, previous: previous, record: row.stored)
     }
 
     func findDay(_ sql: String, _ number: Int64) throws -> DayRow? {
@@ -92,6 +119,13 @@ extension Transaction {
 
 extension DayRow {
     static let byNumber = "SELECT \(DayColumn.list) FROM day WHERE number = ?1"
+    static let beneathRetraction = """
+        SELECT \(DayColumn.list) FROM day_version WHERE number = ?1 AND retracted IS NOT 2 ORDER BY seq DESC LIMIT 1
+        """
+    static let restore = """
+        UPDATE day SET seq = ?2, retracted = ?3, retraction_reason = ?4, retraction_version = ?5, recorded_at = ?6
+        WHERE number = ?1
+        """
     static let byIdentity =
         "SELECT \(DayColumn.list) FROM day WHERE person = ?1 AND type = ?2 AND series = ?3 AND date = ?4"
 }

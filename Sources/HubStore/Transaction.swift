@@ -10,7 +10,9 @@ struct Transaction {
     var caches: WriterCaches
     let marks: OfferMarks
     /// Looked up once: finding it again by its text would cost each record as much as binding it.
-    private let insertSample: RawStatement
+    let insertSample: RawStatement
+    /// Records that have left a person in this transaction.
+    var departures: Int64 = 0
 
     init(_ db: Database, _ caches: consuming WriterCaches, _ marks: OfferMarks, recordedAt: Int64) throws {
         self.db = db
@@ -41,26 +43,6 @@ struct Transaction {
         return CommitResult(results: results)
     }
 
-    /// A person's retraction of records by number, charged to `Account.hand`.
-    mutating func retract(numbers: [Int64], reason: String?) throws -> [RecordResult] {
-        var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
-        var results: [RecordResult] = []
-        for number in numbers {
-            let result: RecordResult
-            if let row = try find(SampleRow.byNumber, number) {
-                result = try retract(row, .person, reason: reason, version: nil)
-            } else if let row = try findDay(DayRow.byNumber, number) {
-                result = try retract(row, .person, reason: reason, version: nil, source: nil)
-            } else {
-                result = .rejected(Rejection(code: "unknown", reason: "no record has the number \(number)"))
-            }
-            account.count(result)
-            results.append(result)
-        }
-        setAccount(account)
-        return results
-    }
-
     mutating func ensurePersons(_ names: [String]) throws -> [Person] {
         try names.map { name in
             if let known = caches.persons.first(where: { $0.name == name }) { return known }
@@ -78,11 +60,17 @@ struct Transaction {
 
     /// Ends the work: streams and accounts are written; the caches are those of the state after the commit.
     mutating func finish() throws -> WriterCaches {
+        if departures > 0 {
+            var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
+            account.received += departures
+            account.retractions += departures
+            setAccount(account)
+        }
         try caches.save(to: db, marks)
         return caches
     }
 
-    private mutating func setAccount(_ account: Account) {
+    mutating func setAccount(_ account: Account) {
         guard account.received > 0 else { return }
         caches.accounts[account.instance] = account
         caches.changedAccounts.insert(account.instance)
@@ -94,86 +82,6 @@ struct Transaction {
         case .day(let day): try put(day, intake)
         case .retraction(let retraction): try put(retraction)
         }
-    }
-
-    // MARK: - Samples
-
-    private mutating func put(_ sample: Sample, _ intake: IntakeRecord) throws -> RecordResult {
-        let source = try caches.source(sample.source, in: db)
-        let references = SampleRow.References(
-            source: source.id, type: try caches.term(sample.type.rawValue, .type, in: db),
-            person: personID(intake.assignment))
-        let sequence = caches.head + 1
-        try SampleRow.bind(
-            intake, sample, number: sequence, sequence: sequence, references, recordedAt: recordedAt, to: insertSample,
-            &caches, db)
-        var number = sequence
-        if try insertSample.run() == 0 {
-            guard let known = try find(sample.source, sample.key) else {
-                throw StoreError(.corrupt, "commit: an index names a record that is not there; restore a backup")
-            }
-            guard isNews(sample, for: known) else { return .duplicate(number: known.number, sequence: known.sequence) }
-            number = known.number
-            try archive(SampleRow.archive, number)
-            let replace = try RawStatement(cached: SampleRow.replace, in: db)
-            try SampleRow.bind(
-                intake, sample, number: number, sequence: sequence, references, recordedAt: recordedAt, to: replace,
-                &caches, db)
-            try replace.run()
-            try supersede(
-                number, known.facts,
-                by: VersionFacts(
-                    sequence: sequence, type: references.type, person: references.person, kind: sample.value.code,
-                    isRetraction: false))
-        }
-        caches.head = sequence
-        try keepPayload(intake, number: number, sequence: sequence)
-        let duration = sample.end.microseconds - sample.start.microseconds
-        let key = StreamKey(kind: .sample, type: references.type, person: references.person, label: source.plugin)
-        var previous = caches.advance(
-            key, to: sequence, duration: duration, fresh: number == sequence ? sample.value.code : nil)
-        if references.person == 0 { previous = caches.advance(.inbox, to: sequence) }
-        return .stored(Placement(number: number, sequence: sequence, previous: previous))
-    }
-
-    /// Whether a put of a known identity is a new version of it.
-    ///
-    /// The version belongs to the content: a higher one with the same values is kept, or an older one arriving late would pass for new.
-    private func isNews(_ sample: Sample, for known: SampleRow) -> Bool {
-        if known.retraction?.author == .person { return false }
-        if let given = sample.sourceVersion, let floor = known.versionFloor, given < floor { return false }
-        return known.retraction != nil || known.sample != sample
-    }
-
-    private mutating func retract(
-        _ known: SampleRow, _ author: Retraction.Author, reason: String?, version: Int64?
-    ) throws -> RecordResult {
-        if let standing = known.retraction, !isNews(author, reason, version, for: standing) {
-            return .duplicate(number: known.number, sequence: known.sequence)
-        }
-        if let version, let floor = known.versionFloor, version < floor {
-            return .duplicate(number: known.number, sequence: known.sequence)
-        }
-        let sequence = caches.head + 1
-        try archive(SampleRow.archive, known.number)
-        let statement = try RawStatement(cached: SampleRow.retract, in: db)
-        bindRetraction(statement, known.number, sequence, author, reason, version)
-        try statement.run()
-        try supersede(known.number, known.facts, by: known.facts.retracted(at: sequence))
-        caches.head = sequence
-        let plugin = try caches.term(known.sample.source.plugin, .other, in: db)
-        var row = known
-        row.sequence = sequence
-        row.retraction = Retraction(
-            identity: .sample(known.sample.source, known.sample.key), source: known.sample.source, author: author,
-            reason: reason, sourceVersion: version)
-        // A change of somebody's record without a person is news for the inbox alone.
-        let key =
-            known.personID == 0
-            ? StreamKey.inbox
-            : StreamKey(kind: .retraction, type: known.typeID, person: known.personID, label: plugin)
-        let previous = caches.advance(key, to: sequence)
-        return .stored(Placement(number: known.number, sequence: sequence, previous: previous, retraction: row.stored))
     }
 
     func isNews(_ author: Retraction.Author, _ reason: String?, _ version: Int64?, for standing: Retraction)
@@ -196,7 +104,7 @@ struct Transaction {
         switch retraction.identity {
         case .sample(let source, let key):
             if let known = try find(source, key) {
-                return try retract(known, .source, reason: retraction.reason, version: version)
+                return try retract(known, reason: retraction.reason, version: version)
             }
         case .day(let person, let type, let series, let date):
             if let person = caches.personID(person),
@@ -247,24 +155,4 @@ struct Transaction {
         statement.bind(3, payload)
         try statement.run()
     }
-
-    private mutating func find(_ source: Source, _ key: RecordKey) throws -> SampleRow? {
-        let statement = try RawStatement(cached: SampleRow.byIdentity, in: db)
-        defer { statement.clear() }
-        statement.bind(1, try caches.source(source, in: db).id)
-        statement.bind(2, key.text)
-        return try statement.step() ? try SampleRow(statement, caches.lexicon, db) : nil
-    }
-
-    private func find(_ sql: String, _ number: Int64) throws -> SampleRow? {
-        let statement = try RawStatement(cached: sql, in: db)
-        defer { statement.clear() }
-        statement.bind(1, number)
-        return try statement.step() ? try SampleRow(statement, caches.lexicon, db) : nil
-    }
-}
-
-extension SampleRow {
-    static let byNumber = "SELECT \(SampleColumn.list) FROM sample WHERE number = ?1"
-    static let byIdentity = "SELECT \(SampleColumn.list) FROM sample WHERE source = ?1 AND key = ?2"
 }

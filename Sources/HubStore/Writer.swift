@@ -27,4 +27,20 @@ final class Writer: @unchecked Sendable {
         caches = outcome.caches
         return outcome.value
     }
+
+    /// Runs `body` in a transaction that is taken back, so that its outcome is what a real one would have had.
+    ///
+    /// What the writer knows stays as it is: the rehearsal has a memory of its own, which goes with it.
+    func rehearsal<Value>(
+        _ db: Database, recordedAt: Int64, _ body: (inout Transaction) throws -> Value
+    ) throws -> Value {
+        var value: Value?
+        try db.inTransaction(.immediate) {
+            var transaction = try Transaction(db, WriterCaches(from: db), marks, recordedAt: recordedAt)
+            value = try body(&transaction)
+            return .rollback
+        }
+        guard let value else { throw StoreError(.internalFault, "a rehearsal without an outcome") }
+        return value
+    }
 }

@@ -210,9 +210,11 @@ struct WriterCaches {
 
 /// The last sequence that was given out.
 enum Head {
-    /// Each change gives its record the highest sequence, so the head is always on a current row, found by four index ends.
+    /// Each change gives its record the highest sequence, so the head is on a current row, or on a version kept beneath what a person did;
+    /// found by five index ends.
     static let sql = """
         SELECT max(
+            (SELECT ifnull(max(seq), 0) FROM sample_version WHERE covered IS NOT NULL),
             (SELECT ifnull(max(number), 0) FROM sample), (SELECT ifnull(max(seq), 0) FROM sample WHERE seq <> number),
             (SELECT ifnull(max(number), 0) FROM day), (SELECT ifnull(max(seq), 0) FROM day WHERE seq <> number))
         """

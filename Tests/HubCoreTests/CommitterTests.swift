@@ -38,7 +38,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a retraction waits its turn between batches, and none is taken after the end`() async throws {
+    @Test func `what a person does waits its turn between batches, and none is taken after the end`() async throws {
         let folder = try Folder()
         let store = try Store(path: folder.path + "/hub.sqlite", now: 0)
         let committer = Committer(store: store, clock: .system)
@@ -47,21 +47,21 @@ import Testing
             await committer.run { outcome in
                 switch outcome {
                 case .committed(let batches): seen.withLock { $0.append("batches \(batches.count)") }
-                case .retracted(let results): seen.withLock { $0.append("retracted \(results.count)") }
+                case .hand(let results): seen.withLock { $0.append("by hand \(results.count)") }
                 case .failed: seen.withLock { $0.append("failed") }
                 }
             }
         }
         committer.submit(try work(1, 1))
-        let results = try await committer.retract(numbers: [1], reason: nil)
+        let results = try await committer.carryOut(.retract(numbers: [1], reason: nil))
         #expect(results?.count == 1)
         // Its outcome has been reported when it returns.
-        #expect(seen.withLock { $0 } == ["batches 1", "retracted 1"])
+        #expect(seen.withLock { $0 } == ["batches 1", "by hand 1"])
         committer.submit(try work(1, 2))
         committer.finish()
         await running.value
-        #expect(seen.withLock { $0 } == ["batches 1", "retracted 1", "batches 1"])
-        #expect(try await committer.retract(numbers: [2], reason: nil) == nil)
+        #expect(seen.withLock { $0 } == ["batches 1", "by hand 1", "batches 1"])
+        #expect(try await committer.carryOut(.retract(numbers: [2], reason: nil)) == nil)
         try store.close()
     }
 }

@@ -18,18 +18,23 @@ import Testing
             #expect(
                 done.body.fits(
                     JSON(#"{"outcome":"done","result":{"records":[{"number":1,"outcome":"stored","seq":3}]}}"#)))
-            for value in [70, 71.5] {
-                let repeated = try await peer.give([weight("a", value, #","sourceVersion":9"#)])
-                #expect(repeated.body["results"][0].fits(JSON(#"{"result":"duplicate","number":1,"seq":3}"#)))
-            }
-            let own = try await peer.give([#"{"kind":"retraction","key":"a"}"#])
-            #expect(own.results == ["duplicate"])
+            let repeated = try await peer.give([weight("a", 70)])
+            #expect(repeated.body["results"][0].fits(JSON(#"{"result":"duplicate","number":1,"seq":3}"#)))
+            // What else the source says of it is kept, and nobody sees it.
+            let other = try await peer.give([weight("a", 71.5)])
+            #expect(other.body["results"][0].fits(JSON(#"{"result":"stored","number":1,"seq":4}"#)))
+            #expect(try await peer.give([weight("a", 71.5)]).results == ["duplicate"])
+            #expect(try await peer.give([#"{"kind":"retraction","key":"a"}"#]).results == ["stored"])
             let again = try await peer.command("retract", #"{"numbers":[1]}"#)
             #expect(again.body["result"]["records"][0]["outcome"].string == "duplicate")
             #expect(try await peer.all().records.map { $0["key"].string } == ["b"])
             let changes = try await peer.all(#""kinds":["retraction"]"#).records
             #expect(
                 changes.count == 1 && changes[0].fits(JSON(#"{"by":"person","reason":"the dog","number":1,"seq":3}"#)))
+            #expect(try await peer.give([weight("a", 71.5)]).results == ["stored"])
+            let undone = try await peer.command("retract", #"{"numbers":[1,2],"undo":true}"#)
+            #expect(undone.body["result"]["records"].array.map { $0["outcome"].string } == ["stored", "duplicate"])
+            #expect(try await peer.all().records.map { $0["value"] } == [JSON.number(80), .number(71.5)])
         }
     }
 
@@ -38,7 +43,7 @@ import Testing
             let peer = try await hub.client()
             for member in [
                 #""person":"me""#, #""personId":"x""#, #""number":1"#, #""seq":1"#, #""unassigned":"x""#,
-                #""original":{"value":1,"unit":"kg"}"#,
+                #""original":{"value":1,"unit":"kg"}"#, #""edited":["value"]"#,
             ] {
                 #expect(try await peer.give([weight("k", 70, "," + member)]).results == ["reserved"], "\(member)")
             }

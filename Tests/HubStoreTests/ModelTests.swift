@@ -10,6 +10,8 @@ private struct Model {
         var put: Record
         var retraction: Retraction?
         var assignment: Assignment
+        /// What its source said of a sample while a person's retraction stood over it.
+        var beneath: (put: Record, retraction: Retraction?)?
     }
 
     var head: Int64 = 0
@@ -44,8 +46,10 @@ private struct Model {
         switch record {
         case .retraction(let retraction):
             guard let known else { return ("unknown", nil, 0) }
+            if known.retraction?.author == .person {
+                return retraction.author == .person ? (nil, nil, 0) : cover(record, known)
+            }
             let floor = known.retraction?.sourceVersion ?? version(known.put)
-            if known.retraction?.author == .person { return (nil, nil, 0) }
             if let standing = known.retraction, standing.reason == retraction.reason,
                 standing.sourceVersion == retraction.sourceVersion
             {
@@ -55,10 +59,11 @@ private struct Model {
                 return (nil, nil, 0)
             }
             entry = known
+            if retraction.author == .person { entry.beneath = (known.put, known.retraction) }
             entry.retraction = retraction
         case .sample, .day:
             if let known {
-                if known.retraction?.author == .person { return (nil, nil, 0) }
+                if known.retraction?.author == .person { return cover(record, known) }
                 let floor = known.retraction?.sourceVersion ?? version(known.put)
                 if let given = version(record), let floor, given < floor { return (nil, nil, 0) }
                 if known.retraction == nil, known.put == record { return (nil, nil, 0) }
@@ -69,6 +74,29 @@ private struct Model {
         entry.sequence = head
         entries[record.identity] = entry
         return (nil, entry, previous)
+    }
+
+    /// Keeps what a source says of a sample that a person retracted; of a day it is nothing new.
+    private mutating func cover(_ record: Record, _ known: Entry) -> (code: String?, Entry?, previous: Int64) {
+        guard case .sample = known.put, let standing = known.beneath else { return (nil, nil, 0) }
+        let floor = standing.retraction?.sourceVersion ?? version(standing.put)
+        if case .retraction(let retraction) = record {
+            if let old = standing.retraction, old.reason == retraction.reason,
+                old.sourceVersion == retraction.sourceVersion
+            {
+                return (nil, nil, 0)
+            }
+            if let given = retraction.sourceVersion, let floor, given < floor { return (nil, nil, 0) }
+            entries[record.identity]?.beneath?.retraction = retraction
+        } else {
+            if let given = version(record), let floor, given < floor { return (nil, nil, 0) }
+            if standing.retraction == nil, standing.put == record { return (nil, nil, 0) }
+            entries[record.identity]?.beneath = (record, nil)
+        }
+        head += 1
+        var covered = known
+        covered.sequence = head
+        return (nil, covered, 0)
     }
 
     func version(_ record: Record) -> Int64? {

@@ -246,7 +246,7 @@ import Testing
             }
             return plans
         }
-        #expect(plans.count == 8)
+        #expect(plans.count == 10)
         #expect(plans.allSatisfy { $0.hasPrefix("SEARCH") }, "\(plans)")
     }
 }

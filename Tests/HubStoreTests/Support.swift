@@ -78,6 +78,11 @@ extension Store {
         return try #require(try await put([.retraction(retraction)]).first)
     }
 
+    /// What a person retracts by hand.
+    func retract(numbers: [Int64], reason: String? = nil, recordedAt: Int64) async throws -> [RecordResult] {
+        try await carryOut(.retract(numbers: numbers, reason: reason), recordedAt: recordedAt).map(\.result)
+    }
+
     /// Every page of a query, and the cursor of the first.
     func all(_ query: RecordQuery) async throws -> (records: [StoredRecord], cursor: Samples.Cursor) {
         var query = query

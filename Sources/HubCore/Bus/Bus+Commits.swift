@@ -13,14 +13,11 @@ extension Bus {
         case .committed(let batches):
             recovered()
             for (work, results) in batches { settle(work, results) }
-        case .retracted(let results):
+        case .hand(let results):
             recovered()
-            let publications = results.compactMap { result -> Publication? in
-                guard case .stored(let placement) = result else { return nil }
-                return placement.retraction.map { Publication($0, placement) }
-            }
-            guard !publications.isEmpty else { return }
-            publish(publications)
+            let placements = results.compactMap { if case .stored(let placement) = $0.result { placement } else { nil } }
+            guard !placements.isEmpty else { return }
+            publish(placements.lazy.flatMap { Publication.Told($0, nil) })
             headMoved()
         case .failed(let works, let error):
             if storeFault == nil { logger.error("the store does not work", metadata: ["error": "\(error)"]) }
@@ -60,9 +57,11 @@ extension Bus {
         ledger.stored(stored, of: work.intake.instance, at: facts.clock.now())
         if !work.isBackfill {
             publish(
-                zip(work.intake.items, results).lazy.compactMap { item, result in
-                    guard case .stored(let placement) = result else { return nil }
-                    return Publication(item, placement)
+                zip(work.intake.items, results).lazy.flatMap { item, result in
+                    guard case .stored(let placement) = result, case .record(let intake) = item else {
+                        return Publication.Told()
+                    }
+                    return Publication.Told(placement, intake)
                 })
         }
         headMoved()

@@ -10,27 +10,30 @@ struct Publication {
 
     var readership: Readership { .record(type: record.type, person: record.assignment.person?.name) }
 
-    /// - Parameters:
-    ///   - item: what was stored.
-    ///   - placement: where the store put it.
-    init?(_ item: IntakeItem, _ placement: Placement) {
-        place = Place(sequence: placement.sequence, previous: placement.previous)
-        if let retraction = placement.retraction {
-            record = retraction
-        } else if case .record(let intake) = item {
-            record = StoredRecord(
-                record: intake.record, number: placement.number, sequence: placement.sequence,
-                assignment: intake.assignment, type: Self.type(of: intake.record), canonical: intake.canonical)
-        } else {
-            return nil
-        }
-        topic = Self.topic(of: record)
+    private init(_ record: StoredRecord, previous: Int64) {
+        (topic, self.record) = (Self.topic(of: record), record)
+        place = Place(sequence: record.sequence, previous: previous)
     }
 
-    /// A retraction by hand, which no batch brought.
-    init(_ retraction: StoredRecord, _ placement: Placement) {
-        (topic, record) = (Self.topic(of: retraction), retraction)
-        place = Place(sequence: placement.sequence, previous: placement.previous)
+    /// What the feed carries of one stored record, in the order of the sequence: to whom it left, that it did; then the record.
+    struct Told: Sequence, IteratorProtocol {
+        private var departure: Publication?
+        private var version: Publication?
+
+        /// Nothing.
+        init() {}
+
+        /// - Parameters:
+        ///   - placement: where the store put it; what lies beneath a person's edit or retraction is for nobody to see.
+        ///   - intake: what came in; `nil` for what a person did, of which the placement has the record.
+        init(_ placement: Placement, _ intake: IntakeRecord?) {
+            guard !placement.isCovered else { return }
+            departure = placement.departure.map { Publication($0.record, previous: $0.previous) }
+            let record = placement.record ?? intake.map { StoredRecord($0, placement) }
+            version = record.map { Publication($0, previous: placement.previous) }
+        }
+
+        mutating func next() -> Publication? { departure.take() ?? version.take() }
     }
 
     /// The topic a stored record belongs to (Protocol §7).
@@ -45,14 +48,6 @@ struct Publication {
                 return .retraction(type: type, person: person.name, place: series)
             }
             return .retraction(type: type, person: person.name, place: retraction.source.plugin)
-        }
-    }
-
-    private static func type(of record: Record) -> TypeID {
-        switch record {
-        case .sample(let sample): sample.type
-        case .day(let day): day.type
-        case .retraction: preconditionFailure("the store names the type of what was retracted")
         }
     }
 }

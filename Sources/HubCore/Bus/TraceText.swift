@@ -5,15 +5,21 @@ import Samples
 /// The story of a record as JSON: the answer to `trace`.
 enum TraceText {
     static func json(of trace: RecordTrace) -> RawJSON {
-        guard let current = trace.versions.last?.record else { return RawJSON(trusted: Array("null".utf8)) }
-        var text = "{\"number\":\(current.number),\"topic\":"
-        var bytes = Array(text.utf8)
+        let current = trace.current
+        var bytes = Array("{\"number\":\(current.number),\"seq\":\(current.sequence),\"topic\":".utf8)
         bytes += RawJSON.string(Publication.topic(of: current).text).bytes
-        text = ",\"topicHead\":\(trace.topicHead),\"topicCount\":\(trace.topicCount),\"versions\":["
-        bytes += text.utf8
+        bytes += ",\"topicHead\":\(trace.topicHead),\"topicCount\":\(trace.topicCount),\"versions\":[".utf8
         for (index, version) in trace.versions.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes += "{\"recordedAt\":\"\(Timestamp(microseconds: version.recordedAt).text)\",\"record\":".utf8
+            bytes += "{\"recordedAt\":\"\(Timestamp(microseconds: version.recordedAt).text)\",".utf8
+            if let deed = version.deed { bytes += "\"deed\":\"\(deed)\",".utf8 }
+            if let reason = version.reason {
+                bytes += "\"reason\":".utf8
+                bytes += RawJSON.string(reason).bytes
+                bytes.append(UInt8(ascii: ","))
+            }
+            if version.isCovered { bytes += "\"covered\":true,".utf8 }
+            bytes += "\"record\":".utf8
             RecordEncoder.append(version.record, to: &bytes)
             bytes.append(UInt8(ascii: "}"))
         }

@@ -19,35 +19,34 @@ final class Committer: Sendable {
     /// What became of one transaction, in the order of the sequence.
     enum Outcome: Sendable {
         case committed([(work: Work, results: [HubStore.RecordResult])])
-        /// Records were taken back by hand.
-        case retracted([HubStore.RecordResult])
+        /// A person did something by hand.
+        case hand([HandResult])
         /// Nothing of these was stored.
         case failed([Work], StoreError)
 
-        fileprivate var ofRetraction: Result<[HubStore.RecordResult], StoreError>? {
+        fileprivate var ofHand: Result<[HandResult], StoreError>? {
             switch self {
-            case .retracted(let results): .success(results)
+            case .hand(let results): .success(results)
             case .failed(_, let error): .failure(error)
             case .committed: nil
             }
         }
     }
 
-    /// A person's retraction, which stands in the same line as the batches: what is published must be in the order of the sequence.
-    private struct Retraction: Sendable {
-        let numbers: [Int64]
-        let reason: String?
-        let answer: CheckedContinuation<Result<[HubStore.RecordResult], StoreError>?, Never>
+    /// What a person does by hand, which stands in the same line as the batches: what is published must be in the order of the sequence.
+    private struct Handwork: Sendable {
+        let action: HandAction
+        let answer: CheckedContinuation<Result<[HandResult], StoreError>?, Never>
     }
 
     private enum Waiting: Sendable {
         case batch(Work)
-        case retraction(Retraction)
+        case hand(Handwork)
     }
 
     private enum Next: Sendable {
         case batches([Work])
-        case retraction(Retraction)
+        case hand(Handwork)
 
         func failed(_ error: StoreError) -> Outcome {
             if case .batches(let works) = self { .failed(works, error) } else { .failed([], error) }
@@ -78,13 +77,12 @@ final class Committer: Sendable {
         add(.batch(work))
     }
 
-    /// Retracts records by hand; the outcome is reported before this returns.
+    /// Does what a person asked for; the outcome is reported before this returns.
     ///
-    /// - Returns: a result per number, in order; `nil` when no more commits come.
-    func retract(numbers: [Int64], reason: String?) async throws(StoreError) -> [HubStore.RecordResult]? {
+    /// - Returns: a result per record; `nil` when no more commits come.
+    func carryOut(_ action: HandAction) async throws(StoreError) -> [HandResult]? {
         let result = await withCheckedContinuation { answer in
-            let retraction = Retraction(numbers: numbers, reason: reason, answer: answer)
-            if !add(.retraction(retraction)) { answer.resume(returning: nil) }
+            if !add(.hand(Handwork(action: action, answer: answer))) { answer.resume(returning: nil) }
         }
         return try result?.get()
     }
@@ -107,8 +105,8 @@ final class Committer: Sendable {
 
     /// Commits until `finish`, one transaction after the other, and hands on what became of each, in order.
     ///
-    /// While an outcome is handed on, the next transaction is under way: answering costs nearly as much as storing. Of a failure and of a
-    /// retraction everybody is told before anything else is stored.
+    /// While an outcome is handed on, the next transaction is under way: answering costs nearly as much as storing. Of a failure and of what
+    /// a person did everybody is told before anything else is stored.
     func run(_ report: @escaping @Sendable (Outcome) async -> Void) async {
         await withTaskGroup(of: Void.self) { reports in
             while let next = await next() {
@@ -120,7 +118,7 @@ final class Committer: Sendable {
                     continue
                 }
                 await report(outcome)
-                if case .retraction(let asked) = next { asked.answer.resume(returning: outcome.ofRetraction) }
+                if case .hand(let asked) = next { asked.answer.resume(returning: outcome.ofHand) }
             }
         }
     }
@@ -148,7 +146,7 @@ final class Committer: Sendable {
         return isTaken
     }
 
-    /// All batches that wait, up to the size of a commit, or the retraction whose turn it is; waits itself while there is nothing; `nil`
+    /// All batches that wait, up to the size of a commit, or the handwork whose turn it is; waits itself while there is nothing; `nil`
     /// at the end.
     private func next() async -> Next? {
         while true {
@@ -175,10 +173,10 @@ final class Committer: Sendable {
                 records += work.intake.items.count
                 continue
             case .batch: break
-            case .retraction(let retraction) where works.isEmpty:
+            case .hand(let handwork) where works.isEmpty:
                 waiting.removeFirst()
-                return .retraction(retraction)
-            case .retraction: break
+                return .hand(handwork)
+            case .hand: break
             }
             break
         }

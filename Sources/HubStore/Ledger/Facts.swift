@@ -46,10 +46,11 @@ enum Facts {
             floor = max(floor, row.settled, row.attempts > 0 && offered != .max ? row.sequence : 0)
         }
         guard floor < offered else { return false }
-        for table in ["sample_version", "day_version"] {
+        // What a source sent beneath a person's edit or retraction was given to nobody.
+        for versions in ["sample_version WHERE covered IS NULL", "day_version WHERE true"] {
             let statement = try RawStatement(
                 cached: """
-                    SELECT 1 FROM \(table) WHERE number = ?1 AND seq > ?2 AND seq <= ?3 AND retracted IS NULL LIMIT 1
+                    SELECT 1 FROM \(versions) AND number = ?1 AND seq > ?2 AND seq <= ?3 AND retracted IS NULL LIMIT 1
                     """, in: db)
             defer { statement.clear() }
             statement.bind(1, number)

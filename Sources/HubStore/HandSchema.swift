@@ -1,0 +1,35 @@
+/// The layer of what people do by hand, added in the file format's third step.
+///
+/// Columns and tables beside the records, so that a record no hand has touched costs two empty columns.
+enum HandSchema {
+    static let version3 = """
+        -- 1 where a person, not a rule, said whose it is. `edited`: which members a person changed (the bits of `EditedMembers`).
+        ALTER TABLE sample ADD COLUMN assigned INTEGER CHECK (assigned = 1);
+        ALTER TABLE sample ADD COLUMN edited INTEGER CHECK (edited BETWEEN 1 AND 255);
+        ALTER TABLE sample_version ADD COLUMN assigned INTEGER CHECK (assigned = 1);
+        ALTER TABLE sample_version ADD COLUMN edited INTEGER CHECK (edited BETWEEN 1 AND 255);
+        -- 1 where the source sent it while a person's edit or retraction stood over the record: kept, and on no topic.
+        ALTER TABLE sample_version ADD COLUMN covered INTEGER CHECK (covered = 1);
+        CREATE UNIQUE INDEX sample_version_covered ON sample_version (seq) WHERE covered IS NOT NULL;
+
+        -- Which versions a person made, how (the numbers of `Deed`) and why.
+        CREATE TABLE deed (
+            seq INTEGER PRIMARY KEY,
+            number INTEGER NOT NULL,
+            kind INTEGER NOT NULL CHECK (kind BETWEEN 1 AND 6),
+            reason TEXT
+        ) STRICT;
+
+        -- A record left a person (NULL: the inbox). Whoever follows that person's records alone learns it from here, under a sequence of
+        -- its own, until the record comes back to that person under the sequence `ended`.
+        CREATE TABLE departure (
+            seq INTEGER PRIMARY KEY,
+            number INTEGER NOT NULL REFERENCES sample (number),
+            type INTEGER NOT NULL REFERENCES term (id),
+            person INTEGER REFERENCES person (id),
+            recorded_at INTEGER NOT NULL,
+            ended INTEGER CHECK (ended > seq)
+        ) STRICT;
+        CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0)) WHERE ended IS NULL;
+        """
+}

@@ -1,0 +1,50 @@
+import Samples
+
+extension SampleEdit {
+    /// Why this cannot become of `sample`; `nil` when it can.
+    func refusal(for sample: Sample) -> Rejection? {
+        guard sample.type == type else {
+            return Rejection(
+                code: "type", reason: "the record is of type \(sample.type), the edit was made for \(type); look again")
+        }
+        if let value {
+            guard value.kind == sample.value.kind else {
+                return Rejection(code: "kind", reason: "the record is a \(sample.value.kind.rawValue)")
+            }
+            if case .quantity(let number, _) = value, !number.isFinite || canonical?.value.isFinite == false {
+                return Rejection(code: "value", reason: "the value is no finite number in the type's unit")
+            }
+        }
+        let (edited, _) = applied(to: sample)
+        guard edited.start.isRepresentable, edited.end.isRepresentable else {
+            return Rejection(code: "time", reason: "a time is outside the years 1 to 9999, or its offset beyond ±23:59")
+        }
+        guard edited.start.microseconds <= edited.end.microseconds else {
+            return Rejection(
+                code: "time", reason: "the record would end before it begins; give both its start and its end")
+        }
+        return nil
+    }
+
+    /// The sample as a person wants it, and which members that changes.
+    func applied(to sample: Sample) -> (sample: Sample, members: EditedMembers) {
+        var (edited, members) = (sample, EditedMembers())
+        if let value, value != sample.value {
+            edited.value = value
+            members.insert(.value)
+        }
+        if let start, start != sample.start {
+            edited.start = start
+            members.insert(.start)
+            // An instant stays one.
+            if end == nil, sample.start == sample.end { edited.end = start }
+        }
+        if let end { edited.end = end }
+        if edited.end != sample.end { members.insert(.end) }
+        if let metadata, metadata != sample.metadata {
+            edited.metadata = metadata
+            members.insert(.metadata)
+        }
+        return (edited, members)
+    }
+}

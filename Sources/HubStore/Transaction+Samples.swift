@@ -1,0 +1,187 @@
+import GRDB
+import Samples
+
+extension Transaction {
+    /// A source's sample: its first version, a later one, or nothing new.
+    mutating func put(_ sample: Sample, _ intake: IntakeRecord) throws -> RecordResult {
+        let source = try caches.source(sample.source, in: db)
+        let references = SampleRow.References(
+            source: source.id, type: try caches.term(sample.type.rawValue, .type, in: db),
+            person: personID(intake.assignment))
+        let sequence = caches.head + 1
+        try SampleRow.bind(
+            intake, sample, number: sequence, sequence: sequence, references, recordedAt: recordedAt, to: insertSample,
+            &caches, db)
+        guard try insertSample.run() == 0 else {
+            caches.head = sequence
+            try keepPayload(intake, number: sequence, sequence: sequence)
+            let duration = sample.end.microseconds - sample.start.microseconds
+            let key = StreamKey(kind: .sample, type: references.type, person: references.person, label: source.plugin)
+            var previous = caches.advance(key, to: sequence, duration: duration, fresh: sample.value.code)
+            if references.person == 0 { previous = caches.advance(.inbox, to: sequence) }
+            return .stored(Placement(number: sequence, sequence: sequence, previous: previous))
+        }
+        guard let known = try find(sample.source, sample.key) else {
+            throw StoreError(.corrupt, "commit: an index names a record that is not there; restore a backup")
+        }
+        let standing = try sourceVersion(of: known)
+        guard isNews(sample, for: standing) else { return .duplicate(number: known.number, sequence: known.sequence) }
+        var row = known
+        (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
+        row.retraction = nil
+        if !known.isAssignedByHand { (row.assignment, row.personID) = (intake.assignment, references.person) }
+        let placement = try known.isUnderHand ? cover(row) : replace(known, with: row)
+        try keepPayload(intake, number: placement.number, sequence: placement.sequence)
+        return .stored(placement)
+    }
+
+    /// A source's retraction of its own sample.
+    mutating func retract(_ known: SampleRow, reason: String?, version: Int64?) throws -> RecordResult {
+        let standing = try sourceVersion(of: known)
+        if let retraction = standing.retraction, !isNews(.source, reason, version, for: retraction) {
+            return .duplicate(number: known.number, sequence: known.sequence)
+        }
+        if let version, let floor = standing.versionFloor, version < floor {
+            return .duplicate(number: known.number, sequence: known.sequence)
+        }
+        var row = known.isUnderHand ? standing : known
+        row.retract(by: .source, reason: reason, version: version)
+        return .stored(try known.isUnderHand ? cover(row) : replace(known, with: row))
+    }
+
+    /// Whether a put of a known identity is a new version of it.
+    ///
+    /// The version belongs to the content: a higher one with the same values is kept, or an older one arriving late would pass for new.
+    private func isNews(_ sample: Sample, for standing: SampleRow) -> Bool {
+        if let given = sample.sourceVersion, let floor = standing.versionFloor, given < floor { return false }
+        return standing.retraction != nil || standing.sample != sample
+    }
+
+    /// What the source said last of a record: its current version, or the one beneath what a person did.
+    func sourceVersion(of known: SampleRow) throws -> SampleRow {
+        guard known.isUnderHand else { return known }
+        guard var row = try find(SampleRow.lastOfSource, known.number) else {
+            throw StoreError(.corrupt, "record \(known.number): nothing lies beneath its edit; restore a backup")
+        }
+        // Whose it is, is no part of what the source says.
+        (row.assignment, row.personID) = (known.assignment, known.personID)
+        row.isAssignedByHand = known.isAssignedByHand
+        return row
+    }
+
+    // MARK: - Versions
+
+    /// Puts `row` in the place of `known` as its next version: at the end of the sequence, and on its topic.
+    mutating func replace(_ known: SampleRow, with row: SampleRow) throws -> Placement {
+        let departure = known.personID == row.personID ? nil : try depart(known)
+        var row = row
+        row.sequence = caches.head + 1
+        try archive(SampleRow.archive, known.number)
+        try write(row, SampleRow.replace)
+        try supersede(row.number, known.facts, by: row.facts)
+        let plugin = try caches.term(row.sample.source.plugin, .other, in: db)
+        let (isRetracted, isNobodys) = (row.retraction != nil, row.personID == 0)
+        var previous: Int64 = 0
+        // The retraction of a record that nobody has is news for the inbox alone.
+        if !(isRetracted && isNobodys) {
+            let key = StreamKey(
+                kind: isRetracted ? .retraction : .sample, type: row.typeID, person: row.personID, label: plugin)
+            let duration = row.sample.end.microseconds - row.sample.start.microseconds
+            previous = caches.advance(key, to: row.sequence, duration: isRetracted ? 0 : duration)
+        }
+        if isNobodys { previous = caches.advance(.inbox, to: row.sequence) }
+        if departure != nil { try arrive(row) }
+        return Placement(
+            number: row.number, sequence: row.sequence, previous: previous, record: row.stored, departure: departure)
+    }
+
+    /// Keeps what a source sent while something a person did stands over the record.
+    mutating func cover(_ row: SampleRow) throws -> Placement {
+        var row = row
+        row.sequence = caches.head + 1
+        row.edited = []
+        try write(row, SampleRow.cover)
+        return Placement(
+            number: row.number, sequence: row.sequence, previous: 0, record: row.stored, isCovered: true)
+    }
+
+    private mutating func write(_ row: SampleRow, _ sql: String) throws {
+        let statement = try RawStatement(cached: sql, in: db)
+        let source = try caches.source(row.sample.source, in: db).id
+        try row.bind(source: source, recordedAt: recordedAt, to: statement, &caches, db)
+        try statement.run()
+        caches.head = row.sequence
+    }
+
+    // MARK: - Departures
+
+    /// Notes that a record leaves whom it was assigned to.
+    private mutating func depart(_ known: SampleRow) throws -> Placement.Departure {
+        let sequence = caches.head + 1
+        let insert = try RawStatement(
+            cached:
+                "INSERT INTO departure (seq, number, type, person, recorded_at) VALUES (?1, ?2, ?3, nullif(?4, 0), ?5)",
+            in: db)
+        insert.bind(1, sequence)
+        insert.bind(2, known.number)
+        insert.bind(3, known.typeID)
+        insert.bind(4, known.personID)
+        insert.bind(5, recordedAt)
+        try insert.run()
+        caches.head = sequence
+        departures += 1
+        let plugin = try caches.term(known.sample.source.plugin, .other, in: db)
+        let key =
+            known.personID == 0
+            ? StreamKey.inbox
+            : StreamKey(kind: .retraction, type: known.typeID, person: known.personID, label: plugin)
+        let record = Departure.record(
+            of: known.sample.source, known.sample.key, type: known.sample.type, from: known.assignment.person,
+            number: known.number, sequence: sequence)
+        return Placement.Departure(record: record, previous: caches.advance(key, to: sequence))
+    }
+
+    /// Ends what tells that a record has left the person whose it is again.
+    private func arrive(_ row: SampleRow) throws {
+        let update = try RawStatement(
+            cached: "UPDATE departure SET ended = ?3 WHERE number = ?1 AND ifnull(person, 0) = ?2 AND ended IS NULL",
+            in: db)
+        update.bind(1, row.number)
+        update.bind(2, row.personID)
+        update.bind(3, row.sequence)
+        try update.run()
+    }
+
+    // MARK: - Finding
+
+    mutating func find(_ source: Source, _ key: RecordKey) throws -> SampleRow? {
+        let statement = try RawStatement(cached: SampleRow.byIdentity, in: db)
+        defer { statement.clear() }
+        statement.bind(1, try caches.source(source, in: db).id)
+        statement.bind(2, key.text)
+        return try statement.step() ? try SampleRow(statement, caches.lexicon, db) : nil
+    }
+
+    func find(_ sql: String, _ number: Int64) throws -> SampleRow? {
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        return try statement.step() ? try SampleRow(statement, caches.lexicon, db) : nil
+    }
+}
+
+extension SampleRow {
+    static let byNumber = "SELECT \(SampleColumn.list) FROM sample WHERE number = ?1"
+    static let byIdentity = "SELECT \(SampleColumn.list) FROM sample WHERE source = ?1 AND key = ?2"
+    /// The newest superseded or covered version that no hand has made.
+    static let lastOfSource = """
+        SELECT \(SampleColumn.list) FROM sample_version
+        WHERE number = ?1 AND edited IS NULL AND retracted IS NOT 2 ORDER BY seq DESC LIMIT 1
+        """
+
+    mutating func retract(by author: Retraction.Author, reason: String?, version: Int64?) {
+        retraction = Retraction(
+            identity: .sample(sample.source, sample.key), source: sample.source, author: author, reason: reason,
+            sourceVersion: version)
+    }
+}
