@@ -48,8 +48,11 @@ extension Transaction {
         let results = try store(IntakeBatch(instance: Account.hand, records: records)).results
         return try zip(records, results).map { record, result in
             switch result {
-            case .stored(var placement):
-                if placement.record == nil { placement.record = StoredRecord(record, placement) }
+            case .stored(let given):
+                let placement = Placement(
+                    number: given.number, sequence: given.sequence, previous: given.previous,
+                    record: given.record ?? StoredRecord(record, given), departure: given.departure,
+                    isCovered: given.isCovered)
                 try note(.logged, placement, reason: nil)
                 return HandResult(number: placement.number, result: .stored(placement))
             case .duplicate(let number, _): return HandResult(number: number, result: result)

@@ -212,10 +212,16 @@ struct WriterCaches {
 enum Head {
     /// Each change gives its record the highest sequence, so the head is on a current row, or on a version kept beneath what a person did;
     /// found by five index ends.
-    static let sql = """
-        SELECT max(
-            (SELECT ifnull(max(seq), 0) FROM sample_version WHERE covered IS NOT NULL),
-            (SELECT ifnull(max(number), 0) FROM sample), (SELECT ifnull(max(seq), 0) FROM sample WHERE seq <> number),
-            (SELECT ifnull(max(number), 0) FROM day), (SELECT ifnull(max(seq), 0) FROM day WHERE seq <> number))
+    static let sql = "SELECT max(\(current), (SELECT ifnull(max(seq), 0) FROM sample_version WHERE covered IS NOT NULL))"
+
+    /// The same of a file that may be of an older format, in which nothing is kept beneath anything.
+    static func ofAnyFormat(_ db: Database) throws -> Int64 {
+        let knowsCovered = try db.columns(in: "sample_version").contains { $0.name == "covered" }
+        return try Int64.fetchOne(db, sql: knowsCovered ? sql : "SELECT max(\(current), 0)") ?? 0
+    }
+
+    private static let current = """
+        (SELECT ifnull(max(number), 0) FROM sample), (SELECT ifnull(max(seq), 0) FROM sample WHERE seq <> number),
+            (SELECT ifnull(max(number), 0) FROM day), (SELECT ifnull(max(seq), 0) FROM day WHERE seq <> number)
         """
 }

@@ -128,9 +128,8 @@ final class Committer: Sendable {
         case .batches(let works):
             let results = try await store.commit(works.map(\.intake), recordedAt: clock.now())
             return .committed(zip(works, results).map { (work: $0, results: $1.results) })
-        case .retraction(let asked):
-            return .retracted(
-                try await store.retract(numbers: asked.numbers, reason: asked.reason, recordedAt: clock.now()))
+        case .hand(let asked):
+            return .hand(try await store.carryOut(asked.action, recordedAt: clock.now()))
         }
     }
 
