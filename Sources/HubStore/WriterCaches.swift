@@ -210,9 +210,11 @@ struct WriterCaches {
 
 /// The last sequence that was given out.
 enum Head {
-    /// Each change gives its record the highest sequence, so the head is on a current row, or on a version kept beneath what a person did;
-    /// found by five index ends.
-    static let sql = "SELECT max(\(current), (SELECT ifnull(max(seq), 0) FROM sample_version WHERE covered IS NOT NULL))"
+    /// Each change gives its record the highest sequence: the head is on a current row, or on one kept beneath what a person did.
+    ///
+    /// Found by five index ends.
+    static let sql =
+        "SELECT max(\(current), (SELECT ifnull(max(seq), 0) FROM sample_version WHERE covered IS NOT NULL))"
 
     /// The same of a file that may be of an older format, in which nothing is kept beneath anything.
     static func ofAnyFormat(_ db: Database) throws -> Int64 {

@@ -38,7 +38,9 @@ extension SeededGenerator {
             }
         }
         var edited: EditedMembers = []
-        if case .sample = record, chance(20) { edited = EditedMembers(rawValue: UInt8.random(in: 0...15, using: &self)) }
+        if case .sample = record, chance(20) {
+            edited = EditedMembers(rawValue: UInt8.random(in: 0...15, using: &self))
+        }
         return StoredRecord(
             record: record, number: Int64.random(in: 1...Int64.max, using: &self),
             sequence: Int64.random(in: 1...Int64.max, using: &self), assignment: assignment, type: type,

@@ -15,7 +15,9 @@ extension Bus {
             for (work, results) in batches { settle(work, results) }
         case .hand(let results):
             recovered()
-            let placements = results.compactMap { if case .stored(let placement) = $0.result { placement } else { nil } }
+            let placements = results.compactMap {
+                if case .stored(let placement) = $0.result { placement } else { nil }
+            }
             guard !placements.isEmpty else { return }
             publish(placements.lazy.flatMap { Publication.Told($0, nil) })
             headMoved()
