@@ -1,4 +1,6 @@
+import ArgumentParser
 import Foundation
+import HubSettings
 import HubWire
 import Samples
 import Testing
@@ -46,7 +48,7 @@ private let welcome =
 
 @Suite struct DoorClientTests {
     /// Runs `script` as the hub and `body` as its client.
-    private func talk<Result: Sendable>(
+    fileprivate func talk<Result: Sendable>(
         _ script: @escaping @Sendable (String, String) -> [(String, String)]?,
         _ body: @escaping @Sendable (String) throws -> Result
     ) async throws -> Result {
@@ -186,4 +188,114 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
     var value: Value { lock.withLock { content } }
 
     func change(_ body: (inout Value) -> Void) { lock.withLock { body(&content) } }
+}
+
+@Suite struct CallTests {
+    private func outcome(
+        _ watch: CallWatch = CallWatch(), _ script: @escaping @Sendable (String) -> [(String, String)]
+    ) async throws -> CommandOutcome.Content {
+        let watch = Locked(UncheckedWatch(watch: watch))
+        return try await DoorClientTests().talk { verb, body in
+            switch verb {
+            case "HELLO": [("WELCOME", welcome)]
+            case "BYE": nil
+            case "COMMAND": script(body)
+            default: []
+            }
+        } _: { endpoint in
+            let client = try DoorClient(endpoint: endpoint, command: "test")
+            defer { _ = try? client.open() }  // The script ends with BYE, also after a lost session.
+            return try client.call(CommandRequest(id: 0, instance: "sami", command: "login"), watch.value.watch)
+        }
+    }
+
+    /// Its closures run on the thread of the call alone.
+    private struct UncheckedWatch: @unchecked Sendable { let watch: CallWatch }
+
+    @Test func `a call tells progress, answers what is asked, and ends with the outcome`() async throws {
+        let told = Locked<[Int64]>([])
+        var watch = CallWatch()
+        watch.progress = { step in told.change { $0.append(step.done) } }
+        watch.ask = { prompt, url in
+            #expect(prompt == "code?" && url == "https://a.example")
+            let looks = Locked(0)
+            return {
+                looks.change { $0 += 1 }
+                return looks.value < 3 ? nil : .string("4711")
+            }
+        }
+        let outcome = try await outcome(watch) { body in
+            body.contains("answer")
+                ? [("OUTCOME", #"{"id":1,"outcome":"done","result":"\#(body.contains("4711"))"}"#)]
+                : [
+                    ("PROGRESS", #"{"id":1,"done":5}"#),
+                    ("OUTCOME", #"{"id":1,"outcome":"ask","url":"https://a.example","prompt":"code?"}"#),
+                ]
+        }
+        #expect(outcome == .done(result: .string("true")))
+        #expect(told.value == [5])
+    }
+
+    @Test func `a person who gives up sends one cancel, and waits for the outcome`() async throws {
+        var watch = CallWatch()
+        watch.isCancelled = { true }
+        let commands = Locked<[String]>([])
+        let outcome = try await outcome(watch) { body in
+            commands.change { $0.append(body) }
+            return body.contains("cancel") ? [("OUTCOME", #"{"id":1,"outcome":"cancelled"}"#)] : []
+        }
+        #expect(outcome == .cancelled)
+        #expect(
+            commands.value == [#"{"id":1,"instance":"sami","command":"login","args":{}}"#, #"{"id":1,"cancel":true}"#])
+    }
+
+    @Test func `a call is never sent twice`() async throws {
+        let failure = await #expect(throws: Failure.self) {
+            try await outcome { _ in [("ERROR", #"{"code":"hello-first","reason":"no session","closed":true}"#)] }
+        }
+        #expect(failure?.exit == .tryAgain && failure?.message.contains("may have happened") == true)
+    }
+}
+
+@Suite struct ArgumentWordTests {
+    private let declarations: [SettingDeclaration] = [
+        .init("days", .integer(), help: "D."), .init("all", .boolean, help: "A."), .init("file", .path, help: "F."),
+        .init("kinds", .list(of: .string()), help: "K."), .init("code", .string(), help: "C."),
+    ]
+
+    private func arguments(_ words: String...) throws -> [String: SettingValue] {
+        let json = try PluginCall.arguments(words, declarations, directory: "/home/me")
+        return try JSON.decode([String: SettingValue].self, from: json.bytes)
+    }
+
+    @Test func `words become what their declarations want; what is wrong stays text for the hub to judge`() throws {
+        #expect(
+            try arguments("days=7", "all=true", "file=notes.txt", "kinds=a,b", "kinds=c", "code=12=3") == [
+                "days": .integer(7), "all": .boolean(true), "file": .string("/home/me/notes.txt"),
+                "kinds": .list([.string("a"), .string("b"), .string("c")]), "code": .string("12=3"),
+            ])
+        #expect(try arguments("days=many", "other=7") == ["days": .string("many"), "other": .string("7")])
+    }
+
+    @Test func `what is no argument is the writer's mistake`() throws {
+        #expect(throws: Failure(.usage, "days: an argument is written key=value")) { try arguments("days") }
+        #expect(throws: Failure(.usage, "=7: an argument is written key=value")) { try arguments("=7") }
+        #expect(throws: Failure(.usage, "code: it is given twice")) { try arguments("code=1", "code=2") }
+    }
+
+    @Test func `a deadline is a time of at most a day`() throws {
+        #expect(try CallOptions.deadline("10min") == 600_000)
+        for text in ["2d", "25h", "0s", "soon"] {
+            #expect(throws: ValidationError.self) { try CallOptions.deadline(text) }
+        }
+    }
+
+    @Test func `a result prints a line for each member`() {
+        #expect(
+            ResultText.lines(RawJSON(trusted: Array(#"{"records":12,"account":"me","list":[1,2]}"#.utf8))) == [
+                "account  me", "list     [1,2]", "records  12",
+            ])
+        #expect(ResultText.lines(.emptyObject) == ["done"])
+        #expect(ResultText.lines(.string("x")) == [#""x""#])
+    }
 }

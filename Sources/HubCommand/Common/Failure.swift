@@ -27,7 +27,7 @@ enum HubExit: Int32, CaseIterable {
         case .tryAgain: "not now: the hub is stopping, busy, or runs already"
         case .dialogue: "the hub answered what this program does not understand"
         case .forbidden: "no permission"
-        case .interrupted: "ended by a second Ctrl-C"
+        case .interrupted: "ended by Ctrl-C before it was done"
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HubWire
 
 /// A bar on stderr for work that takes a while, where a person looks on; else nothing.
 final class ProgressBar {
@@ -18,20 +19,38 @@ final class ProgressBar {
 
     deinit { end() }
 
+    /// Shows what a command tells of itself.
+    func update(_ progress: CommandProgress) {
+        let text = progress.text.map(ProgressBar.shown)
+        if let total = progress.total {
+            show { ProgressBar.text(self.title, progress.done, total) + (text.map { " " + $0 } ?? "") }
+        } else {
+            show { "\(self.title): \(text ?? "\(progress.done) done")" }
+        }
+    }
+
     /// Shows how far it has come, at most ten times a second.
-    func update(_ done: Int64, of total: Int64) {
+    func update(_ done: Int64, of total: Int64) { show { ProgressBar.text(self.title, done, total) } }
+
+    private func show(_ text: () -> String) {
         let now = ContinuousClock.now
         guard isShown, now - begun > ProgressBar.patience, shown.map({ now - $0 > ProgressBar.interval }) ?? true else {
             return
         }
         shown = now
-        Terminal.progress(ProgressBar.text(title, done, total))
+        Terminal.progress(text())
     }
 
     /// Takes the bar away.
     func end() {
         if shown != nil { Terminal.progress("") }
         shown = nil
+    }
+
+    /// One short line of what a program said: control characters would steer the terminal.
+    private static func shown(_ text: String) -> String {
+        String(
+            text.prefix(40).map { $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
     }
 
     static func text(_ title: String, _ done: Int64, _ total: Int64) -> String {

@@ -12,6 +12,12 @@ enum Terminal {
     /// Whether a person can be asked: somebody types, and sees what is asked.
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
+    /// Whether a line has been typed, or the input has ended, so that reading it waits for nothing.
+    static var hasTyped: Bool {
+        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        return poll(&input, 1, 0) > 0
+    }
+
     /// Whether stderr may show a line that changes in place, without getting in the way of results.
     static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0 }
 

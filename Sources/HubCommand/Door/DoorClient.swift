@@ -92,30 +92,7 @@ final class DoorClient {
         }
     }
 
-    /// One of the hub's own commands.
-    /// - Returns: the result.
-    func command(
-        _ name: String, arguments: RawJSON, isDryRun: Bool = false, progress: (CommandProgress) -> Void = { _ in }
-    ) throws -> RawJSON? {
-        let id = nextID()
-        let request = CommandRequest(
-            id: id, instance: "hub", command: name, arguments: arguments, isDryRun: isDryRun)
-        let outcome: CommandOutcome = try answer(to: .command(request), of: id) { message in
-            if case .progress(let step) = message, step.id == id { progress(step) }
-            if case .outcome(let outcome) = message, outcome.id == id { return outcome }
-            return nil
-        }
-        switch outcome.content {
-        case .done(let result): return result
-        case .failed(let code, let reason):
-            throw Failure(code == "command" ? .usage : .notWell, "\(name): \(reason)")
-        case .ask(_, let prompt):
-            throw Failure(.dialogue, "\(name): the hub asks what cannot be answered here: \(prompt)")
-        case .cancelled: throw Failure(.tryAgain, "\(name): cancelled by the hub")
-        }
-    }
-
-    private func nextID() -> Int64 {
+    func nextID() -> Int64 {
         lastID += 1
         return lastID
     }
@@ -133,25 +110,31 @@ final class DoorClient {
                 while true {
                     if let answer = try take(try receive(ref: id)) { return answer }
                 }
-            } catch is SessionLost {
-                welcome = nil
-            }
+            } catch is SessionLost {}
         }
         throw Failure(.tryAgain, "the hub at \(endpoint) forgets its sessions; is it restarting?")
     }
 
-    private struct SessionLost: Error {}
+    struct SessionLost: Error {}
 
     /// The next message that is more than a sign of life.
     private func receive(ref: Int64? = nil) throws -> HubMessage {
-        while true {
-            let message = try next()
+        guard let message = try receive(ref: ref, within: patience) else { throw DoorClient.absent(endpoint) }
+        return message
+    }
+
+    /// The same, if it comes in time.
+    func receive(ref: Int64?, within limit: Duration) throws -> HubMessage? {
+        let end = ContinuousClock.now + limit
+        while let message = try next(within: max(.zero, end - .now)) {
             switch message {
             case .ping(let body): try send(.pong(body))
             case .welcome(let welcome):
                 self.welcome = welcome
                 return message
-            case .error(let error) where error.code == .helloFirst: throw SessionLost()
+            case .error(let error) where error.code == .helloFirst:
+                welcome = nil
+                throw SessionLost()
             case .error(let error) where error.closed || error.ref == nil || error.ref == ref:
                 if error.closed { welcome = nil }
                 throw DoorClient.failure(error)
@@ -160,13 +143,12 @@ final class DoorClient {
             default: return message
             }
         }
+        return nil
     }
 
-    private func next() throws -> HubMessage {
+    private func next(within limit: Duration) throws -> HubMessage? {
         do {
-            guard try socket.wait(for: .readable, upTo: patience).contains(.readable) else {
-                throw DoorClient.absent(endpoint)
-            }
+            guard try socket.wait(for: .readable, upTo: limit).contains(.readable) else { return nil }
             var frames = Multipart()
             guard case .complete = try socket.receiveMultipart(into: &frames), frames.count >= 2 else {
                 throw Failure(.dialogue, "the hub at \(endpoint) sent a message that is none")
@@ -182,7 +164,7 @@ final class DoorClient {
         }
     }
 
-    private func send(_ message: ClientMessage) throws {
+    func send(_ message: ClientMessage) throws {
         var frames = Multipart()
         frames.append(message.verb.bytes)
         frames.append(message.body)

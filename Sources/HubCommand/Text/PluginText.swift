@@ -1,4 +1,5 @@
 import HubSettings
+import HubWire
 
 /// One entry of the hub's answer about its plugins, and how it prints.
 struct PluginText: Codable {
@@ -14,6 +15,8 @@ struct PluginText: Codable {
     /// Values as `hub.conf` and the defaults make them; secrets as `<secret>`.
     var settings: [String: SettingValue]
     var declarations: [SettingDeclaration]?
+    /// What it can be asked to do.
+    var commands: [CommandDeclaration]?
     /// Why its program cannot be asked or started.
     var fault: String?
 
@@ -32,7 +35,20 @@ struct PluginText: Codable {
             let from = value == nil ? "" : value == declaration.defaultValue ? "default" : "hub.conf"
             table.add(["  " + declaration.name, value.map(PluginText.text) ?? "-", from, declaration.help])
         }
-        return lines + (declarations?.isEmpty ?? true ? [] : table.takeLines())
+        return lines + (declarations?.isEmpty ?? true ? [] : table.takeLines()) + commandLines
+    }
+
+    /// A line for each command, and one for each of its arguments.
+    var commandLines: [String] {
+        var table = Table([("  COMMAND", .left), ("ARGUMENT", .left), ("DEFAULT", .left), ("MEANING", .left)])
+        for command in commands ?? [] {
+            table.add(["  " + command.name, "", "", command.help + (command.canDryRun ? " (--dry-run)" : "")])
+            for argument in command.arguments {
+                let value = argument.defaultValue.map(PluginText.text) ?? (argument.isRequired ? "needed" : "-")
+                table.add(["", argument.name, value, argument.help])
+            }
+        }
+        return commands?.isEmpty ?? true ? [] : table.takeLines()
     }
 
     private static func types(_ types: [String]?) -> String? {

@@ -1,0 +1,138 @@
+import ArgumentParser
+import HubSettings
+import HubWire
+
+struct DoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "do",
+        abstract: "Ask a plugin for something it can do.",
+        discussion: """
+            Without a command it lists what the plugin can do, and with which arguments.
+            Arguments are written key=value; a list as key=a,b or key=a key=b. The hub
+            checks them before the plugin hears of it. Ctrl-C asks the plugin to give up,
+            a second one leaves at once.
+
+            Examples:
+              hub do sami
+              hub do sami backfill from=2020-01-01 --dry-run
+              hub do sami backfill from=2020-01-01 --deadline 10min --json
+
+            Exit codes: 0 done; 1 the plugin failed, does not run, or did not finish in
+            time; 64 no such plugin or command, or wrong arguments; 69 no hub answers; 75
+            the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
+            """)
+
+    @Argument(help: "The instance, as hub.conf names it.")
+    var name: String
+    @Argument(help: "What it shall do; without, what it can do is listed.")
+    var command: String?
+    @Argument(help: ArgumentHelp("Arguments of the command.", valueName: "key=value"))
+    var arguments: [String] = []
+    @Flag(help: "Change nothing; show what would be done.")
+    var dryRun = false
+    @Option(
+        help: ArgumentHelp("Give up after this time, such as 30s or 10min; up to 24h.", valueName: "time"),
+        transform: CallOptions.deadline)
+    var deadline: Int64?
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document: the command's result, or the list of commands.")
+    var json = false
+
+    func run() async throws {
+        let endpoint = try options.endpoints().door
+        guard let command else { return try list(try DoorClient(endpoint: endpoint, command: "do")) }
+        let call = PluginCall(
+            instance: name, command: command, words: arguments, isDryRun: dryRun, deadline: deadline)
+        try await CallOptions.run(call, at: endpoint, as: "do", json: json)
+    }
+
+    private func list(_ door: DoorClient) throws {
+        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
+        guard let plugin = plugins.first(where: { $0.name == name }) else {
+            let nearest = nearestName(to: name, among: plugins.map(\.name)).map { "; did you mean \($0)?" }
+            throw Failure(.usage, "there is no plugin \(name)\(nearest ?? "; hub plugins lists them")")
+        }
+        if json { return try Output.print(try JSON.line(plugin.commands ?? [])) }
+        let lines = plugin.commandLines
+        if lines.isEmpty { Terminal.say("\(name) has no commands") }
+        for line in lines { try Output.print(line) }
+    }
+}
+
+struct RefreshCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refresh",
+        abstract: "Have a plugin ask its device or service again, now.",
+        discussion: """
+            The same as hub do NAME refresh. What is new arrives as always, and is stored
+            once.
+
+            Examples:
+              hub refresh sami
+              hub refresh sami days=30 --deadline 5min
+
+            Exit codes: 0 done; 1 the plugin failed, does not run, or did not finish in
+            time; 64 no such plugin, it has no refresh, or wrong arguments; 69 no hub
+            answers; 75 the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
+            """)
+
+    @Argument(help: "The instance, as hub.conf names it.")
+    var name: String
+    @Argument(help: ArgumentHelp("Arguments; hub do NAME lists them.", valueName: "key=value"))
+    var arguments: [String] = []
+    @Option(
+        help: ArgumentHelp("Give up after this time, such as 30s or 10min; up to 24h.", valueName: "time"),
+        transform: CallOptions.deadline)
+    var deadline: Int64?
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document: the command's result.")
+    var json = false
+
+    func run() async throws {
+        let call = PluginCall(instance: name, command: "refresh", words: arguments, deadline: deadline)
+        try await CallOptions.run(call, at: try options.endpoints().door, as: "refresh", json: json)
+    }
+}
+
+/// What the commands that call plugins have in common.
+enum CallOptions {
+    /// Milliseconds.
+    static func deadline(_ text: String) throws -> Int64 {
+        let milliseconds = SettingDuration(text).map { $0.microseconds / 1_000 } ?? 0
+        guard CommandRequest.deadlines.contains(milliseconds) else {
+            throw ValidationError("'\(text)' is no time such as 30s, 10min or 2h, of at most 24h.")
+        }
+        return milliseconds
+    }
+
+    /// Calls, and prints the result.
+    static func run(_ call: PluginCall, at endpoint: String, as command: String, json: Bool) async throws {
+        let interruption = Interruption()
+        let result = try await blocking {
+            try call.run(try DoorClient(endpoint: endpoint, command: command), interruption) { prompt, url in
+                try TerminalAnswer.ask(prompt, url)
+            }
+        }
+        if json { return try Output.print(result?.text ?? "null") }
+        for line in result.map(ResultText.lines) ?? ["done"] { try Output.print(line) }
+    }
+}
+
+/// An answer that a person types.
+enum TerminalAnswer {
+    /// Shows the question.
+    static func ask(_ prompt: String, _ url: String?) throws -> CallWatch.Answer {
+        guard Terminal.canAsk else {
+            throw Failure(.usage, "nobody can be asked here: \(prompt)\(url.map { " (\($0))" } ?? "")")
+        }
+        if let url { Terminal.say(url) }
+        Terminal.progress("\(prompt) ")
+        return {
+            guard Terminal.hasTyped else { return nil }
+            guard let line = readLine() else {
+                throw Failure(.usage, "the input ended before the question was answered")
+            }
+            return RawJSON.string(line)
+        }
+    }
+}

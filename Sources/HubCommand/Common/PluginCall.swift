@@ -1,0 +1,96 @@
+import Foundation
+import HubSettings
+import HubWire
+
+/// A command of a plugin, from the command line to its result.
+struct PluginCall: Sendable {
+    var instance: String
+    var command: String
+    /// `key=value`, as they were written.
+    var words: [String] = []
+    var isDryRun = false
+    /// Milliseconds.
+    var deadline: Int64?
+
+    /// Leads it to its end, with a bar, and Ctrl-C to give it up.
+    /// - Returns: its result, if it has one.
+    func run(
+        _ door: DoorClient, _ interruption: Interruption,
+        ask: @escaping (_ prompt: String, _ url: String?) throws -> CallWatch.Answer
+    ) throws -> RawJSON? {
+        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
+        let declaration = plugins.first { $0.name == instance }?.commands?.first { $0.name == command }
+        let bar = ProgressBar("\(command) \(instance)")
+        defer { bar.end() }
+        var watch = CallWatch()
+        watch.progress = { bar.update($0) }
+        watch.isCancelled = { interruption.isOver }
+        watch.ask = { prompt, url in
+            bar.end()
+            return try ask(prompt, url)
+        }
+        let request = CommandRequest(
+            id: 0, instance: instance, command: command,
+            arguments: try PluginCall.arguments(words, declaration?.arguments ?? []), isDryRun: isDryRun,
+            deadline: deadline)
+        switch try door.call(request, watch) {
+        case .done(let result): return result
+        case .failed(let code, let reason):
+            throw DoorClient.failure("\(command) of \(instance)", code: code, reason)
+        case .ask, .cancelled: throw Failure(.interrupted, "\(command) of \(instance): cancelled")
+        }
+    }
+
+    /// The arguments as JSON, each as its declaration wants it; the hub judges them.
+    static func arguments(
+        _ words: [String], _ declarations: [SettingDeclaration],
+        directory: String = FileManager.default.currentDirectoryPath
+    ) throws(Failure) -> RawJSON {
+        var values: [String: SettingValue] = [:]
+        for word in words {
+            guard let split = word.firstIndex(of: "="), split != word.startIndex else {
+                throw Failure(.usage, "\(word): an argument is written key=value")
+            }
+            let (name, text) = (String(word[..<split]), String(word[word.index(after: split)...]))
+            let type = declarations.first { $0.name == name }?.type
+            if case .list(let element)? = type {
+                // One key a value, or all of them with commas between.
+                let parts = text.split(separator: ",").map { value(String($0), element, directory) }
+                values[name] = .list((values[name]?.list ?? []) + parts)
+            } else if values[name] != nil {
+                throw Failure(.usage, "\(name): it is given twice")
+            } else {
+                values[name] = value(text, type ?? .string(), directory)
+            }
+        }
+        let encoder = JSONEncoder()
+        guard let bytes = try? encoder.encode(values) else {
+            throw Failure(.usage, "the arguments cannot be written as JSON")
+        }
+        return RawJSON(trusted: Array(bytes))
+    }
+
+    private static func value(_ text: String, _ type: SettingType, _ directory: String) -> SettingValue {
+        switch type {
+        case .integer: Int64(text).map(SettingValue.integer) ?? .string(text)
+        case .number: Double(text).map(SettingValue.number) ?? .string(text)
+        case .boolean: Bool(text).map(SettingValue.boolean) ?? .string(text)
+        case .path: .string(text.hasPrefix("/") ? text : "\(directory)/\(text)")
+        default: .string(text)
+        }
+    }
+}
+
+/// The result of a command, for people.
+enum ResultText {
+    /// A line for each member of an object; anything else as it is.
+    static func lines(_ result: RawJSON) -> [String] {
+        let members = RawMembers.members(of: result.bytes[...])
+        guard !members.isEmpty else { return [result.isObject ? "done" : result.text] }
+        let width = members.keys.map(\.count).max() ?? 0
+        return members.sorted { $0.key < $1.key }.map { name, value in
+            let raw = RawJSON(trusted: Array(value))
+            return name + String(repeating: " ", count: width - name.count + 2) + (raw.textValue ?? raw.text)
+        }
+    }
+}
