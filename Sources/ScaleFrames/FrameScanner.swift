@@ -43,15 +43,20 @@ public struct FrameScanner: Sendable {
     private let head: UInt8
     private let lengths: ClosedRange<UInt8>
     private let product: UInt8?
+    private let productPlace: Int
     private var held: [UInt8] = []
 
     /// A scanner for the frames of one direction.
     /// - Parameters:
     ///   - lengths: what `LEN` may be; another value cannot start a frame. No layout of the family is shorter than 3.
-    ///   - product: the first byte of every body, where the layout has a fixed one (`A6` on HS3). It lets noise that
-    ///     looks like a head be recognised at its third byte instead of only after `LEN` more.
-    public init(from origin: FrameOrigin, lengths: ClosedRange<UInt8> = 3...255, product: UInt8? = nil) {
-        (head, self.lengths, self.product) = (origin.rawValue, lengths, product)
+    ///   - product: the byte that every body has at `productPlace`, where the layout has a fixed one (`A6` first on HS3). It lets
+    ///     noise that looks like a head be recognised there instead of only after `LEN` bytes.
+    ///   - productPlace: counted from the start of the body.
+    public init(
+        from origin: FrameOrigin, lengths: ClosedRange<UInt8> = 3...255, product: UInt8? = nil, productPlace: Int = 0
+    ) {
+        (head, self.lengths) = (origin.rawValue, lengths)
+        (self.product, self.productPlace) = (product, productPlace)
     }
 
     /// Whether the start of a frame is waiting for the rest of it.
@@ -116,7 +121,7 @@ public struct FrameScanner: Sendable {
         guard start + 1 < held.count else { return .unfinished }
         guard lengths.contains(held[start + 1]) else { return .noFrame }
         guard let product else { return .length(Int(held[start + 1])) }
-        guard start + 2 < held.count else { return .unfinished }
-        return held[start + 2] == product ? .length(Int(held[start + 1])) : .noFrame
+        guard start + 2 + productPlace < held.count else { return .unfinished }
+        return held[start + 2 + productPlace] == product ? .length(Int(held[start + 1])) : .noFrame
     }
 }

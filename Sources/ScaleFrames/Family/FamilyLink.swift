@@ -24,7 +24,7 @@ struct FamilyLink: Sendable {
         case arrival(Arrival)
         /// Send this at once: it acknowledges a piece of a message that is not whole yet.
         case send([UInt8])
-        /// Our last message has arrived.
+        /// All frames of our last message have arrived.
         case acknowledged
         case warning(String)
     }
@@ -37,10 +37,12 @@ struct FamilyLink: Sendable {
     /// The number of the next frame: 1 at first, two more after each frame sent, one more than the other's after each received.
     private var counter: UInt8 = 1
     private var recent: [FamilyMessage] = []
+    /// The numbers of our last message's frames that have not been acknowledged.
+    private var unacknowledged: Set<UInt8> = []
 
     init(_ side: FrameOrigin, product: FamilyFrame.Product, style: Style) {
         (self.side, self.product, self.style) = (side, product, style)
-        scanner = FrameScanner(from: side == .host ? .scale : .host)
+        scanner = FrameScanner(from: side == .host ? .scale : .host, product: product.rawValue, productPlace: 2)
     }
 
     /// Whether part of a frame or of a message waits for the rest.
@@ -50,7 +52,7 @@ struct FamilyLink: Sendable {
     mutating func reset() {
         scanner.reset()
         collector.reset()
-        (counter, recent) = (1, [])
+        (counter, recent, unacknowledged) = (1, [], [])
     }
 
     // MARK: Sending
@@ -62,6 +64,7 @@ struct FamilyLink: Sendable {
                 from: side, product: product, command, data, sequence: counter, isAnswer: isAnswer,
                 fragmented: style == .lowEnergy) ?? []
         counter &+= UInt8(truncatingIfNeeded: 2 * frames.count)
+        unacknowledged = Set(frames.map(\.sequence))
         return frames.map(\.bytes)
     }
 
@@ -106,7 +109,11 @@ struct FamilyLink: Sendable {
             return output.append(.warning("ignored a frame of another product"))
         }
         counter = frame.sequence &+ 1
-        guard !frame.isAcknowledgement else { return output.append(.acknowledged) }
+        if frame.isAcknowledgement {
+            let isNews = unacknowledged.remove(frame.sequence &- 1) != nil
+            if isNews, unacknowledged.isEmpty { output.append(.acknowledged) }
+            return
+        }
         let reply = style == .lowEnergy && frame.wantsAcknowledgement ? frame.acknowledgement : nil
         switch collector.append(frame) {
         case .incomplete: if let reply { output.append(.send(sent(reply))) }
