@@ -193,6 +193,11 @@ public final class Store: Sendable {
     public func close() throws(StoreError) {
         do {
             restSinks()
+            // The pool closes its writer before its readers, so SQLite would leave all of it in the write-ahead log; whoever copies the
+            // file of a hub that is stopped should have everything. One that cannot be folded in now is read from the log next time.
+            try? pool.writeWithoutTransaction { db in
+                if db.sqliteConnection != nil { _ = try db.checkpoint(.truncate) }
+            }
             try pool.close()
             lock.release()
         } catch {

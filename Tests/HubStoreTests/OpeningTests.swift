@@ -28,6 +28,17 @@ import Testing
         #expect(try mode(folder.store) == 0o600)
     }
 
+    @Test func `a store that is closed is one file: a copy of it has everything`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try store.close()
+        let copy = folder.store + ".copy"
+        try FileManager.default.copyItem(atPath: folder.store, toPath: copy)
+        let other = try Store(path: copy, now: 0)
+        #expect(try await other.recordCount() == 1)
+        try other.close()
+    }
+
     @Test func `commits are durable: WAL with full synchronisation and foreign keys`() async throws {
         let store = try folder.open()
         let settings = try await store.pool.writeWithoutTransaction { db in
