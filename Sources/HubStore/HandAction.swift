@@ -55,6 +55,9 @@ public struct HandResult: Hashable, Sendable {
     /// As it was asked for; of a new record that was rejected 0.
     public var number: Int64
     public var result: RecordResult
+
+    /// A result; the store makes them, and whoever knows that there is no such record.
+    public init(number: Int64, result: RecordResult) { (self.number, self.result) = (number, result) }
 }
 
 /// How a person made a version of a record; the raw values stand in the store.

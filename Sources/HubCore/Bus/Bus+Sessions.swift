@@ -35,6 +35,10 @@ extension Bus {
     }
 
     private func policy(for hello: Hello, _ endpoint: Endpoint) throws(WireError) -> InstancePolicy {
+        guard hello.plugin != HandRecord.plugin, hello.instance != "hub" else {
+            throw WireError(
+                .instance, "HELLO: the plugin \"hand\" and the instance \"hub\" are the hub's own; take other names")
+        }
         if let policy = facts.instances[hello.instance] {
             guard policy.plugin == nil || policy.plugin == hello.plugin else {
                 throw WireError(

@@ -8,6 +8,12 @@ struct DeclaredTypes {
 
     private var owners: [TypeID: (type: HealthType, instances: Set<String>)] = [:]
 
+    /// The standard types and all of these.
+    var registry: TypeRegistry {
+        // One that contradicts the standard registry was refused when it was declared.
+        owners.values.reduce(.standard) { registry, owner in (try? registry.registering(owner.type)) ?? registry }
+    }
+
     /// Takes the declarations of an instance, all or none.
     ///
     /// An instance may change what nobody else has declared: its program is newer now.

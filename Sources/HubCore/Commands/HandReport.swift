@@ -2,9 +2,9 @@ import HubStore
 import HubWire
 import Samples
 
-/// What a command of a person's own hand did to each record, or would do.
-struct HandReport: Encodable {
-    struct Entry: Encodable {
+/// What a command of a person's own hand did to each record, or would do (Protocol §8.3).
+struct HandReport {
+    private struct Entry: Encodable {
         /// 0 for a new record that was rejected.
         var number: Int64
         var type: String?
@@ -15,8 +15,40 @@ struct HandReport: Encodable {
         /// Of a rejection: why.
         var reason: String?
     }
-    var records: [Entry]
-    var dryRun: Bool
+
+    let json: RawJSON
+
+    /// - Parameters:
+    ///   - others: records that stay as they are, as far as they are known.
+    ///   - last: by the place of a new record, the newest of its type and person until now.
+    init(_ results: [HandResult], others: [Int64: StoredRecord], last: [Int: StoredRecord] = [:], isDryRun: Bool) {
+        var bytes = Array("{\"dryRun\":\(isDryRun),\"records\":[".utf8)
+        for (place, result) in results.enumerated() {
+            if place > 0 { bytes.append(UInt8(ascii: ",")) }
+            var record = others[result.number]
+            var entry = Entry(number: result.number, outcome: "duplicate")
+            var members: [(name: String, value: RawJSON)] = []
+            switch result.result {
+            case .stored(let placement):
+                (entry.outcome, record) = ("stored", placement.record)
+                if let record { members.append(("record", Self.canonical(record))) }
+            case .duplicate: break
+            case .rejected(let rejection): (entry.outcome, entry.reason) = (rejection.code, rejection.reason)
+            }
+            (entry.type, entry.person) = (record?.type.rawValue, record?.assignment.person?.name)
+            entry.seq = record?.sequence
+            if let last = last[place] { members.append(("last", Self.canonical(last))) }
+            let object = JSONText().object(entry)
+            bytes += (object.setting(members) ?? object).bytes
+        }
+        json = RawJSON(trusted: bytes + Array("]}".utf8))
+    }
+
+    private static func canonical(_ record: StoredRecord) -> RawJSON {
+        var bytes: [UInt8] = []
+        RecordEncoder.append(record, to: &bytes)
+        return RawJSON(trusted: bytes)
+    }
 }
 
 extension Bus {
@@ -31,28 +63,14 @@ extension Bus {
         return results
     }
 
-    /// What a person's records are afterwards: a rehearsal's records are in the results alone.
-    func report(_ results: [HandResult], isDryRun: Bool) async throws -> HandReport {
-        var others: [Int64: StoredRecord] = [:]
+    /// The report on what was done to records that are there.
+    func report(_ results: [HandResult], isDryRun: Bool) async throws -> RawJSON {
         let unchanged = results.filter { if case .stored = $0.result { false } else { $0.number > 0 } }.map(\.number)
+        var others: [Int64: StoredRecord] = [:]
         for chunk in unchanged.chunks(of: RecordQuery.maximumPage) {
             for record in try await store.records(numbers: chunk) { others[record.number] = record }
         }
-        return HandReport(
-            records: results.map { HandReport.Entry($0, others[$0.number]) }, dryRun: isDryRun)
-    }
-}
-
-extension HandReport.Entry {
-    fileprivate init(_ result: HandResult, _ known: StoredRecord?) {
-        number = result.number
-        var record = known
-        switch result.result {
-        case .stored(let placement): (outcome, record) = ("stored", placement.record)
-        case .duplicate: outcome = "duplicate"
-        case .rejected(let rejection): (outcome, reason) = (rejection.code, rejection.reason)
-        }
-        (type, person, seq) = (record?.type.rawValue, record?.assignment.person?.name, record?.sequence)
+        return HandReport(results, others: others, isDryRun: isDryRun).json
     }
 }
 

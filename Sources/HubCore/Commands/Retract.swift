@@ -27,6 +27,6 @@ struct Retract: OwnCommand {
         let action: HandAction =
             undo ? .undoRetraction(numbers: numbers) : .retract(numbers: numbers, reason: reason)
         let results = try await bus.carryOut(action, isDryRun: call.isDryRun)
-        return JSONText().object(try await bus.report(results, isDryRun: call.isDryRun))
+        return try await bus.report(results, isDryRun: call.isDryRun)
     }
 }

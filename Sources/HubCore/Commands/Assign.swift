@@ -1,0 +1,122 @@
+import HubSettings
+import HubStore
+import HubWire
+import Samples
+
+/// `assign`: a person says whose samples are, or has the rules say it for all of the inbox.
+struct Assign: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "assign", help: "Says whose samples are; no source can undo it.",
+        arguments: [
+            SettingDeclaration(
+                "numbers", .list(of: .integer(Bounds(1))), help: "Record numbers, at most \(RecordQuery.maximumPage)."),
+            SettingDeclaration("to", .string(), help: "A person of hub.conf."),
+            SettingDeclaration(
+                "nobody", .boolean, help: "Put them into the inbox, in place of to.", default: .boolean(false)),
+            SettingDeclaration(
+                "alone", .boolean, help: "Without the others of their groups.", default: .boolean(false)),
+            SettingDeclaration("reason", .string(), help: "Why, for whoever traces the record."),
+            SettingDeclaration(
+                "rules", .boolean, help: "Ask the rules of hub.conf about all of the inbox, in place of the rest.",
+                default: .boolean(false)),
+        ], canDryRun: true)
+
+    var numbers: [Int64]?
+    var to: String?
+    var nobody: Bool
+    var alone: Bool
+    var reason: String?
+    var rules: Bool
+
+    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+        if rules {
+            guard numbers == nil, to == nil, !nobody, !alone, reason == nil else {
+                throw CommandFailure(problems: ["rules: takes nothing beside it"])
+            }
+            return try await RuleRun(isDryRun: call.isDryRun).run(call.progress, on: bus)
+        }
+        guard let numbers, !numbers.isEmpty, numbers.count <= RecordQuery.maximumPage else {
+            throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
+        }
+        guard (to == nil) == nobody else { throw CommandFailure(problems: ["to: expected a person, or nobody"]) }
+        let action = HandAction.assign(
+            numbers: numbers, to: try assignment(bus.facts), wholeGroups: !alone, reason: reason)
+        let results = try await bus.carryOut(action, isDryRun: call.isDryRun)
+        return try await bus.report(results, isDryRun: call.isDryRun)
+    }
+
+    private func assignment(_ facts: HubFacts) throws(CommandFailure) -> Assignment {
+        guard let to else { return .nobody(reason: reason ?? "put back into the inbox by hand") }
+        if let person = facts.rules.person(named: to, allowed: nil) { return .person(person) }
+        let names = facts.persons.map(\.name)
+        let hint =
+            nearestName(to: to, among: names).map { "did you mean \($0)?" } ?? "it has \(names.joined(separator: ", "))"
+        throw CommandFailure("person", "to: hub.conf has no person \"\(to.prefix(64))\"; \(hint)")
+    }
+}
+
+/// Asks the rules about everything in the inbox, page by page.
+struct RuleRun {
+    let isDryRun: Bool
+
+    private struct Report: Encodable {
+        var dryRun: Bool
+        /// Records that the rules give to somebody, by person.
+        var assigned: [String: Int64] = [:]
+        /// Records that stay, by reason.
+        var left: [String: Int64] = [:]
+    }
+
+    func run(_ progress: ProgressTeller, on bus: isolated Bus) async throws -> RawJSON {
+        var report = Report(dryRun: isDryRun)
+        var query = RecordQuery()
+        query.persons = [.nobody]
+        query.kinds = Set(RecordKind.allCases).subtracting([.retraction])
+        let total = try await bus.store.inboxCount()
+        var done: Int64 = 0
+        while true {
+            try Task.checkCancellation()
+            let page = try await bus.store.page(query)
+            let ruled = page.records.map { record in
+                HandAction.RuledRecord(number: record.number, assignment: bus.facts.assignment(of: record))
+            }
+            let results = try await bus.carryOut(.assignByRules(ruled), isDryRun: isDryRun)
+            for ((record, rule), result) in zip(zip(page.records, ruled), results) {
+                if case .stored = result.result, let person = rule.assignment.person {
+                    report.assigned[person.name, default: 0] += 1
+                } else {
+                    report.left[Self.why(record, rule), default: 0] += 1
+                }
+            }
+            done += Int64(page.records.count)
+            progress(done, of: total)
+            guard let next = page.next else { return JSONText().object(report) }
+            query.next = next
+        }
+    }
+
+    private static func why(_ record: StoredRecord, _ rule: HandAction.RuledRecord) -> String {
+        switch (rule.assignment, record.assignment) {
+        case (.nobody(let reason), _): reason
+        case (.person, .nobody(let reason)): reason  // A hand put it there: the rules have no say.
+        case (.person, .person): "it is somebody's by now"
+        }
+    }
+}
+
+extension HubFacts {
+    /// Whose a stored record would be if it came in now; where several instances of its plugin disagree, nobody's.
+    func assignment(of stored: StoredRecord) -> Assignment {
+        guard case .sample(let sample) = stored.record else { return stored.assignment }
+        let kind = sample.source.plugin
+        let named = instances.filter { ($0.value.plugin ?? $0.key) == kind }.sorted { $0.key < $1.key }
+        let candidates = named.isEmpty ? [(kind, strangers.persons)] : named.map { ($0.key, $0.value.persons) }
+        let verdicts = candidates.map { instance, persons in
+            rules.assignment(of: sample.subject, instance: instance, allowed: persons)
+        }
+        guard let first = verdicts.first else { return stored.assignment }
+        if verdicts.allSatisfy({ $0.person == first.person }) { return first }
+        let names = candidates.map(\.0).joined(separator: ", ")
+        return .nobody(reason: "hub.conf has several instances of \(kind) (\(names)), and their rules disagree")
+    }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import HubSettings
+import Testing
+
+@testable import HubCore
+
+/// Chapters 6.8, 6.9 and 8.3: what people do by hand, over the door and on the feed.
+@Suite struct HandCommandTests {
+    private static let household: Setting = {
+        var setting = Setting()
+        setting.persons = ["me", "you"]
+        return setting
+    }()
+
+    private func outcomes(_ answer: Frames) -> [String] {
+        answer.body["result"]["records"].array.map { $0["outcome"].string ?? "?" }
+    }
+
+    /// A weight that the source believes to be somebody's.
+    private func weight(of person: String, _ key: String, _ value: Double = 70, _ more: String = "") -> String {
+        HubCoreTests.weight(key, value, #","subject":{"name":"\#(person)"}"# + more)
+    }
+
+    @Test func `R6.22 R6.23 R6.24 R7.2 who listens to one person hears that a record left, and one that comes back`()
+        async throws
+    {
+        try await withHub(Self.household) { hub in
+            let listener = try await hub.listener("sample/", "retraction/", "hub/inbox/")
+            let peer = try await hub.client()
+            _ = try await peer.give([weight(of: "me", "a"), weight(of: "me", "b")])
+            let answer = try await peer.command("assign", #"{"numbers":[1],"to":"you","reason":"the other scale"}"#)
+            #expect(outcomes(answer) == ["stored"])
+            #expect(answer.body["result"]["records"][0].fits(JSON(#"{"number":1,"seq":4,"person":"you"}"#)))
+            // The source goes on, and does not take it back.
+            #expect(try await peer.give([weight(of: "me", "a", 71)]).results == ["stored"])
+            _ = try await peer.command("assign", #"{"numbers":[1],"nobody":true}"#)
+            _ = try await peer.command("assign", #"{"numbers":[1],"to":"me"}"#)
+            var heard: [Frames] = []
+            while heard.count < 9 { heard.append(try await listener.next()) }
+            let (mine, yours) = ("sample/weight/me/kitchen-script/", "sample/weight/you/kitchen-script/")
+            let (left, leftYou) = ("retraction/weight/me/kitchen-script/", "retraction/weight/you/kitchen-script/")
+            #expect(
+                heard.map(\.topic) == [mine, mine, left, yours, yours, leftYou, "hub/inbox/", "hub/inbox/", mine])
+            #expect(
+                heard.map(\.place) == [[1, 0], [2, 1], [3, 0], [4, 0], [5, 4], [6, 0], [7, 0], [8, 7], [9, 2]])
+            let departure = heard[2].record
+            #expect(departure.fits(JSON(#"{"kind":"retraction","person":"me","by":"person","number":1,"key":"a"}"#)))
+            #expect(heard[2].text(2).contains("you") == false)
+            #expect(heard[4].record.fits(JSON(#"{"person":"you","value":71,"number":1}"#)))
+
+            let since = #""since":"\#(try await peer.status()["epoch"].string ?? "")-0""#
+            let me = try await peer.all(since + #","persons":["me"]"#).records
+            #expect(me.map { $0["seq"].int } == [2, 9])
+            let you = try await peer.all(since + #","persons":["you"]"#).records
+            #expect(you.count == 1 && you[0].fits(JSON(#"{"kind":"retraction","number":1,"seq":6}"#)))
+            #expect(try await peer.all(#""persons":["you"]"#).records.isEmpty)
+            #expect(try await peer.all(#""nobody":true"#).records.isEmpty)
+        }
+    }
+
+    @Test func `R6.24 a follower of one person learns what left while the hub and it were away`() async throws {
+        let folder = try Folder()
+        let cursor = try await withHub(Self.household, in: folder) { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([weight(of: "me", "a"), weight(of: "me", "b"), weight(of: "you", "c")])
+            let page = try await peer.all(#""persons":["me"]"#)
+            #expect(page.records.count == 2)
+            _ = try await peer.command("assign", #"{"numbers":[2],"to":"you"}"#)
+            return page.cursor
+        }
+        try await withHub(Self.household, in: folder) { hub in
+            let peer = try await hub.client()
+            let news = try await peer.all(#""since":"\#(cursor)","persons":["me"]"#)
+            #expect(news.records.count == 1 && news.records[0].fits(JSON(#"{"kind":"retraction","number":2,"seq":4}"#)))
+            // Live goes on where the page ends: previous on each topic is what it was.
+            let listener = try await hub.listener("sample/weight/me/", "retraction/weight/me/")
+            _ = try await peer.command("assign", #"{"numbers":[1],"to":"you"}"#)
+            #expect(try await listener.next().place == [6, 4])
+            _ = try await peer.command("assign", #"{"numbers":[1,2],"to":"me"}"#)
+            #expect(try await listener.next().place == [9, 2])
+            #expect(try await listener.next().place == [11, 9])
+        }
+    }
+
+    @Test func `R6.25 R6.27 an edit is converted, marked, published, and stands over what the source sends`()
+        async throws
+    {
+        try await withHub { hub in
+            let listener = try await hub.listener("sample/")
+            let peer = try await hub.client()
+            _ = try await peer.give([HubCoreTests.weight("a", 72.3)])
+            let edit = try await peer.command(
+                "edit", #"{"number":1,"value":176,"unit":"lb","note":"with shoes","reason":"misread"}"#)
+            #expect(outcomes(edit) == ["stored"])
+            #expect(try await peer.give([HubCoreTests.weight("a", 72.3)]).results == ["duplicate"])
+            let beneath = try await peer.give([HubCoreTests.weight("a", 73)])
+            #expect(beneath.body["results"][0].fits(JSON(#"{"result":"stored","number":1,"seq":3}"#)))
+            _ = try await listener.next()
+            let heard = try await listener.next()
+            #expect(heard.place == [2, 1])
+            let expected =
+                #"{"value":79.83225712,"unit":"kg","original":{"value":176,"unit":"lb"},"edited":["value","metadata"],"#
+                + #""metadata":{"note":"with shoes"},"seq":2}"#
+            #expect(heard.record.fits(JSON(expected)))
+            #expect(try await peer.all().records == [heard.record])
+
+            let trace = try await peer.query(#""number":1"#, want: "trace").body["trace"]
+            #expect(trace["seq"].int == 2)
+            #expect(trace["versions"].array.map { $0["covered"].truth ?? false } == [false, false, true])
+            #expect(trace["versions"][1].fits(JSON(#"{"deed":"edited","reason":"misread"}"#)))
+
+            let undone = try await peer.command("edit", #"{"number":1,"undo":true}"#)
+            #expect(outcomes(undone) == ["stored"])
+            let last = try await listener.next()
+            #expect(last.place == [4, 2])
+            #expect(last.record["value"].double == 73 && last.record["edited"] == .null)
+        }
+    }
+
+    @Test func `R8.30 R8.33 a dry run reports what the command would, and what cannot be done says why`() async throws {
+        try await withHub(Self.household) { hub in
+            let peer = try await hub.client()
+            let group = #","group":"g""#
+            _ = try await peer.give([weight(of: "me", "a", 70, group), weight(of: "me", "b", 71, group)])
+            for (command, args, expected) in [
+                ("edit", #"{"number":1,"value":70.5,"unit":"kg"}"#, ["stored"]),
+                ("edit", #"{"number":9,"value":70.5,"unit":"kg"}"#, ["unknown"]),
+                ("edit", #"{"number":1,"start":"2030-01-01T00:00:00Z","end":"2029-01-01T00:00:00Z"}"#, ["time"]),
+                ("retract", #"{"numbers":[1,7]}"#, ["stored", "unknown"]),
+                ("edit", #"{"number":1,"value":1,"unit":"kg"}"#, ["retracted"]),
+                ("retract", #"{"numbers":[1,2],"undo":true}"#, ["stored", "duplicate"]),
+                ("assign", #"{"numbers":[1],"to":"you"}"#, ["stored", "stored"]),
+                ("assign", #"{"numbers":[1],"to":"you"}"#, ["duplicate", "duplicate"]),
+                ("assign", #"{"numbers":[2],"to":"me","alone":true}"#, ["stored"]),
+                (
+                    "log",
+                    #"{"type":"weight","value":1,"unit":"kg","start":"2024-03-15T07:30:00Z","person":"me","key":"k"}"#,
+                    ["stored"]
+                ),
+            ] {
+                let head = try await peer.status()["head"]
+                let rehearsed = try await peer.command(command, args, dryRun: true)
+                #expect(try await peer.status()["head"] == head)
+                let done = try await peer.command(command, args)
+                #expect(outcomes(done) == expected, "\(command) \(args): \(done)")
+                #expect(done.body["result"]["records"] == rehearsed.body["result"]["records"], "\(command) \(args)")
+            }
+            for (command, args, code) in [
+                ("edit", #"{"number":1}"#, "command"), ("edit", #"{"number":1,"undo":true,"value":1}"#, "command"),
+                ("edit", #"{"number":1,"value":1,"unit":"m"}"#, "unit"),
+                ("edit", #"{"number":1,"start":"yesterday"}"#, "time"),
+                ("assign", #"{"numbers":[1],"to":"yuo"}"#, "person"), ("assign", #"{"to":"you"}"#, "command"),
+                ("assign", #"{"numbers":[1]}"#, "command"), ("assign", #"{"rules":true,"to":"you"}"#, "command"),
+                ("retract", #"{"numbers":[1],"undo":true,"reason":"x"}"#, "command"),
+                ("log", #"{"type":"weight","value":1,"unit":"kg"}"#, "person"),
+                ("log", #"{"type":"wieght","value":1,"unit":"kg","person":"me"}"#, "type"),
+                ("log", #"{"type":"sleepAnalysis","name":"asleep?","person":"me"}"#, "value"),
+                ("log", #"{"type":"weight","values":[1,2],"unit":"kg","person":"me"}"#, "command"),
+            ] {
+                let answer = try await peer.command(command, args)
+                #expect(
+                    answer.body.fits(JSON(#"{"outcome":"failed","code":"\#(code)"}"#)), "\(command) \(args): \(answer)")
+            }
+        }
+    }
+
+    @Test func `R8.31 an entry of one's own is stored as the plugin hand, once for each key`() async throws {
+        try await withHub { hub in
+            let listener = try await hub.listener("sample/")
+            let peer = try await hub.client()
+            let entry =
+                #"{"type":"bodyMass","value":177,"unit":"lb","start":"2024-03-15T07:30:00+01:00","zone":"Europe/Berlin","note":"after breakfast""#
+            let done = try await peer.command("log", entry + #","key":"2024-03-15T06:30:00Z"}"#)
+            #expect(
+                done.body["result"]["records"][0].fits(
+                    JSON(#"{"number":1,"seq":1,"outcome":"stored","type":"weight","person":"me"}"#)))
+            let heard = try await listener.next()
+            #expect(heard.topic == "sample/weight/me/hand/")
+            let expected =
+                #"{"original":{"value":177,"unit":"lb"},"source":{"plugin":"hand"},"provenance":"measured","key":"2024-03-15T06:30:00Z","#
+                + #""metadata":{"wasUserEntered":true,"note":"after breakfast"}}"#
+            #expect(heard.record.fits(JSON(expected)))
+            let repeated = try await peer.command("log", entry + #","key":"2024-03-15T06:30:00Z"}"#)
+            #expect(outcomes(repeated) == ["duplicate"])
+            // Without a key each is an entry of its own; the newest until then is told.
+            for number in [2, 3] {
+                let again = try await peer.command("log", entry + "}")
+                #expect(again.body["result"]["records"][0]["number"].int == Int64(number))
+                #expect(again.body["result"]["records"][0]["last"]["type"].string == "weight")
+            }
+            let pressure = try await peer.command(
+                "log", #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z"}"#)
+            #expect(outcomes(pressure) == ["stored", "stored", "stored"])
+            let records = try await peer.all(#""numbers":[4,5,6]"#).records
+            #expect(
+                records.map { $0["type"].string } == [
+                    "bloodPressure", "bloodPressureSystolic", "bloodPressureDiastolic",
+                ])
+            #expect(Set(records.map { $0["group"].string }).count == 1)
+            #expect(records.map { $0["value"].double } == [nil, 120, 80])
+            let sleep =
+                #"{"type":"sleepAnalysis","name":"asleepCore","start":"2024-03-14T23:00:00Z","end":"2024-03-15T07:00:00Z"}"#
+            #expect(outcomes(try await peer.command("log", sleep)) == ["stored"])
+        }
+    }
+
+    @Test func `R4.23 nobody can pose as a person's own hand`() async throws {
+        try await withHub { hub in
+            for names in [("x", "hand"), ("hub", "x")] {
+                let peer = try await hub.peer()
+                let body = #"{"protocol":[1],"instance":"\#(names.0)","plugin":"\#(names.1)","version":"1"}"#
+                #expect(try await peer.ask("HELLO", body).code == "instance")
+            }
+        }
+    }
+
+    @Test func `R8.32 the rules of today are asked about the inbox, but not about what a person put there`()
+        async throws
+    {
+        let folder = try Folder()
+        var setting = Self.household
+        try await withHub(setting, in: folder) { hub in
+            let peer = try await hub.client("scale")
+            let records = [(1, "a"), (2, "b"), (3, "c"), (1, "d")].map { slot, key in
+                HubCoreTests.weight(key, 70, #","subject":{"slot":\#(slot)}"#)
+            }
+            #expect(try await peer.give(records).results == ["stored", "stored", "stored", "stored"])
+            _ = try await peer.command("assign", #"{"numbers":[4],"nobody":true,"reason":"a guest"}"#)
+            #expect(try await peer.status()["inbox"].int == 4)
+        }
+        setting.slots = ["me": ["scale": 1], "you": ["scale": 2]]
+        try await withHub(setting, in: folder) { hub in
+            let listener = try await hub.listener("sample/", "hub/inbox/")
+            let peer = try await hub.client()
+            let dry = try await peer.command("assign", #"{"rules":true}"#, dryRun: true)
+            #expect(dry.body["result"]["assigned"] == JSON(#"{"me":1,"you":1}"#))
+            #expect(dry.body["result"]["left"]["a guest"].int == 1)
+            #expect(try await peer.status()["inbox"].int == 4)
+            let done = try await peer.command("assign", #"{"rules":true}"#)
+            #expect(done.body["result"]["assigned"] == dry.body["result"]["assigned"])
+            #expect(try await peer.status()["inbox"].int == 2)
+            var heard: [String] = []
+            for _ in 0..<4 { heard.append(try await listener.next().topic) }
+            #expect(heard == ["hub/inbox/", "sample/weight/me/scale/", "hub/inbox/", "sample/weight/you/scale/"])
+        }
+    }
+}
