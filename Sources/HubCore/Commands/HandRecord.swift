@@ -13,7 +13,8 @@ struct HandRecord {
     static let valueArguments = [
         SettingDeclaration("value", .number(), help: "A quantity, in unit."),
         SettingDeclaration("unit", .string(), help: "Any unit of the type's dimension."),
-        SettingDeclaration("name", .string(), help: "The value of a category, an activity or a text, in place of value."),
+        SettingDeclaration(
+            "name", .string(), help: "The value of a category, an activity or a text, in place of value."),
     ]
 
     private struct Members: Encodable {
@@ -46,7 +47,9 @@ struct HandRecord {
 
     /// Takes a value; at most one of number and name.
     mutating func take(value: Double?, unit: String?, name: String?) throws {
-        guard value == nil || name == nil else { throw CommandFailure(problems: ["name: give value or name, not both"]) }
+        guard value == nil || name == nil else {
+            throw CommandFailure(problems: ["name: give value or name, not both"])
+        }
         members.value = value.map(Members.Value.number) ?? name.map(Members.Value.text)
         members.unit = unit
     }
@@ -82,7 +85,8 @@ extension JSONObject {
         let before = RawJSON(trusted: Array((metadata?.text ?? "{}").utf8))
         let after = before.setting(more + [("note", .string(note))])
         guard let object = (after?.text).flatMap({ JSONObject($0) }) else {
-            throw CommandFailure("metadata", "note: the record's metadata would exceed \(JSONObject.maximumBytes) bytes")
+            throw CommandFailure(
+                "metadata", "note: the record's metadata would exceed \(JSONObject.maximumBytes) bytes")
         }
         return object
     }
