@@ -72,7 +72,10 @@ let package = Package(
         module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
         tests(
             "HubCoreTests",
-            ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, grdb]),
+            [
+                "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, grdb,
+                "HubProcess", "zoo", "example-source",
+            ]),
         program(
             "HubCommand",
             ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", argumentParser, logging, lifecycle],
@@ -84,6 +87,8 @@ let package = Package(
                 "hub-scale-sim", argumentParser, logging,
             ],
             resources: [.copy("Help")]),
+
+        program("zoo", ["ZeroMQ"], path: "Tests/Support/Zoo"),
 
         // The plugin's side.
         module("PluginState", [grdb]),

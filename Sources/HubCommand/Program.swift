@@ -57,8 +57,8 @@ struct RootCommand: ParsableCommand {
         version: Program.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
-            LogsCommand.self, ReleaseCommand.self, DoCommand.self, RefreshCommand.self, SamplesCommand.self,
-            RetractCommand.self, TraceCommand.self,
+            ApplyCommand.self, LogsCommand.self, ReleaseCommand.self, DoCommand.self, RefreshCommand.self,
+            SamplesCommand.self, RetractCommand.self, TraceCommand.self,
             BackupCommand.self, RestoreCommand.self, DemoCommand.self,
         ])
 }

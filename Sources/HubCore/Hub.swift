@@ -29,20 +29,27 @@ public final class Hub: Service, Sendable {
     private let told = Flag()
     private let policy: SessionPolicy
     private let lifePolicy: LifePolicy
+    private let reload: ConfigurationReload?
+    private let keeper = Mutex<ConfigurationKeeper?>(nil)
 
     /// How long plugins and open answers get at the end.
     private static let stopDeadline = Duration.seconds(5)
 
+    /// - Parameter reload: reads `hub.conf` anew, for `hub apply` and SIGHUP; without it they are refused.
     /// - Throws: `configuration` when `hub.conf` has problems beyond single plugins.
-    public convenience init(_ checked: CheckedConfiguration, logger: Logger) throws(HubError) {
+    public convenience init(
+        _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, logger: Logger
+    ) throws(HubError) {
         var policy = SessionPolicy()
         if let most = checked.loaded.configuration?.hub.livePerSecond { policy.limits.livePerSecond = most }
-        try self.init(checked, policy: policy, logger: logger)
+        try self.init(checked, reload: reload, policy: policy, logger: logger)
     }
 
     init(
-        _ checked: CheckedConfiguration, policy: SessionPolicy, lifePolicy: LifePolicy = LifePolicy(), logger: Logger
+        _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
+        lifePolicy: LifePolicy = LifePolicy(), logger: Logger
     ) throws(HubError) {
+        self.reload = reload
         self.lifePolicy = lifePolicy
         guard let configuration = checked.loaded.configuration else {
             throw HubError(
@@ -56,6 +63,20 @@ public final class Hub: Service, Sendable {
 
     /// Returns once door and feed are bound and the plugins are being started; at once when the hub has ended.
     public func waitUntilReady() async { await ready.wait() }
+
+    /// Reads `hub.conf` again and follows it, as `hub apply` does; what came of it stands in the log.
+    ///
+    /// - Returns: `nil` while the hub is starting, stopping or busy with another change.
+    @discardableResult
+    public func applyConfiguration() async -> ApplyReport? {
+        guard let keeper = keeper.withLock({ $0 }) else { return nil }
+        do {
+            return try await keeper.apply(isDryRun: false)
+        } catch {
+            logger.error("hub.conf was not applied", metadata: ["reason": "\(error.reason)"])
+            return nil
+        }
+    }
 
     /// Runs until graceful shutdown, a `stop` command, or a failure.
     public func run() async throws {
@@ -84,8 +105,11 @@ public final class Hub: Service, Sendable {
     }
 
     private func run(_ store: Store, _ clock: HubClock, _ directories: HubDirectories) async throws {
-        let persons = try await persons(in: store, clock)
-        let facts = facts(persons: persons, clock: clock, storePath: directories.storePath)
+        let parts = ConfiguredParts(
+            store: store, clock: clock, directories: directories, endpoints: endpoints, policy: policy, began: .now,
+            logger: logger)
+        let facts = try await parts.facts(checked, configuration)
+        let logs = try directories.logs()
         let committer = Committer(store: store, clock: clock)
         let (loop, context) = try bus()
         let bell = SessionBell()
@@ -100,10 +124,13 @@ public final class Hub: Service, Sendable {
             throw HubError(.endpoints, "\(error)")
         }
         let supervisor = Supervisor(
-            endpoints: endpoints, bus: bus, bell: bell, logs: try directories.logs(), policy: lifePolicy,
+            endpoints: endpoints, bus: bus, bell: bell, logs: logs, policy: lifePolicy,
             began: facts.started, logger: logger)
-        let programs = programs(directories)
-        await bus.serve(supervisor)
+        let programs = parts.programs(checked, configuration)
+        let keeper = ConfigurationKeeper(
+            checked, configuration, reload: reload, parts: parts, bus: bus, supervisor: supervisor, policy: lifePolicy)
+        self.keeper.withLock { $0 = keeper }
+        await bus.serve(supervisor, keeper)
         logger.notice(
             "the hub is ready",
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
@@ -122,7 +149,11 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
-                await supervisor.run(programs) { await leaving.wait() }
+                await supervisor.run(programs) {
+                    await leaving.wait()
+                } listener: { instance, news in
+                    keeper.heard(news, of: instance)
+                }
                 await leaving.wait()  // Without plugins, or when all have ended, the hub goes on.
                 committer.finish()
                 return nil
@@ -131,7 +162,11 @@ public final class Hub: Service, Sendable {
                 await committer.run { outcome in await bus.report(outcome) }
                 return nil
             }
-            group.addTask { [told] in await self.watchResources(until: leaving) { told.raise() } }
+            group.addTask {
+                await keeper.run(until: leaving)
+                return nil
+            }
+            group.addTask { [told] in await self.watchResources(keeper, until: leaving) { told.raise() } }
             return await group.reduce(nil) { $0 ?? $1 }
         }
         await bus.close()
@@ -143,11 +178,14 @@ public final class Hub: Service, Sendable {
     /// Leaves cleanly at `memory_limit`, and when the file descriptors are nearly used up.
     ///
     /// libzmq hides one growth, an unfinished multipart message, and aborts when it cannot accept a connection; nothing else bounds these.
-    private func watchResources(until leaving: Flag, leave: @Sendable () -> Void) async -> HubError? {
+    private func watchResources(
+        _ keeper: ConfigurationKeeper, until leaving: Flag, leave: @Sendable () -> Void
+    ) async -> HubError? {
         var turn = 0
         while !leaving.isRaised {
             // Connections come faster than memory grows.
-            if let shortage = descriptorShortage() ?? (turn % 8 == 0 ? memoryShortage() : nil) {
+            let limit = turn % 8 == 0 ? await keeper.configuration.hub.memoryLimit : nil
+            if let shortage = descriptorShortage() ?? memoryShortage(limit) {
                 leave()
                 return shortage
             }
@@ -157,8 +195,8 @@ public final class Hub: Service, Sendable {
         return nil
     }
 
-    private func memoryShortage() -> HubError? {
-        guard let limit = configuration.hub.memoryLimit?.bytes, let resident = ProcessMemory.residentBytes() else {
+    private func memoryShortage(_ limit: ByteSize?) -> HubError? {
+        guard let limit = limit?.bytes, let resident = ProcessMemory.residentBytes() else {
             return nil
         }
         guard resident > Int64(limit) else { return nil }
@@ -194,14 +232,6 @@ extension Hub {
         }
     }
 
-    private func persons(in store: Store, _ clock: HubClock) async throws(HubError) -> [Person] {
-        do throws(StoreError) {
-            return try await store.ensurePersons(configuration.persons.map(\.name), recordedAt: clock.now())
-        } catch {
-            throw HubError(.store, error.message)
-        }
-    }
-
     private func bus() throws(HubError) -> (PollLoop, Context) {
         do throws(ZeroMQError) {
             let context = try Context()
@@ -210,55 +240,6 @@ extension Hub {
             return (loop, context)
         } catch {
             throw HubError(.endpoints, "\(error)")
-        }
-    }
-
-    private func facts(persons: [Person], clock: HubClock, storePath: String) -> HubFacts {
-        let enabled = configuration.plugins.filter(\.enabled)
-        let policies = enabled.map { instance in
-            let manifest = checked.manifests[instance.name]
-            return (
-                instance.name,
-                InstancePolicy(
-                    instance, reads: manifest?.reads ?? ["*"], writes: manifest?.writes ?? ["*"],
-                    plugin: manifest?.name,
-                    commands: manifest?.commands)
-            )
-        }
-        let machineZone = TimeZone.current.identifier
-        return HubFacts(
-            version: Hub.version, endpoints: endpoints, clock: clock, policy: policy,
-            instances: Dictionary(policies, uniquingKeysWith: { first, _ in first }),
-            strangers: .owner(keepsRaw: configuration.hub.keepRaw),
-            persons: configuration.persons.map { person in
-                Welcome.PersonEntry(name: person.name, zone: person.zone ?? configuration.hub.zone ?? machineZone)
-            },
-            rules: PersonRules(
-                configuration.persons,
-                uids: Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })),
-            storePath: storePath, catalogue: PluginCatalogue.json(configuration, checked),
-            plugins: PluginCatalogue.statuses(configuration, checked), started: .now)
-    }
-
-    /// What can be started; what cannot stops nothing else.
-    private func programs(_ directories: HubDirectories) -> [Supervisor.Program] {
-        configuration.plugins.filter(\.enabled).compactMap { instance in
-            do throws(HubError) {
-                guard let executable = checked.executables[instance.name] else {
-                    throw HubError(.configuration, checked.faults[instance.name] ?? "it has no program")
-                }
-                return Supervisor.Program(
-                    instance: instance.name, executable: executable,
-                    stateDirectory: try directories.state(of: instance.name),
-                    memoryLimit: instance.memoryLimit.bytes,
-                    secrets: instance.settings.values.compactMap {
-                        if case .secret(let text) = $0 { text.reveal() } else { nil }
-                    })
-            } catch {
-                logger.error(
-                    "plugin cannot start", metadata: ["plugin": "\(instance.name)", "reason": "\(error.message)"])
-                return nil
-            }
         }
     }
 }

@@ -17,7 +17,11 @@ struct ConfigurationReader {
     mutating func read(manifests: (String, String) -> [SettingDeclaration]?) -> LoadedConfiguration {
         for fault in document.faults { checker.report(at: fault.position, table: nil, fault.message) }
         let pluginFields = tables(of: "plugin", as: "instance")
+        let before = checker.problems.count
         let hub = hubSection()
+        let isHubKnown =
+            !Array(checker.problems[before...]).hasErrors
+            && !document.damaged.contains { $0.isEmpty || $0.first == .key("hub") }
         let persons = tables(of: "person", as: "name").compactMap { person($0, instances: pluginFields.map(\.name)) }
         reportUnknownTables()
         reportClashingNames(personPlaces.map { ($0.key, $0.value) }, table: "person")
@@ -41,7 +45,8 @@ struct ConfigurationReader {
             HubConfiguration(hub: $0, persons: persons, plugins: plugins.map(\.instance))
         }
         return LoadedConfiguration(
-            configuration: isUsable ? configuration : nil, problems: checker.problems.sortedByPlace(),
+            configuration: isUsable ? configuration : nil, hub: isHubKnown ? hub : nil,
+            problems: checker.problems.sortedByPlace(),
             refusedInstances: refused)
     }
 

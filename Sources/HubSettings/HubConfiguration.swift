@@ -163,12 +163,18 @@ public struct PluginInstance: Sendable, Hashable {
 public struct LoadedConfiguration: Sendable {
     /// Nil if anything outside the plugin tables is wrong, or the file could not be read to its end.
     public var configuration: HubConfiguration?
+    /// What `[hub]` says, also where something else is wrong; nil if it cannot be read or is wrong itself.
+    public var hub: HubSection?
     /// By line.
     public var problems: [SettingsProblem]
     /// Instances with errors; they do not start, and stop nothing else from starting.
     public var refusedInstances: [String]
 
-    public init(configuration: HubConfiguration?, problems: [SettingsProblem], refusedInstances: [String]) {
+    public init(
+        configuration: HubConfiguration?, hub: HubSection? = nil, problems: [SettingsProblem],
+        refusedInstances: [String]
+    ) {
+        self.hub = configuration?.hub ?? hub
         (self.configuration, self.problems, self.refusedInstances) = (configuration, problems, refusedInstances)
     }
 }

@@ -42,6 +42,7 @@ struct Setting: Sendable {
     var memoryLimit: ByteSize?
     /// Patient with silence, for a busy machine is slow.
     var policy = SessionPolicy(heartbeat: Heartbeat(interval: 5_000, timeout: 600_000))
+    var lifePolicy = LifePolicy()
     var slots: [String: [String: Int]] = [:]
 
     /// An instance whose program is a script.
@@ -74,11 +75,20 @@ struct RunningHub: Sendable {
     private let run: Task<Void, any Error>
 
     init(_ setting: Setting = Setting(), in folder: Folder? = nil) async throws {
+        let folder = try folder ?? Folder()
+        try await self.init(
+            setting.checked(in: folder), policy: setting.policy, lifePolicy: setting.lifePolicy, in: folder)
+    }
+
+    /// - Parameter reload: what `hub apply` reads.
+    init(
+        _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
+        lifePolicy: LifePolicy, in folder: Folder
+    ) async throws {
         let log = LogLines()
         let logger = Logger(label: "hub") { _ in log }
-        self.folder = try folder ?? Folder()
-        self.log = log
-        let hub = try Hub(setting.checked(in: self.folder), policy: setting.policy, logger: logger)
+        (self.folder, self.log) = (folder, log)
+        let hub = try Hub(checked, reload: reload, policy: policy, lifePolicy: lifePolicy, logger: logger)
         let group = ServiceGroup(
             configuration: .init(
                 services: [

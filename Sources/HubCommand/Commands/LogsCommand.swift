@@ -43,7 +43,7 @@ struct LogsCommand: ParsableCommand {
     }
 
     func run() throws {
-        let files = PluginLogFiles(data: try options.configuration().hub.data)
+        let files = PluginLogFiles(data: try options.hub().data)
         var reader = LogReader(files: files, instance: name)
         let start = since.map {
             LogLine.time($0.start(now: Int64(Date().timeIntervalSince1970 * 1_000_000), zone: .current).microseconds)

@@ -12,8 +12,9 @@ struct RunCommand: AsyncParsableCommand {
             open and the enabled plugins are started; a plugin that cannot start stops
             nothing else. The log goes to stderr ([hub] log_level says how much).
 
-            Ctrl-C, SIGTERM and SIGHUP end it in order: plugins finish, what was accepted
-            is stored. A second Ctrl-C ends it at once; nothing that was confirmed is lost.
+            Ctrl-C and SIGTERM end it in order: plugins finish, what was accepted is stored.
+            A second Ctrl-C ends it at once; nothing that was confirmed is lost. SIGHUP does
+            what hub apply does; when the terminal it runs in is closed, it ends.
 
             Examples:
               hub run
@@ -29,19 +30,31 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try options.path()
-        let checked = await ConfigurationLoader(path: path, programPath: Program.path).load()
+        let loader = ConfigurationLoader(path: path, programPath: Program.path)
+        let checked = await loader.load()
         for problem in checked.loaded.problems { Terminal.say(problem.description) }
         guard let configuration = checked.loaded.configuration else {
             throw Failure(.badConfiguration, "\(path) cannot be used; nothing was started")
         }
-        let interruption = Interruption()
-        let running = try RunningHub(checked, configuration)
+        let (hangups, hangup) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let interruption = Interruption(hangup: { hangup.yield() })
+        let running = try RunningHub(checked, configuration, reload: { await loader.load($0) })
+        let applying = Task { for await _ in hangups { RunCommand.tell(await running.hub.applyConfiguration()) } }
+        defer { applying.cancel() }
         try await running.run(interruption) {
             let greeting = try? await blocking { RunCommand.greeting(running.hub.endpoints, configuration) }
             if let greeting { Terminal.complain(greeting) }
         } end: {
             await interruption.wait()
         }
+    }
+
+    /// What SIGHUP led to, where the log is.
+    private static func tell(_ report: ApplyReport?) {
+        guard let report else {
+            return Terminal.complain("SIGHUP came too early or too late, or twice; nothing was changed")
+        }
+        for line in ApplyText(report).lines { Terminal.say(line) }
     }
 
     /// The line that says the hub is ready.

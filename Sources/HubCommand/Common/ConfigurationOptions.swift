@@ -64,20 +64,35 @@ struct ConfigurationOptions: ParsableArguments {
     func configuration(
         declarations: [String: [SettingDeclaration]] = [:]
     ) throws(Failure) -> HubConfiguration {
-        let path = try path()
-        let loaded = HubConfiguration.load(
-            text: try ConfigurationOptions.text(path), file: path, environment: .process()
-        ) { instance, _ in declarations[instance] }
-        guard let configuration = loaded.configuration else {
-            let problem = loaded.problems.first { $0.severity == .error }
-            throw Failure(
-                .badConfiguration, "\(problem?.description ?? "\(path): it has errors")\nhub check lists everything")
-        }
+        let loaded = try loaded(declarations: declarations)
+        guard let configuration = loaded.configuration else { throw ConfigurationOptions.failure(loaded, try path()) }
         return configuration
     }
 
+    private func loaded(declarations: [String: [SettingDeclaration]] = [:]) throws(Failure) -> LoadedConfiguration {
+        let path = try path()
+        return HubConfiguration.load(
+            text: try ConfigurationOptions.text(path), file: path, environment: .process()
+        ) { instance, _ in declarations[instance] }
+    }
+
+    private static func failure(_ loaded: LoadedConfiguration, _ path: String) -> Failure {
+        let problem = loaded.problems.first { $0.severity == .error }
+        return Failure(
+            .badConfiguration, "\(problem?.description ?? "\(path): it has errors")\nhub check lists everything")
+    }
+
     /// Where the hub of this file listens.
-    func endpoints() throws(Failure) -> OwnerEndpoints { OwnerEndpoints(try configuration().hub) }
+    ///
+    /// Of a file with errors it is enough that `[hub]` has none: whoever is about to correct it wants to look at the hub too.
+    func endpoints() throws(Failure) -> OwnerEndpoints { OwnerEndpoints(try hub()) }
+
+    /// What `[hub]` of the file says.
+    func hub() throws(Failure) -> HubSection {
+        let loaded = try loaded()
+        guard let hub = loaded.hub else { throw ConfigurationOptions.failure(loaded, try path()) }
+        return hub
+    }
 }
 
 /// The addresses that the owner of the data connects to.

@@ -14,16 +14,29 @@ final class Interruption: Sendable {
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
     /// Takes the signals over for the rest of the process's life.
-    /// - Parameter last: what must still happen before the process ends at the second Ctrl-C.
-    init(last: @escaping @Sendable () -> Void = {}) {
+    /// - Parameters:
+    ///   - hangup: what SIGHUP means, as long as the terminal is there that the program was started from, if it was; else the end.
+    ///   - last: what must still happen before the process ends at the second Ctrl-C.
+    init(hangup: (@Sendable () -> Void)? = nil, last: @escaping @Sendable () -> Void = {}) {
+        let hadTerminal = Interruption.hasTerminal
         let signals = [SIGINT, SIGTERM, SIGHUP]
         // A handler that does nothing, not SIG_IGN: what is ignored here would stay ignored in every child.
         for number in signals { signal(number) { _ in } }
         sources = signals.map { DispatchSource.makeSignalSource(signal: $0, queue: .global()) }
         for (source, number) in zip(sources, signals) {
-            source.setEventHandler { [weak self] in self?.arrived(number, last) }
+            source.setEventHandler { [weak self] in
+                // The kernel says the same when a terminal is closed as an administrator who wants the settings read again.
+                if number == SIGHUP, let hangup, !hadTerminal || Interruption.hasTerminal { return hangup() }
+                self?.arrived(number, last)
+            }
             source.resume()
         }
+    }
+
+    private static var hasTerminal: Bool {
+        let terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)
+        if terminal >= 0 { close(terminal) }
+        return terminal >= 0
     }
 
     private func arrived(_ number: Int32, _ last: () -> Void) {

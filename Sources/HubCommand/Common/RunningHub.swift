@@ -9,7 +9,10 @@ struct RunningHub {
     private let group: ServiceGroup
 
     /// - Throws: ``HubExit/tryAgain`` when a hub answers at the same addresses.
-    init(_ checked: CheckedConfiguration, _ configuration: HubConfiguration, level: Logger.Level? = nil) throws {
+    init(
+        _ checked: CheckedConfiguration, _ configuration: HubConfiguration, reload: ConfigurationReload? = nil,
+        level: Logger.Level? = nil
+    ) throws {
         let door = OwnerEndpoints(configuration.hub).door
         if UnixSocket.presence(door) == .somebody {
             throw Failure(.tryAgain, "a hub runs already at \(door); see hub status")
@@ -17,7 +20,7 @@ struct RunningHub {
         var logger = Logger(label: "hub") { ReadableLog(label: $0) }
         logger.logLevel = level ?? Logger.Level(rawValue: configuration.hub.logLevel.rawValue) ?? .info
         do {
-            hub = try Hub(checked, logger: logger)
+            hub = try Hub(checked, reload: reload, logger: logger)
         } catch {
             throw RunningHub.failure(error)
         }

@@ -53,6 +53,10 @@ extension Bus {
             plugin.advice = life.advice(for: plugin.name, lifePolicy, at: now) ?? plugin.advice
             plugin.lastError = seen.lastError ?? life.fault?.text ?? plugin.lastError
         }
+        if let text = fallbacks[plugin.name] {
+            plugin.isFallback = true
+            plugin.advice = plugin.advice.map { "\($0); \(text)" } ?? text
+        }
         return plugin
     }
 

@@ -53,6 +53,10 @@ actor Bus {
     let lifePolicy: LifePolicy
     /// Who carries out what a person asks about plugins; not there until they are started.
     weak var supervisor: Supervisor?
+    /// Who follows `hub.conf`; as above.
+    weak var keeper: ConfigurationKeeper?
+    /// Why instances run with their former settings.
+    private(set) var fallbacks: [String: String] = [:]
     var sessionLog = LogAllowance(burst: 100, interval: 10_000, now: 0)
     /// By `now`: when the log was last told what it does not show, and when peers were last looked for.
     var (toldOfOmittedAt, foundGoneAt): (Int64, Int64) = (0, -1_000)
@@ -104,6 +108,32 @@ actor Bus {
     var now: Int64 { ContinuousClock.now.millisecondsSinceStart(facts.started) }
 }
 
+// MARK: - Changing
+
+extension Bus {
+    /// Follows a changed `hub.conf`: new sessions are judged by it at once, records of open ones too, for whose they are.
+    ///
+    /// A session to whom WELCOME would say something else now ends, to greet again and hear it.
+    /// - Parameter restarting: instances whose processes are being ended anyway; only sessions of programs started by hand end here.
+    func adopt(_ facts: HubFacts, restarting: Set<String>) {
+        let before = self.facts
+        self.facts = facts
+        ledger.adopt(instances: facts.plugins.map(\.name))
+        for guest in guests.values {
+            guest.intake.rules = facts.rules
+            guest.passage = nil
+        }
+        for feed in feeds { feed.grant = feed.grant.map { facts.reading(of: $0.instance) } }
+        for session in sessions.all.values where session.hello.mode == .run {
+            let instance = session.hello.instance
+            guard !before.saysTheSame(as: facts, to: instance) || restarting.contains(instance),
+                session.endpoint == .owner || !restarting.contains(instance)
+            else { continue }
+            perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
+        }
+    }
+}
+
 // MARK: - Opening and closing
 
 extension Bus {
@@ -137,22 +167,6 @@ extension Bus {
         pulseRegularly()
     }
 
-    /// Follows a changed `hub.conf`: new sessions are judged by it at once, records of open ones too, for whose they are.
-    ///
-    /// - Parameter instances: whose sessions end now, to greet again and get what holds from now on.
-    func adopt(_ facts: HubFacts, dismissing instances: Set<String>) {
-        self.facts = facts
-        ledger.adopt(instances: facts.plugins.map(\.name))
-        for guest in guests.values {
-            guest.intake.rules = facts.rules
-            guest.passage = nil
-        }
-        for feed in feeds { feed.grant = feed.grant.map { facts.reading(of: $0.instance) } }
-        for instance in instances {
-            perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
-        }
-    }
-
     /// Asks every plugin to finish; batches that come from now on are refused and stay with their senders.
     func beginStopping(deadline: Duration) {
         let stop = Stop(reason: "the hub is stopping", deadline: Int64(deadline / .milliseconds(1)))
@@ -160,7 +174,11 @@ extension Bus {
     }
 
     /// From now on a person can ask for something about plugins.
-    func serve(_ supervisor: Supervisor) { self.supervisor = supervisor }
+    func serve(_ supervisor: Supervisor, _ keeper: ConfigurationKeeper) {
+        (self.supervisor, self.keeper) = (supervisor, keeper)
+    }
+
+    func note(fallbacks: [String: String]) { self.fallbacks = fallbacks }
 
     /// Asks one instance to finish.
     func beginStopping(_ instance: String, because reason: String, deadline: Duration) {

@@ -3,7 +3,7 @@ import Samples
 
 /// What a hub runs with.
 ///
-/// What is `var` follows `hub.conf` while the hub runs (``Bus/adopt(_:dismissing:)``); the rest holds until it ends.
+/// What is `var` follows `hub.conf` while the hub runs (``Bus/adopt(_:restarting:)``); the rest holds until it ends.
 struct HubFacts: Sendable {
     let version: String
     let endpoints: HubEndpoints
@@ -29,6 +29,17 @@ struct HubFacts: Sendable {
 
     /// The most bytes of one message: a full batch with the payloads that its credit allows.
     var largestMessage: Int { policy.credit.bytes + policy.limits.frameBytes }
+
+    /// Whether a WELCOME to `instance` would be the same.
+    func saysTheSame(as other: HubFacts, to instance: String) -> Bool {
+        let (mine, others) = (instances[instance] ?? strangers, other.instances[instance] ?? other.strangers)
+        return mine == others && visiblePersons(mine) == other.visiblePersons(others)
+    }
+
+    /// The persons that an instance of this policy is told of.
+    func visiblePersons(_ policy: InstancePolicy) -> [Welcome.PersonEntry] {
+        persons.filter { policy.persons?.contains($0.name) ?? true }
+    }
 }
 
 /// Where a hub is reached.

@@ -5,7 +5,7 @@ import Samples
 /// What `hub.conf` says of an instance, as its sessions feel it.
 ///
 /// A program that `hub.conf` does not name gets the owner's.
-struct InstancePolicy: Sendable {
+struct InstancePolicy: Sendable, Hashable {
     var grants: Grants
     /// Names of the persons it may write for; `nil` means all.
     var persons: [String]?

@@ -4,7 +4,7 @@ import HubWire
 /// The table of the hub's own commands.
 enum OwnCommands {
     static let all: [any OwnCommand.Type] = [
-        Assign.self, Edit.self, Log.self, ReleasePlugin.self, Retract.self, StopHub.self,
+        ApplyConfiguration.self, Assign.self, Edit.self, Log.self, ReleasePlugin.self, Retract.self, StopHub.self,
     ]
 
     /// - Throws: ``CommandFailure`` with the name that was probably meant.

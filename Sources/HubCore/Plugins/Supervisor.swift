@@ -49,7 +49,7 @@ actor Supervisor {
     private var timer: Task<Void, Never>?
     private var memoryDue: Int64 = 0
     /// Hears what becomes of an instance; called in order.
-    private var listener: (@Sendable (String, InstanceLife.News) async -> Void)?
+    private var listener: (@Sendable (String, InstanceLife.News) -> Void)?
 
     /// - Parameter began: where the milliseconds of the bus and of all lives begin.
     init(
@@ -67,7 +67,7 @@ actor Supervisor {
     /// Runs all of them until `stop` ends and every process has ended.
     func run(
         _ programs: [Program], stop: @escaping @Sendable () async -> Void,
-        listener: @escaping @Sendable (String, InstanceLife.News) async -> Void = { _, _ in }
+        listener: @escaping @Sendable (String, InstanceLife.News) -> Void
     ) async {
         self.listener = listener
         let orphans = await left.end(grace: policy.stopGrace)
@@ -123,6 +123,11 @@ actor Supervisor {
             await rearm()
         }
         return state
+    }
+
+    /// The instances that have a session now.
+    var running: Set<String> {
+        Set(charges.filter { if case .running = $0.value.life.state { true } else { false } }.keys)
     }
 
     /// Whether every instance that shall run is well, or has done its work.
@@ -203,7 +208,7 @@ extension Supervisor {
         logger.log(
             level: text.level, "plugin \(text.word)", metadata: ["plugin": "\(instance)", "how": "\(text.text)"])
         await bus.publish(text)
-        await listener?(instance, news)
+        listener?(instance, news)
     }
 
     private func carry(_ launch: Launch) async {

@@ -200,16 +200,13 @@ extension SessionTable {
 
     /// Asks the sessions of one instance to finish, and refuses their batches from now on.
     public mutating func stop(_ stop: Stop, instance: String) -> [PeerAction] {
-        peers(of: instance).flatMap { peer in act(on: peer) { $0.stop(stop) } }
+        let peers = sessions.filter { $0.value.hello.instance == instance }.map(\.key)
+        return peers.flatMap { peer in act(on: peer) { $0.stop(stop) } }
     }
 
-    /// Ends the sessions of one instance, which greet again and send what was not STORED (R4.22).
+    /// Ends the session in which an instance runs; it greets again and sends what was not STORED (R4.22).
     public mutating func dismiss(_ instance: String, because reason: String) -> [PeerAction] {
-        peers(of: instance).flatMap { peer in act(on: peer) { $0.dismiss(reason) } }
-    }
-
-    private func peers(of instance: String) -> [RoutingID] {
-        sessions.filter { $0.value.hello.instance == instance }.map(\.key)
+        runners[instance].map { peer in act(on: peer) { $0.dismiss(reason) } } ?? []
     }
 
     /// Ends the sessions that have been silent too long (R4.6).

@@ -19,7 +19,14 @@ public struct CheckedConfiguration: Sendable {
     public var executables: [String: String]
     /// By instance: why its program could not be asked, in words for `hub status`.
     public var faults: [String: String]
+    /// The file that was read, or was to be.
+    public var file = "hub.conf"
+    /// What stands in it; `nil` when it could not be read.
+    public var text: String?
 }
+
+/// Reads the configuration anew: the file, or a text that once stood in it.
+public typealias ConfigurationReload = @Sendable (_ text: String?) async -> CheckedConfiguration
 
 /// Reads `hub.conf` and asks every plugin's program what settings it takes.
 public struct ConfigurationLoader: Sendable {
@@ -44,15 +51,16 @@ public struct ConfigurationLoader: Sendable {
     /// All problems at once.
     ///
     /// Starts each plugin's program once, with `--describe`; none of them writes anything.
-    public func load() async -> CheckedConfiguration {
+    /// - Parameter former: what once stood in the file, to be checked in its place.
+    public func load(_ former: String? = nil) async -> CheckedConfiguration {
         let text: String
         do {
-            text = String(decoding: try environment.readFile(path), as: UTF8.self)
+            text = try former ?? String(decoding: environment.readFile(path), as: UTF8.self)
         } catch {
             let problem = SettingsProblem(
                 file: path, position: SourcePosition(line: 1, column: 1), message: "cannot be read: \(error)")
             let loaded = LoadedConfiguration(configuration: nil, problems: [problem], refusedInstances: [])
-            return CheckedConfiguration(loaded: loaded, manifests: [:], executables: [:], faults: [:])
+            return CheckedConfiguration(loaded: loaded, manifests: [:], executables: [:], faults: [:], file: path)
         }
         let mode = (try? FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int).map {
             UInt16(truncatingIfNeeded: $0)
@@ -71,7 +79,8 @@ public struct ConfigurationLoader: Sendable {
             answers.manifests[instance]?.settings
         }
         return CheckedConfiguration(
-            loaded: loaded, manifests: answers.manifests, executables: answers.executables, faults: answers.faults)
+            loaded: loaded, manifests: answers.manifests, executables: answers.executables, faults: answers.faults,
+            file: path, text: text)
     }
 
     private struct Answers {

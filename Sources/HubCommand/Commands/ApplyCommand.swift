@@ -1,0 +1,74 @@
+import ArgumentParser
+import HubCore
+import HubSettings
+import HubWire
+
+struct ApplyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Have the running hub read hub.conf again, and follow it.",
+        discussion: """
+            Only what changed restarts; the other plugins do not notice. A file with errors
+            changes nothing, and all of them are shown. Of [hub], data, run, clock,
+            log_level and live_per_second hold only when the hub is started anew; they are
+            named.
+
+            A plugin that was well and turns sick within five minutes goes back to its
+            former section, alone, and hub status says so; correct the file and apply it
+            again. SIGHUP to the hub does the same.
+
+            Examples:
+              hub apply --dry-run                     what would happen
+              hub apply
+              hub apply --json | jq -r .instances[].action
+
+            Exit codes: 0 the hub follows the file (or would); 65 the file has errors and
+            nothing was changed; 69 no hub answers; 75 a change is under way.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "Change nothing; show what would be done.")
+    var dryRun = false
+    @Flag(help: "One JSON document: {\"applied\",\"problems\",\"needsRestart\",\"persons\",\"instances\",…}.")
+    var json = false
+
+    func run() throws {
+        // Programs are asked what they are, and one that hangs has ten seconds.
+        let door = try DoorClient(
+            endpoint: try options.endpoints().door, command: "apply", patience: .seconds(60))
+        guard let answer = try door.command("apply", arguments: .emptyObject, isDryRun: dryRun) else {
+            throw Failure(.dialogue, "the hub applied without saying what")
+        }
+        let report = try JSON.answer(ApplyReport.self, answer)
+        if json {
+            try Output.print(answer.text)
+        } else {
+            for line in ApplyText(report).lines { try Output.print(line) }
+        }
+        if !report.applied { throw ExitCode(HubExit.badConfiguration.rawValue) }
+    }
+}
+
+/// `hub apply` for people.
+struct ApplyText {
+    let report: ApplyReport
+
+    init(_ report: ApplyReport) { self.report = report }
+
+    /// The problems, then what happens to each instance that does not stay as it is, then the plan in a line.
+    var lines: [String] {
+        let reasons = report.faults.sorted { $0.key < $1.key }.map { "plugin \($0.key): \($0.value)" }
+        let problems = report.problems.map(\.description) + reasons
+        guard report.applied else { return problems + ["\(report.file) has errors; nothing was changed"] }
+        let steps = report.instances.filter { $0.action != .leave }.map { step in
+            "\(step.action.rawValue) \(step.instance)" + (step.why.map { ": \($0)" } ?? "")
+        }
+        var others: [String] = []
+        if !report.persons.isEmpty { others.append("persons changed: \(report.persons.joined(separator: ", "))") }
+        if !report.needsRestart.isEmpty {
+            let keys = report.needsRestart.joined(separator: ", ")
+            others.append("[hub] \(keys): holds when the hub is started anew; until then as before")
+        }
+        return problems + steps + others + [(report.dryRun ? "would " : "") + report.summary]
+    }
+}

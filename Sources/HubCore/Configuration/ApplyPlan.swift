@@ -1,0 +1,67 @@
+import HubSettings
+
+/// The way from the configuration that the hub follows to that of a file.
+struct ApplyPlan {
+    /// Keys of `[hub]` that only a new start of the hub can follow.
+    static let hubKeysOfStart: Set<String> = ["data", "run", "clock", "log_level", "live_per_second"]
+
+    /// What the file says, but for ``needsRestart``.
+    let configuration: HubConfiguration
+    let needsRestart: [String]
+    let persons: [String]
+    let steps: [ApplyReport.Step]
+
+    init(
+        from running: CheckedConfiguration, _ current: HubConfiguration, to wanted: CheckedConfiguration,
+        _ next: HubConfiguration
+    ) {
+        let plan = ConfigurationPlan(from: current, to: next)
+        needsRestart = plan.hubChanges.filter(Self.hubKeysOfStart.contains)
+        persons = plan.personChanges
+        var followed = next
+        followed.hub = current.hub
+        (followed.hub.memoryLimit, followed.hub.keepRaw) = (next.hub.memoryLimit, next.hub.keepRaw)
+        followed.hub.zone = next.hub.zone
+        configuration = followed
+        let (before, after) = (Self.sections(current), Self.sections(next))
+        steps = plan.instances.sorted { $0.key < $1.key }.map { name, action in
+            let hasNewProgram =
+                running.manifests[name] != wanted.manifests[name]
+                || running.executables[name] != wanted.executables[name]
+            return switch action {
+            case .start: ApplyReport.Step(instance: name, action: .start, why: "it is new, enabled or can start now")
+            case .stop: ApplyReport.Step(instance: name, action: .stop, why: "it is gone or disabled")
+            case .restart where before[name] == after[name]:
+                ApplyReport.Step(instance: name, action: .restart, why: "the persons have changed")
+            case .restart: ApplyReport.Step(instance: name, action: .restart, why: "its section has changed")
+            case .leave where hasNewProgram:
+                ApplyReport.Step(instance: name, action: .restart, why: "its program has changed")
+            case .leave: ApplyReport.Step(instance: name, action: .leave)
+            }
+        }
+    }
+
+    func instances(_ action: ConfigurationPlan.Action) -> Set<String> {
+        Set(steps.filter { $0.action == action }.map(\.instance))
+    }
+
+    /// The problems for which a file is not followed at all.
+    ///
+    /// Not among them: that the program of an instance which does not run now cannot be asked. That is not the file's fault, and must not
+    /// keep every other change out.
+    static func blocking(_ checked: CheckedConfiguration, running: HubConfiguration) -> [SettingsProblem] {
+        let runs = Set(running.plugins.filter(\.enabled).map(\.name))
+        return checked.loaded.problems.filter { problem in
+            guard problem.severity == .error else { return false }
+            guard let table = problem.table, table.hasPrefix("plugin."), problem.key == "executable" else {
+                return true
+            }
+            let name = String(table.dropFirst("plugin.".count))
+            return runs.contains(name) || checked.faults[name] == nil
+        }
+    }
+
+    private static func sections(_ configuration: HubConfiguration) -> [String: PluginInstance] {
+        Dictionary(configuration.plugins.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+}

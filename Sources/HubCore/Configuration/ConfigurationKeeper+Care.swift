@@ -1,0 +1,84 @@
+import HubSettings
+import HubWire
+import Logging
+
+/// What takes long: whether a file turns out good, and whether a missing program comes back.
+extension ConfigurationKeeper {
+    /// Looks after it until `leaving`.
+    func run(until leaving: Flag) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await relapse in self.relapses { await self.judge(relapse.instance, relapse.fault) } }
+            await watchStart()
+            let interval = max(20, min(15_000, policy.watchPeriod / 4, lookPause / 2))
+            while !leaving.isRaised {
+                await leaving.wait(upTo: .milliseconds(interval))
+                guard !leaving.isRaised else { break }
+                await enter()
+                await settle()
+                await lookAgain()
+                leave()
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// A hub that was started with another file than the last good one watches its plugins as after `hub apply`.
+    private func watchStart() async {
+        guard let reload, let text = good.read(), text != checked.text else { return }
+        await enter()
+        defer { leave() }
+        let before = await reload(text)
+        for section in before.loaded.configuration?.plugins.filter(\.enabled) ?? [] {
+            let name = section.name
+            guard let current = self.section(name), current != section else { continue }
+            let former = Former(
+                section: section, manifest: before.manifests[name], executable: before.executables[name])
+            watches[name] = Watch(former: former, until: policy.watchPeriod)
+        }
+    }
+
+    /// When all have been well for the whole watch, the file is the last good one.
+    private func settle() async {
+        guard let due = settledAt, now >= due else { return }
+        watches = watches.filter { $0.value.until > now }
+        guard let text = checked.text, fallbacks.isEmpty, checked.loaded.refusedInstances.isEmpty,
+            await supervisor.allAreWell
+        else { return }
+        settledAt = nil
+        guard text != good.read() else { return }
+        do throws(HubError) {
+            try good.write(text)
+        } catch {
+            parts.logger.error("the last good hub.conf is not kept", metadata: ["reason": "\(error.message)"])
+        }
+    }
+
+    /// A program that was missing or did not answer may be there now: the text that is followed is checked again, ever more slowly.
+    private func lookAgain() async {
+        let isLacking = checked.faults.keys.contains { name in
+            checked.loaded.refusedInstances.contains(name) || section(name) != nil
+        }
+        guard let reload, let text = checked.text, isLacking, now >= lookAgainAt else { return }
+        let again = await reload(text)
+        lookPause = min(policy.longestPause, lookPause * 2)
+        lookAgainAt = now + lookPause
+        var (wanted, next) = (checked, configuration)
+        var found: [String] = []
+        for name in checked.faults.keys.sorted() where again.faults[name] == nil {
+            guard let section = again.loaded.configuration?.plugins.first(where: { $0.name == name }) else { continue }
+            found.append(name)
+            next.plugins.removeAll { $0.name == name }
+            next.plugins.append(section)
+            (wanted.manifests[name], wanted.executables[name]) = (again.manifests[name], again.executables[name])
+            wanted.faults[name] = nil
+            wanted.loaded.refusedInstances.removeAll { $0 == name }
+        }
+        guard !found.isEmpty else { return }
+        do throws(HubError) {
+            try await adopt(wanted, next, restarting: [])
+            parts.logger.notice("programs were found", metadata: ["plugins": "\(found.joined(separator: ", "))"])
+        } catch {
+            parts.logger.error("plugins cannot be started", metadata: ["reason": "\(error.message)"])
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import HubSettings
+import HubWire
+import Logging
+
+/// Knows which configuration the hub follows, and changes it while the hub runs.
+///
+/// A file with errors changes nothing. A plugin that was well and turns sick within a while after its section changed gets its former
+/// section back, it alone; the file with which all were last well is kept for the next start of the hub.
+actor ConfigurationKeeper {
+    /// What an instance ran with when it was well.
+    struct Former {
+        let section: PluginInstance
+        let manifest: Manifest?
+        let executable: String?
+    }
+
+    struct Watch {
+        let former: Former
+        /// Monotonic milliseconds.
+        let until: Int64
+    }
+
+    let reload: ConfigurationReload?
+    let parts: ConfiguredParts
+    let bus: Bus
+    let supervisor: Supervisor
+    let policy: LifePolicy
+    let good: LastGoodFile
+
+    /// What is followed now; differs from the file where an instance had to go back.
+    var checked: CheckedConfiguration
+    var configuration: HubConfiguration
+    var watches: [String: Watch] = [:]
+    /// Why instances run with what they had before.
+    var fallbacks: [String: String] = [:]
+    /// When the file counts as good, if all are well; `nil` when that is settled.
+    var settledAt: Int64?
+    var lookAgainAt: Int64
+    var lookPause: Int64
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    /// What went wrong with instances, in order: judged one after the other, while the supervisor goes on.
+    nonisolated let relapses: AsyncStream<(instance: String, fault: Fault)>
+    private nonisolated let relapse: AsyncStream<(instance: String, fault: Fault)>.Continuation
+
+    init(
+        _ checked: CheckedConfiguration, _ configuration: HubConfiguration, reload: ConfigurationReload?,
+        parts: ConfiguredParts, bus: Bus, supervisor: Supervisor, policy: LifePolicy
+    ) {
+        (self.checked, self.configuration, self.reload, self.parts) = (checked, configuration, reload, parts)
+        (self.bus, self.supervisor, self.policy) = (bus, supervisor, policy)
+        good = LastGoodFile(data: configuration.hub.data)
+        settledAt = policy.watchPeriod
+        lookPause = policy.longestPause / 10
+        lookAgainAt = lookPause
+        (relapses, relapse) = AsyncStream.makeStream()
+    }
+
+    var now: Int64 { ContinuousClock.now.millisecondsSinceStart(parts.began) }
+
+    /// Waits until no other change is under way, and keeps others out until ``leave()``.
+    func enter() async {
+        guard isBusy else {
+            isBusy = true
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func leave() {
+        if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    }
+
+    /// Bus and supervisor follow these from now on.
+    func adopt(
+        _ wanted: CheckedConfiguration, _ next: HubConfiguration, restarting: Set<String>
+    ) async throws(HubError) {
+        let facts = try await parts.facts(wanted, next)
+        (checked, configuration) = (wanted, next)
+        await bus.adopt(facts, restarting: restarting)
+        await supervisor.adopt(parts.programs(wanted, next), restarting: restarting)
+    }
+
+    /// The enabled instance of this name.
+    func section(_ name: String) -> PluginInstance? { configuration.plugins.first { $0.name == name && $0.enabled } }
+}
+
+// MARK: - Applying
+
+extension ConfigurationKeeper {
+    /// Reads the file and follows it, unless it has errors.
+    ///
+    /// - Throws: `unsupported` without a file, `busy` while another change is under way, `store` when a new person cannot be stored.
+    func apply(isDryRun: Bool) async throws(CommandFailure) -> ApplyReport {
+        guard let reload else { throw CommandFailure("unsupported", "this hub was started without a hub.conf") }
+        guard !isBusy else {
+            throw CommandFailure("busy", "the configuration is being changed already; try again in a moment")
+        }
+        await enter()
+        defer { leave() }
+        return try await follow(await reload(nil), isDryRun: isDryRun)
+    }
+
+    private func follow(_ wanted: CheckedConfiguration, isDryRun: Bool) async throws(CommandFailure) -> ApplyReport {
+        var report = ApplyReport(
+            file: wanted.file, applied: false, dryRun: isDryRun, problems: wanted.loaded.problems,
+            faults: wanted.faults, needsRestart: [], persons: [], instances: [])
+        guard let next = wanted.loaded.configuration, ApplyPlan.blocking(wanted, running: configuration).isEmpty else {
+            parts.logger.error(
+                "hub.conf has errors and was not applied; hub check lists them",
+                metadata: ["problems": "\(wanted.loaded.problems.count)", "file": "\(wanted.file)"])
+            return report
+        }
+        let plan = ApplyPlan(from: checked, configuration, to: wanted, next)
+        report.applied = true
+        (report.needsRestart, report.persons, report.instances) = (plan.needsRestart, plan.persons, plan.steps)
+        guard !isDryRun else { return report }
+        let restarting = plan.instances(.restart)
+        let former = await wellOnes(restarting)
+        do throws(HubError) {
+            try await adopt(wanted, plan.configuration, restarting: restarting)
+        } catch {
+            throw CommandFailure("store", error.message)
+        }
+        settledAt = now + policy.watchPeriod
+        for step in plan.steps where step.action != .leave {
+            (fallbacks[step.instance], watches[step.instance]) = (nil, nil)
+        }
+        for (name, former) in former where former.section != section(name) {
+            watches[name] = Watch(former: former, until: now + policy.watchPeriod)
+        }
+        await bus.note(fallbacks: fallbacks)
+        parts.logger.notice("hub.conf was applied", metadata: ["plan": "\(report.summary)", "file": "\(wanted.file)"])
+        return report
+    }
+
+    /// What those of `instances` run with that are well.
+    private func wellOnes(_ instances: Set<String>) async -> [String: Former] {
+        let well = await supervisor.running
+        var former: [String: Former] = [:]
+        for name in instances.intersection(well) {
+            guard let section = section(name) else { continue }
+            former[name] = Former(
+                section: section, manifest: checked.manifests[name], executable: checked.executables[name])
+        }
+        return former
+    }
+}
+
+// MARK: - Going back
+
+extension ConfigurationKeeper {
+    /// Hears what becomes of the instances; from any thread, at once.
+    nonisolated func heard(_ news: InstanceLife.News, of instance: String) {
+        switch news {
+        case .restarting(_, let fault), .failed(_, let fault), .quarantined(_, let fault):
+            relapse.yield((instance, fault))
+        case .running, .healthy, .finished, .stopped: break
+        }
+    }
+
+    /// An instance under watch has turned sick: it gets its former section back.
+    func judge(_ instance: String, _ fault: Fault) async {
+        await enter()
+        defer { leave() }
+        guard let watch = watches.removeValue(forKey: instance), now < watch.until else { return }
+        await goBack(instance, to: watch.former, because: fault)
+    }
+
+    private func goBack(_ instance: String, to former: Former, because fault: Fault) async {
+        var (wanted, next) = (checked, configuration)
+        guard let index = next.plugins.firstIndex(where: { $0.name == instance }) else { return }
+        next.plugins[index] = former.section
+        (wanted.manifests[instance], wanted.executables[instance]) = (former.manifest, former.executable)
+        do throws(HubError) {
+            try await adopt(wanted, next, restarting: [instance])
+        } catch {
+            parts.logger.error(
+                "a plugin's former settings cannot be had back",
+                metadata: ["plugin": "\(instance)", "reason": "\(error.message)"])
+            return
+        }
+        let text =
+            "runs with its former settings, for with those of hub.conf it \(fault.text); correct [plugin.\(instance)], then hub apply"
+        fallbacks[instance] = text
+        await bus.note(fallbacks: fallbacks)
+        parts.logger.error("plugin went back", metadata: ["plugin": "\(instance)", "how": "\(fault.text)"])
+        await bus.publish(
+            PluginNews(instance: instance, word: "went back", text: text, level: .error, isNotice: true))
+    }
+}

@@ -1,0 +1,78 @@
+import FoundationEssentials
+import HubSettings
+import HubStore
+import HubWire
+import Logging
+import Samples
+
+/// Makes of a checked `hub.conf` what bus and supervisor work with.
+struct ConfiguredParts: Sendable {
+    let store: Store
+    let clock: HubClock
+    let directories: HubDirectories
+    let endpoints: HubEndpoints
+    let policy: SessionPolicy
+    /// Where all monotonic milliseconds of this hub begin.
+    let began: ContinuousClock.Instant
+    let logger: Logger
+
+    /// - Parameter checked: what the programs of `configuration` say of themselves.
+    /// - Throws: `store` when a new person cannot be stored.
+    func facts(_ checked: CheckedConfiguration, _ configuration: HubConfiguration) async throws(HubError) -> HubFacts {
+        let persons: [Person]
+        do throws(StoreError) {
+            persons = try await store.ensurePersons(configuration.persons.map(\.name), recordedAt: clock.now())
+        } catch {
+            throw HubError(.store, error.message)
+        }
+        let policies = configuration.plugins.filter(\.enabled).map { instance in
+            let manifest = checked.manifests[instance.name]
+            let policy = InstancePolicy(
+                instance, reads: manifest?.reads ?? ["*"], writes: manifest?.writes ?? ["*"], plugin: manifest?.name,
+                commands: manifest?.commands)
+            return (instance.name, policy)
+        }
+        let machineZone = TimeZone.current.identifier
+        return HubFacts(
+            version: Hub.version, endpoints: endpoints, clock: clock, policy: policy,
+            instances: Dictionary(policies, uniquingKeysWith: { first, _ in first }),
+            strangers: .owner(keepsRaw: configuration.hub.keepRaw),
+            persons: configuration.persons.map { person in
+                Welcome.PersonEntry(name: person.name, zone: person.zone ?? configuration.hub.zone ?? machineZone)
+            },
+            rules: PersonRules(
+                configuration.persons,
+                uids: Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })),
+            storePath: directories.storePath, catalogue: PluginCatalogue.json(configuration, checked),
+            plugins: PluginCatalogue.statuses(configuration, checked), started: began)
+    }
+
+    /// What can be started; what cannot stops nothing else.
+    func programs(_ checked: CheckedConfiguration, _ configuration: HubConfiguration) -> [Supervisor.Program] {
+        configuration.plugins.filter(\.enabled).compactMap { instance in
+            do throws(HubError) {
+                guard let executable = checked.executables[instance.name] else {
+                    throw HubError(.configuration, checked.faults[instance.name] ?? "it has no program")
+                }
+                return Supervisor.Program(
+                    instance: instance.name, executable: executable,
+                    stateDirectory: try directories.state(of: instance.name),
+                    memoryLimit: instance.memoryLimit.bytes, secrets: Self.secrets(instance.settings.values))
+            } catch {
+                logger.error(
+                    "plugin cannot start", metadata: ["plugin": "\(instance.name)", "reason": "\(error.message)"])
+                return nil
+            }
+        }
+    }
+
+    private static func secrets(_ values: some Sequence<SettingValue>) -> [String] {
+        values.flatMap { value -> [String] in
+            switch value {
+            case .secret(let text): [text.reveal()]
+            case .list(let values): secrets(values)
+            default: []
+            }
+        }
+    }
+}

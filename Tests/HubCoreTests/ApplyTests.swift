@@ -1,0 +1,282 @@
+import Foundation
+import HubSettings
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// A hub that follows its `hub.conf` while it runs.
+@Suite struct ApplyTests {
+    private static let policy = LifePolicy(
+        firstPause: 50, longestPause: 1_000, startLimit: 60_000, stopGrace: .milliseconds(500),
+        killGrace: .milliseconds(300), watchPeriod: 120_000)
+
+    /// A plugin whose session the test opens, by the token it tells; with `mode` it ends as its setting says.
+    private static let program = #"""
+        if [ "$1" = --describe ]; then
+          echo '{"name":"probe","summary":"s","version":"1","protocol":[1],"reads":[],"writes":["weight"],"declares":[],"settings":[{"name":"mode","type":"string","help":"h","default":"ok"}],"commands":[]}'
+          exit 0
+        fi
+        read token
+        echo $$ > "$HUB_STATE/pid"
+        printf %s "$token" > "$HUB_STATE/token.part"; mv "$HUB_STATE/token.part" "$HUB_STATE/token"
+        [ -e "$HUB_STATE/sick" ] && exit 3
+        cat > /dev/null
+        """#
+
+    private struct Ground {
+        let folder: Folder
+        let loader: ConfigurationLoader
+        let script: String
+
+        init(_ folder: Folder) throws {
+            self.folder = folder
+            script = try folder.script("hub-probe", ApplyTests.program)
+            loader = ConfigurationLoader(
+                path: folder.path + "/hub.conf", environment: .process(), programPath: folder.path + "/hub",
+                patience: .seconds(60))
+        }
+
+        func write(_ tables: String, hub: String = "") throws {
+            try "[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n\(hub)\n\(tables)".write(
+                toFile: folder.path + "/hub.conf", atomically: true, encoding: .utf8)
+        }
+
+        func plugin(_ name: String, _ lines: String = "") -> String {
+            "[plugin.\(name)]\nexecutable = \"\(script)\"\n\(lines)\n"
+        }
+
+        func start(_ policy: LifePolicy = ApplyTests.policy) async throws -> RunningHub {
+            let loader = loader
+            return try await RunningHub(
+                await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy, lifePolicy: policy,
+                in: folder)
+        }
+    }
+
+    /// Opens the session of an instance's process.
+    private func greet(_ hub: RunningHub, _ name: String) async throws -> Peer {
+        let peer = try await Peer.dealer(
+            hub.hub.endpoints.pluginDoor, .init(user: name, password: try await hub.token(of: name)))
+        try await peer.hello(name, plugin: "probe")
+        return peer
+    }
+
+    private func pid(_ hub: RunningHub, _ name: String, not old: Int64? = nil) async throws -> Int64 {
+        let peer = try await hub.client("asker\(UInt32.random(in: 0 ... .max))")
+        var pid: Int64?
+        try await eventually("\(name) runs") {
+            let plugins: [JSON] = try await peer.status()["plugins"].array
+            pid = plugins.first { $0["name"].string == name }?["pid"].int
+            return pid != nil && pid != old
+        }
+        await peer.close()
+        return try #require(pid)
+    }
+
+    @Test func `only what changed restarts, what is new starts, what is gone stops, and a dry run does nothing`()
+        async throws
+    {
+        let ground = try Ground(Folder())
+        let person = "[person.me]\n"
+        try ground.write(person + ground.plugin("same") + ground.plugin("changed") + ground.plugin("gone"))
+        let hub = try await ground.start()
+        let peer = try await hub.client()
+        let (same, changed) = (try await pid(hub, "same"), try await pid(hub, "changed"))
+        try ground.write(
+            person + ground.plugin("same") + ground.plugin("changed", "mode = \"new\"") + ground.plugin("new"),
+            hub: "log_level = \"debug\"\nmemory_limit = \"2GiB\"")
+
+        let look = try await peer.command("apply", dryRun: true).body["result"]
+        #expect(look["applied"].truth == true && look["dryRun"].truth == true)
+        let fates = Dictionary(
+            look["instances"].array.map { ($0["instance"].string ?? "", $0["action"].string ?? "") },
+            uniquingKeysWith: { $1 })
+        #expect(fates == ["same": "leave", "changed": "restart", "gone": "stop", "new": "start"])
+        #expect(look["needsRestart"].array.map(\.string) == ["log_level"])
+        #expect(try await pid(hub, "changed") == changed)
+
+        #expect(try await peer.command("apply").body["result"]["applied"].truth == true)
+        _ = try await pid(hub, "changed", not: changed)
+        _ = try await pid(hub, "new")
+        #expect(try await pid(hub, "same") == same)
+        try await eventually("the third is forgotten") {
+            try await peer.status()["plugins"].array.compactMap { $0["name"].string }.sorted()
+                == ["changed", "new", "same"]
+        }
+        let again = try await peer.command("apply").body["result"]
+        #expect(again["instances"].array.allSatisfy { $0["action"].string == "leave" })
+        try await hub.stop()
+    }
+
+    @Test func `a file with errors changes nothing, and all of them are told`() async throws {
+        let ground = try Ground(Folder())
+        try ground.write("[person.me]\n" + ground.plugin("probe"))
+        let hub = try await ground.start()
+        let peer = try await hub.client()
+        let process = try await pid(hub, "probe")
+        for text in [
+            "[person.me]\nheigth = 1\n" + ground.plugin("probe", "mode = \"x\""), "[person.me",
+            "[person.me]\n" + ground.plugin("probe", "mod = \"x\"\nenabeld = true"),
+            "[person.me]\n" + ground.plugin("probe", "mode = \"x\"") + ground.plugin("other", "mode = 5"),
+        ] {
+            try ground.write(text)
+            let result = try await peer.command("apply").body["result"]
+            #expect(result["applied"].truth == false && result["instances"].array.isEmpty)
+            #expect(result["problems"].array.contains { $0["severity"].string == "error" }, "\(text)")
+        }
+        #expect(try await pid(hub, "probe") == process)
+        #expect(try await peer.status()["plugins"].array.count == 1)
+        try await hub.stop()
+    }
+
+    @Test
+    func `R4.22 persons and grants hold at once: who runs by hand greets again, and who is not concerned does not`()
+        async throws
+    {
+        let ground = try Ground(Folder())
+        try ground.write("[person.me]\n" + ground.plugin("byhand", "persons = [\"me\"]"))
+        let hub = try await ground.start()
+        let (owner, byHand) = (try await hub.client("script"), try await hub.peer())
+        #expect(try await byHand.hello("byhand", plugin: "probe")["persons"].array.count == 1)
+        try ground.write(
+            "[person.me]\n[person.anna]\n"
+                + ground.plugin("byhand", "persons = [\"me\", \"anna\"]\ngrants = { write = [\"stepCount\"] }"))
+        let applier = try await hub.peer()
+        try await applier.hello("applier", mode: "once")
+        #expect(try await applier.command("apply").body["result"]["persons"].array.map(\.string) == ["anna"])
+        for peer in [owner, byHand] {
+            let told = try await peer.next()
+            #expect(told.code == "hello-first" && told.body["closed"].truth == true, "\(told)")
+        }
+        let welcome = try await byHand.hello("byhand", plugin: "probe")
+        #expect(welcome["persons"].array.count == 2)
+        #expect(try await byHand.give([weight("k")]).results == ["forbidden"])
+        try await hub.stop()
+    }
+
+    @Test
+    func `a plugin that was well and turns sick after a change goes back alone, and a corrected file is followed`()
+        async throws
+    {
+        let ground = try Ground(Folder())
+        let person = "[person.me]\n"
+        try ground.write(person + ground.plugin("a") + ground.plugin("b"))
+        let hub = try await ground.start()
+        let listener = try await hub.listener("hub/notice/")
+        let sessions = [try await greet(hub, "a"), try await greet(hub, "b")]
+        let owner = try await hub.client()
+        try await eventually("both are known to run") {
+            try await owner.status()["plugins"].array.allSatisfy { $0["state"].string == "running" }
+        }
+        let sick = "\(ground.folder.data)/plugins/a/sick"
+        try Data().write(to: URL(filePath: sick))
+        try ground.write(person + ground.plugin("a", "mode = \"bad\"") + ground.plugin("b", "mode = \"good\""))
+        #expect(try await owner.command("apply").body["result"]["applied"].truth == true)
+        let notice = try await listener.next().record
+        #expect(notice["instance"].string == "a" && notice["subject"].string == "plugin")
+        #expect(notice["text"].string?.contains("runs with its former settings") == true, "\(notice)")
+        try FileManager.default.removeItem(atPath: sick)
+        func plugin(_ name: String) async throws -> JSON? {
+            try await owner.status()["plugins"].array.first { $0["name"].string == name }
+        }
+        #expect(try await plugin("a")?["isFallback"].truth == true)
+        #expect(try await plugin("a")?["advice"].string?.contains("exited with code 3") == true)
+        #expect(try await plugin("b")?["isFallback"].truth == nil)
+        #expect(try await settings(owner)["a"] == "ok")
+        #expect(try await settings(owner)["b"] == "good")
+
+        // The file still says it: applying it again tries again.
+        #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "restart")
+        #expect(try await plugin("a")?["isFallback"].truth == nil)
+        #expect(try await settings(owner)["a"] == "bad")
+        _ = sessions
+        try await hub.stop()
+    }
+
+    private func settings(_ peer: Peer) async throws -> [String: String] {
+        let plugins = try await peer.query("", want: "plugins").body["plugins"].array
+        return Dictionary(
+            plugins.map { ($0["name"].string ?? "", $0["settings"]["mode"].string ?? "") }, uniquingKeysWith: { $1 })
+    }
+
+    @Test func `the file with which all were well is kept, and the next start goes back to it`() async throws {
+        let ground = try Ground(Folder())
+        let person = "[person.me]\n"
+        var policy = Self.policy
+        policy.watchPeriod = 100
+        try ground.write(person + ground.plugin("a"))
+        let good = "\(ground.folder.data)/hub.conf.good"
+        let first = try await ground.start(policy)
+        let session = try await greet(first, "a")
+        try await eventually("the file is good") { FileManager.default.fileExists(atPath: good) }
+        #expect(try String(contentsOfFile: good, encoding: .utf8).contains("[plugin.a]"))
+        #expect(try FileManager.default.attributesOfItem(atPath: good)[.posixPermissions] as? Int == 0o600)
+        await session.close()
+        try await first.stop()
+
+        try ground.write(person + ground.plugin("a", "mode = \"bad\""))
+        policy.watchPeriod = 120_000
+        policy.firstPause = 500
+        try Data().write(to: URL(filePath: "\(ground.folder.data)/plugins/a/sick"))
+        let second = try await ground.start(policy)
+        let owner = try await second.client()
+        try await eventually("it is back") { try await settings(owner)["a"] == "ok" }
+        #expect(try await owner.status()["plugins"][0]["isFallback"].truth == true)
+        try await second.stop()
+    }
+
+    @Test func `a program that was missing at the start is found when it is there, and keeps no other change out`()
+        async throws
+    {
+        let ground = try Ground(Folder())
+        var policy = Self.policy
+        policy.longestPause = 500
+        let late = "[plugin.late]\nexecutable = \"\(ground.folder.path)/late\"\n"
+        try ground.write("[person.me]\n" + late)
+        let hub = try await ground.start(policy)
+        let peer = try await hub.client()
+        let status = try await peer.status()["plugins"][0]
+        #expect(status["state"].string == "failed" && status["advice"].string?.contains("hub apply") == true)
+        try ground.write("[person.me]\n" + late + ground.plugin("other"))
+        #expect(try await peer.command("apply").body["result"]["applied"].truth == true)
+        _ = try await pid(hub, "other")
+        _ = try ground.folder.script("late", Self.program)
+        _ = try await pid(hub, "late")
+        try await hub.stop()
+    }
+
+    @Test func `release starts what waits, and says what it cannot`() async throws {
+        let folder = try Folder()
+        var setting = Setting()
+        setting.lifePolicy = LifePolicy(firstPause: 20, longestPause: 40, crashLimit: 2)
+        setting.add(
+            PluginInstance(name: "fails"),
+            script: try folder.script("fails", "echo run >> \"$HUB_STATE/runs\"; exit 3"))
+        setting.plugins.append(PluginInstance(name: "off", enabled: false))
+        try await withHub(setting, in: folder) { hub in
+            let listener = try await hub.listener("hub/notice/")
+            let peer = try await hub.client()
+            func quarantined(_ runs: Int) async throws {
+                try await eventually("quarantine after \(runs)") {
+                    let state = try await peer.status()["plugins"][0]["state"].string
+                    let lines = try await hub.told("fails", "runs").split(separator: "\n").count
+                    return state == "quarantined" && lines == runs
+                }
+            }
+            try await quarantined(2)
+            let news = try await listener.next().record
+            #expect(news["text"].string?.contains("until hub release fails") == true, "\(news)")
+            let look = try await peer.command("release", #"{"instance":"fails"}"#, dryRun: true).body["result"]
+            #expect(look.fits(JSON(#"{"state":"quarantined","released":true}"#)))
+            try await quarantined(2)
+            let done = try await peer.command("release", #"{"instance":"fails"}"#).body["result"]
+            #expect(done["released"].truth == true)
+            try await quarantined(4)
+            for (name, words) in [("off", "is disabled"), ("fials", "did you mean fails")] {
+                let refused = try await peer.command("release", "{\"instance\":\"\(name)\"}").body
+                #expect(refused["outcome"].string == "failed" && refused["reason"].string?.contains(words) == true)
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// Plugins that misbehave, one for each name under which this program is started: what a hub has to live with.
+
+import Foundation
+import ZeroMQ
+
+@main enum Zoo {
+    static func main() throws {
+        // `zoo-crash` is a link to this program.
+        let name = URL(filePath: CommandLine.arguments[0]).lastPathComponent
+        guard let animal = Animal(rawValue: String(name.drop { $0 != "-" }.dropFirst())) else {
+            FileHandle.standardError.write(Data("start me as zoo-ANIMAL: \(Animal.allCases.map(\.rawValue))\n".utf8))
+            exit(64)
+        }
+        if CommandLine.arguments.contains("--describe") {
+            print(animal == .garbled ? "{\"name\":" : animal.manifest)
+            exit(0)
+        }
+        try animal.live()
+    }
+}
+
+enum Animal: String, CaseIterable {
+    /// Ends with an error before it says anything.
+    case crash
+    /// Never greets the hub.
+    case hang
+    /// Ends in good order before it says anything.
+    case nothing
+    /// Prints a manifest that is none.
+    case garbled
+    /// Sends records and does not mind its credit.
+    case flood
+    /// Holds more and more memory.
+    case leak
+    /// Minds neither STOP nor the end of stdin nor SIGTERM.
+    case deaf
+    /// Prints without end and without a line break.
+    case loud
+    /// Leaves children behind, in its group and out of it, and crashes.
+    case parent
+    /// Does not read its stdin.
+    case rude
+    /// Stops itself.
+    case frozen
+    /// Finds its settings wrong.
+    case picky
+
+    var manifest: String {
+        """
+        {"name":"zoo-\(rawValue)","summary":"Misbehaves.","version":"1","protocol":[1],"reads":[],"writes":["weight"],\
+        "declares":[],"settings":[],"commands":[]}
+        """
+    }
+
+    func live() throws {
+        switch self {
+        case .crash: exit(3)
+        case .nothing, .garbled: exit(0)
+        case .picky: exit(78)
+        case .hang, .rude: while true { sleep(1_000) }
+        case .parent:
+            for program in [["sleep", "1000"], ["setsid", "sleep", "1000"]] {
+                let child = Process()
+                child.executableURL = URL(filePath: "/usr/bin/env")
+                child.arguments = program
+                try child.run()
+            }
+            print("children are left")
+            exit(1)
+        case .flood: try Session(self).flood()
+        case .leak: try Session(self).leak()
+        case .deaf:
+            signal(SIGTERM, SIG_IGN)
+            try Session(self).idle()
+        case .loud: try Session(self).shout()
+        case .frozen:
+            try Session(self)
+            kill(getpid(), SIGSTOP)
+            while true { sleep(1_000) }
+        }
+    }
+}
+
+/// As much of a plugin's dialogue as these need.
+final class Session {
+    private let context: Context
+    private let socket: Socket
+    private let instance: String
+
+    /// Greets the hub and returns when it has answered.
+    @discardableResult
+    init(_ animal: Animal) throws {
+        let environment = ProcessInfo.processInfo.environment
+        guard let door = environment["HUB_DOOR"], let instance = environment["HUB_INSTANCE"], let token = readLine()
+        else { exit(64) }
+        self.instance = instance
+        context = try Context()
+        socket = try Socket(.dealer, in: context)
+        try socket.set(.plainUsername, to: instance)
+        try socket.set(.plainPassword, to: token)
+        try socket.set(.sendHighWaterMark, to: 100)
+        try socket.connect(door)
+        try send(
+            "HELLO", #"{"protocol":[1],"instance":"\#(instance)","plugin":"zoo-\#(animal.rawValue)","version":"1"}"#)
+        while try receive() != "WELCOME" {}
+    }
+
+    /// - Returns: whether the transport took it.
+    @discardableResult
+    private func send(_ verb: String, _ body: String) throws -> Bool {
+        var message = Multipart()
+        message.append(verb)
+        message.append(body)
+        return try socket.sendMultipart(&message) == .sent
+    }
+
+    /// Waits for a message; answers a PING by itself.
+    private func receive() throws -> String? {
+        guard try socket.wait(for: .readable, upTo: .milliseconds(200)).contains(.readable) else { return nil }
+        var message = Multipart()
+        guard case .complete = try socket.receiveMultipart(into: &message) else { return nil }
+        if message.text(of: 0) == "PING" { try send("PONG", message.text(of: 1) ?? "{}") }
+        return message.text(of: 0)
+    }
+
+    func idle() throws -> Never {
+        while true {
+            try send("PING", "{}")
+            while try receive() != nil {}
+        }
+    }
+
+    func flood() throws -> Never {
+        let time = "2024-03-15T07:30:05Z"
+        let records = (0..<1_000).map { #"{"type":"weight","value":72,"unit":"kg","start":"\#(time)","key":"\#($0)"}"# }
+        let body = "\"records\":[\(records.joined(separator: ","))]}"
+        var batch = 0
+        while true {
+            batch += 1
+            if try !send("SAMPLES", "{\"batch\":\(batch),\(body)") { usleep(1_000) }
+        }
+    }
+
+    func leak() throws -> Never {
+        var held: [[UInt8]] = []
+        while true {
+            // Enough to be noticed, not enough to hurt a machine on which nobody does.
+            if held.count < 64 { held.append([UInt8](repeating: 1, count: 8 << 20)) }
+            try send("PING", "{}")
+            _ = try receive()
+        }
+    }
+
+    func shout() throws -> Never {
+        let noise = Data(repeating: UInt8(ascii: "x"), count: 1 << 20)
+        Thread { while true { FileHandle.standardOutput.write(noise) } }.start()
+        try idle()
+    }
+}
