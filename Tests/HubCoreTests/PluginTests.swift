@@ -129,6 +129,7 @@ import Testing
     @Test func `a process that does not mind the end of stdin hears SIGTERM`() async throws {
         let folder = try Folder()
         var setting = Setting()
+        setting.lifePolicy.stopGrace = .milliseconds(200)
         let script = try folder.script(
             "plugin",
             """
@@ -145,6 +146,7 @@ import Testing
     @Test func `what hears neither the end of stdin nor SIGTERM is killed, with all it has started`() async throws {
         let folder = try Folder()
         var setting = Setting()
+        setting.lifePolicy.stopGrace = .milliseconds(200)
         let script = try folder.script(
             "plugin",
             "trap '' TERM; read token; sleep 600 & echo $! > \"$HUB_STATE/child\"; touch \"$HUB_STATE/up\"; while :; do sleep 600; done"

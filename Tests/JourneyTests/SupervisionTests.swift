@@ -1,0 +1,113 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// Plugins under a hub that is a process of its own: what is left when it is killed, what SIGHUP does, what the logs say.
+@Suite(.serialized) struct SupervisionTests {
+    /// A program that minds nothing: it can only be killed.
+    private static let deaf = #"""
+        #!/bin/sh
+        if [ "$1" = --describe ]; then
+          echo '{"name":"deaf","summary":"s","version":"1","protocol":[1],"settings":[{"name":"key","type":"string","help":"h","secret":true}]}'
+          exit 0
+        fi
+        trap '' TERM HUP
+        read token
+        echo "the token is $token, the key opensesame"
+        echo $$ >> "$HUB_STATE/pids"
+        while :; do sleep 0.1; done
+        """#
+
+    private func host() throws -> HubHost {
+        let folder = try TemporaryFolder()
+        let script = try folder.write(Self.deaf, to: "hub-deaf")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+        let key = try folder.write("opensesame", to: "key")
+        let host = try HubHost(plugins: "[plugin.deaf]\nexecutable = \"\(script)\"\nkey = \"${file:\(key)}\"\n")
+        kept.append(folder)
+        return host
+    }
+
+    /// Folders whose programs the hubs of this suite run.
+    private let kept = Kept()
+
+    private final class Kept: @unchecked Sendable {
+        private let lock = NSLock()
+        private var folders: [TemporaryFolder] = []
+        func append(_ folder: TemporaryFolder) { lock.withLock { folders.append(folder) } }
+    }
+
+    private func pids(_ host: HubHost, count: Int) async throws -> [pid_t] {
+        let path = "\(host.folder.path)/data/plugins/deaf/pids"
+        while true {
+            let lines = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
+            if lines.count >= count { return lines.compactMap { pid_t($0) } }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func isAlive(_ pid: pid_t) -> Bool {
+        guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
+        return !stat.contains(") Z ")
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `what a killed hub has left behind is ended by the next one before it starts the plugin again`() async throws {
+        let host = try host()
+        let first = try await host.start()
+        let orphan = try await pids(host, count: 1)[0]
+        await first.killAndWait()
+        #expect(isAlive(orphan))
+        let second = try await host.start()
+        let both = try await pids(host, count: 2)
+        #expect(!isAlive(orphan) && isAlive(both[1]))
+        second.signal(SIGTERM)
+        #expect(await second.waitForExit() == 0)
+        #expect(!isAlive(both[1]))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `SIGHUP has the hub follow hub.conf, and a file with errors changes nothing`() async throws {
+        let host = try host()
+        let hub = try await host.start()
+        _ = try await pids(host, count: 1)
+        let before = try String(contentsOfFile: host.configuration, encoding: .utf8)
+        try (before + "\nenabeld = true\n").write(toFile: host.configuration, atomically: true, encoding: .utf8)
+        hub.signal(SIGHUP)
+        _ = await hub.errorLines(count: 1) { $0.contains("nothing was changed") }
+        let refused = try await host.command("apply")
+        #expect(refused.status == 65 && refused.lines.contains { $0.contains("enabeld") })
+        try (before + "\nenabled = false\n").write(toFile: host.configuration, atomically: true, encoding: .utf8)
+        let look = try await host.command("apply", "--dry-run")
+        #expect(look.status == 0 && look.lines.last == "would stop 1")
+        hub.signal(SIGHUP)
+        _ = await hub.errorLines(count: 1) { $0.hasPrefix("stop deaf") }
+        let pid = try await pids(host, count: 1)[0]
+        while isAlive(pid) { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(hub.isRunning)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `hub logs shows what a plugin printed, without its secrets, whether the hub runs or not`() async throws {
+        let host = try host()
+        let hub = try await host.start()
+        _ = try await pids(host, count: 1)
+        let following = try ChildProcess(
+            Programs.path("hub"), ["logs", "deaf", "-f", "--json"], environment: ["HUB_CONF": host.configuration])
+        _ = await following.lines(count: 1) { $0.contains("the token is") }
+        hub.signal(SIGTERM)
+        _ = await following.lines(count: 1) { $0.contains("was ended") }
+        #expect(await hub.waitForExit() == 0)
+        following.signal(SIGKILL)
+        let shown = try await host.command("logs", "deaf")
+        #expect(shown.status == 0)
+        let said = try #require(shown.lines.first { $0.contains("the token is") })
+        #expect(said.hasSuffix("out: the token is <secret>, the key <secret>"), "\(said)")
+        let later = try await host.command("logs", "deaf", "--since", "2100-01-01")
+        #expect(later.status == 0 && later.lines.isEmpty)
+        let none = try await host.command("logs", "daef")
+        #expect(none.status == 1 && none.errors.contains { $0.contains("there are: deaf") })
+    }
+}
