@@ -102,6 +102,13 @@ public final class Store: Sendable {
         return epoch
     }
 
+    /// Writes what is there already, durably: throws what a commit would meet.
+    public func checkWritable() async throws(StoreError) {
+        try await write("write test", 0) { transaction in
+            try transaction.db.execute(sql: "UPDATE meta SET created = created")
+        }
+    }
+
     // MARK: - Reading
 
     /// One page of records; see `RecordQuery`.

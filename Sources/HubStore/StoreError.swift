@@ -112,15 +112,20 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case .SQLITE_FULL:
             self.init(.full, "\(doing): no space left (\(reason)); make room, nothing confirmed is lost")
         case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN:
-            self.init(.readOnly, "\(doing): \(reason); check the owner and mode of the file and its folder")
+            self.init(
+                .readOnly,
+                "\(doing): \(reason); check owner and mode of the file and its folder, and whether the disk is mounted read-only"
+            )
         case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self.init(.busy, "\(doing): another program holds the file (\(reason))")
+            self.init(.busy, "\(doing): another program holds the file (\(reason)); end it")
         case .SQLITE_CORRUPT:
             self.init(.corrupt, "\(doing): the file is damaged (\(reason)); restore a backup")
         case .SQLITE_NOTADB:
             self.init(.foreign, "\(doing): the file is no SQLite database (\(reason))")
         case .SQLITE_IOERR:
-            self.init(.input, "\(doing): \(reason) (\(error.extendedResultCode))")
+            self.init(
+                .input, "\(doing): \(reason) (\(error.extendedResultCode)); look after the disk, and at what dmesg says"
+            )
         case .SQLITE_MISUSE where reason.contains("closed"):
             self.init(.closed, "\(doing): the store is closed")
         default:

@@ -40,7 +40,10 @@ public struct StoreFile: Sendable {
             let damage = try String.fetchAll(
                 db, sql: "PRAGMA \(depth == .pages ? "quick_check" : "integrity_check")(20)")
             guard damage == ["ok"] else { return damage }
-            if depth == .counters { return try AccountCheck.discrepancies(in: db) }
+            // The counters of an older format are compared once it has been brought up to date.
+            if depth == .counters, try Schema.migrator.hasCompletedMigrations(db) {
+                return try AccountCheck.discrepancies(in: db) + LedgerCheck.discrepancies(in: db)
+            }
             let claimed = try Int64.fetchOne(db, sql: "SELECT ifnull(sum(stored), 0) FROM account") ?? 0
             let counted =
                 try Int64.fetchOne(db, sql: "SELECT (SELECT count(*) FROM sample) + (SELECT count(*) FROM day)") ?? 0

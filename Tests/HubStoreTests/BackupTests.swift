@@ -229,4 +229,36 @@ import Testing
         #expect(restored.head == 1)
         try restored.close()
     }
+
+    @Test func `a backup of an older format is restored, and brought up to date by the hub that opens it`() async throws
+    {
+        var older = DatabaseMigrator()
+        older.registerMigration("v1") { db in try db.execute(sql: Schema.version1) }
+        let past = try DatabaseQueue(path: target)
+        try older.migrate(past)
+        try await past.write { db in
+            try db.execute(
+                sql: """
+                    PRAGMA application_id = \(Schema.applicationID);
+                    INSERT INTO meta VALUES (1, 'a-hub-of-old', 'abcdefgh', 5);
+                    INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'scale');
+                    INSERT INTO person VALUES (1, 'uid', 'me', 5);
+                    INSERT INTO source VALUES (1, 'scale', NULL, NULL);
+                    INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, value, unit, provenance, recorded_at)
+                        VALUES (1, 1, 1, 'k', 1, 0, 1, 0, 0, 70, 2, 0, 7);
+                    INSERT INTO stream VALUES (1, 0, 1, 1, 3, 1, 1, 0);
+                    INSERT INTO account VALUES ('scale', 1, 1, 0, 0, 0, 0);
+                    """)
+        }
+        try past.close()
+        let restore = try StoreRestore(of: target, to: folder.store)
+        #expect(restore.backup.schema == "v1" && restore.backup.head == 1 && restore.backup.newest == 7)
+        let outcome = try restore.carryOut(keepingAs: "r")
+        let store = try folder.open()
+        #expect(store.cursor == Samples.Cursor(epoch: outcome.epoch, sequence: 1))
+        #expect(try await store.verifyAccounts() == [])
+        try store.close()
+        #expect(try files.contains { $0.hasPrefix("hub.sqlite.before-") })
+        #expect(try StoreFile(folder.store).faults(.counters) == [])
+    }
 }

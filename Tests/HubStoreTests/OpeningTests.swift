@@ -65,6 +65,18 @@ import Testing
         #expect(await failure { _ = try await store.page(RecordQuery()) }?.code == .closed)
     }
 
+    @Test func `after an orderly end the file alone is the whole store`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        #expect(try await store.all(RecordQuery()).records.count == 2, "a reader is open too")
+        try store.close()
+        let alone = try Folder()
+        try FileManager.default.copyItem(atPath: folder.store, toPath: alone.store)
+        let copy = try alone.open()
+        #expect(copy.head == 2)
+        try copy.close()
+    }
+
     @Test func `a file that is no database is refused and left alone`() async throws {
         let bytes = Data(repeating: 0x41, count: 8_192)
         try bytes.write(to: URL(fileURLWithPath: folder.store))
