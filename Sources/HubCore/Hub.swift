@@ -31,9 +31,12 @@ public final class Hub: Service, Sendable {
     private let lifePolicy: LifePolicy
     private let reload: ConfigurationReload?
     private let keeper = Mutex<ConfigurationKeeper?>(nil)
+    private let notifier: ServiceNotifier?
 
     /// How long plugins and open answers get at the end.
     private static let stopDeadline = Duration.seconds(5)
+    /// How often the disk is looked at.
+    private static let roomInterval = Duration.seconds(5)
 
     /// - Parameter reload: reads `hub.conf` anew, for `hub apply` and SIGHUP; without it they are refused.
     /// - Throws: `configuration` when `hub.conf` has problems beyond single plugins.
@@ -42,15 +45,18 @@ public final class Hub: Service, Sendable {
     ) throws(HubError) {
         var policy = SessionPolicy()
         if let most = checked.loaded.configuration?.hub.livePerSecond { policy.limits.livePerSecond = most }
-        try self.init(checked, reload: reload, policy: policy, logger: logger)
+        try self.init(
+            checked, reload: reload, policy: policy,
+            notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment), logger: logger)
     }
 
+    /// - Parameter notifier: whoever started this process as a service.
     init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
-        lifePolicy: LifePolicy = LifePolicy(), logger: Logger
+        lifePolicy: LifePolicy = LifePolicy(), notifier: ServiceNotifier? = nil, logger: Logger
     ) throws(HubError) {
         self.reload = reload
-        self.lifePolicy = lifePolicy
+        (self.lifePolicy, self.notifier) = (lifePolicy, notifier)
         guard let configuration = checked.loaded.configuration else {
             throw HubError(
                 .configuration,
@@ -135,15 +141,17 @@ public final class Hub: Service, Sendable {
             "the hub is ready",
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
         ready.raise()
+        notifier?.tell(("READY", "1"), ("STATUS", "ready"))
 
         let memory = await withTaskGroup(of: HubError?.self) { group in
             let leaving = Flag()
-            group.addTask { [told] in
+            group.addTask { [told, notifier] in
                 await withGracefulShutdownHandler {
                     await told.wait()
                 } onGracefulShutdown: {
                     told.raise()
                 }
+                notifier?.tell(("STOPPING", "1"), ("STATUS", "stopping: plugins finish, what was accepted is stored"))
                 await bus.beginStopping(deadline: Hub.stopDeadline)
                 leaving.raise()
                 return nil
@@ -167,6 +175,22 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask { [told] in await self.watchResources(keeper, until: leaving) { told.raise() } }
+            group.addTask {
+                while !leaving.isRaised {
+                    await bus.look(at: StoreRoom(store: directories.storePath))
+                    await leaving.wait(upTo: Hub.roomInterval)
+                }
+                return nil
+            }
+            if let notifier {
+                group.addTask {
+                    await Heartbeat(notifier: notifier).run(until: leaving) {
+                        await committer.turn()
+                        return await bus.serviceStatus()
+                    }
+                    return nil
+                }
+            }
             return await group.reduce(nil) { $0 ?? $1 }
         }
         await bus.close()

@@ -36,6 +36,12 @@ public struct HubStatus: Codable, Hashable, Sendable {
         /// `ok`, or the kind of failure: `full`, `readOnly`, ….
         public var state: String
         public var error: String?
+        /// Bytes that can still be written to its disk; absent where the system does not say.
+        public var free: Int64?
+        /// The size of its write-ahead log.
+        public var log: Int64?
+        /// What will become a failure unless somebody looks after it, and what to do: little room, a log that grows.
+        public var warning: String?
     }
 
     /// What an instance or script gave, and what became of it: received = stored + versions + retractions + duplicates + rejected.

@@ -64,4 +64,31 @@ import Testing
         #expect(try await committer.carryOut(.retract(numbers: [2], reason: nil)) == nil)
         try store.close()
     }
+
+    @Test func `whoever asks whether the line moves is answered, while it stands idle, works, and is over`()
+        async throws
+    {
+        let folder = try Folder()
+        let store = try Store(path: folder.path + "/hub.sqlite", now: 0)
+        let committer = Committer(store: store, clock: .system)
+        let running = Task { await committer.run { _ in } }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask { for _ in 0..<500 { await committer.turn() } }
+            }
+            group.addTask {
+                for batch in 1...200 as ClosedRange<Int64> {
+                    if let work = try? work(1, batch) { committer.submit(work) }
+                    await committer.turn()
+                }
+            }
+        }
+        async let last: Void = committer.turn()
+        committer.finish()
+        await last
+        await running.value
+        await committer.turn()
+        #expect(store.head == 200)
+        try store.close()
+    }
 }

@@ -74,21 +74,25 @@ struct RunningHub: Sendable {
     private let group: ServiceGroup
     private let run: Task<Void, any Error>
 
-    init(_ setting: Setting = Setting(), in folder: Folder? = nil) async throws {
+    init(
+        _ setting: Setting = Setting(), in folder: Folder? = nil, notifier: ServiceNotifier? = nil
+    ) async throws {
         let folder = try folder ?? Folder()
         try await self.init(
-            setting.checked(in: folder), policy: setting.policy, lifePolicy: setting.lifePolicy, in: folder)
+            setting.checked(in: folder), policy: setting.policy, lifePolicy: setting.lifePolicy, notifier: notifier,
+            in: folder)
     }
 
     /// - Parameter reload: what `hub apply` reads.
     init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
-        lifePolicy: LifePolicy, in folder: Folder
+        lifePolicy: LifePolicy, notifier: ServiceNotifier? = nil, in folder: Folder
     ) async throws {
         let log = LogLines()
         let logger = Logger(label: "hub") { _ in log }
         (self.folder, self.log) = (folder, log)
-        let hub = try Hub(checked, reload: reload, policy: policy, lifePolicy: lifePolicy, logger: logger)
+        let hub = try Hub(
+            checked, reload: reload, policy: policy, lifePolicy: lifePolicy, notifier: notifier, logger: logger)
         let group = ServiceGroup(
             configuration: .init(
                 services: [

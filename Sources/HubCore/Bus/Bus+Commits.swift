@@ -34,7 +34,7 @@ extension Bus {
         }
     }
 
-    private func recovered() {
+    func recovered() {
         guard storeFault != nil else { return }
         storeFault = nil
         logger.notice("the store works again")

@@ -20,7 +20,8 @@ extension Bus {
             clock: facts.clock.description, uptime: Double(now) / 1_000,
             endpoints: HubStatus.Endpoints(door: facts.endpoints.door, feed: facts.endpoints.feed),
             store: HubStatus.StoreState(
-                path: facts.storePath, state: storeFault.map { "\($0.code)" } ?? "ok", error: storeFault?.message),
+                path: facts.storePath, state: storeFault.map { "\($0.code)" } ?? "ok", error: storeFault?.message,
+                free: roomWatch.room?.free, log: roomWatch.room?.log, warning: roomWatch.warning(facts.storePath)),
             plugins: facts.plugins.map(lamps), sessions: sessionList(),
             accounts: accounts.map(HubStatus.AccountStatus.init), persons: try await persons(),
             residentBytes: ProcessMemory.residentBytes() ?? 0,

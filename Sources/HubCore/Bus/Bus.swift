@@ -41,6 +41,7 @@ actor Bus {
     var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
     /// The store's last failure, until a commit succeeds again.
     var storeFault: StoreError?
+    var roomWatch = RoomWatch()
     var onStopCommand: (@Sendable () -> Void)?
     var questions = QuestionLine()
     var commands: [CommandKey: RunningCommand] = [:]

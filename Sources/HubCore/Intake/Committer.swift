@@ -57,6 +57,8 @@ final class Committer: Sendable {
         var waiting: [Waiting] = []
         var isFinished = false
         var wake: CheckedContinuation<Void, Never>?
+        /// Who waits for the end of the transaction that is under way.
+        var watchers: [CheckedContinuation<Void, Never>] = []
     }
     private let state = Mutex(State())
     private let store: Store
@@ -94,13 +96,28 @@ final class Committer: Sendable {
         }
     }
 
+    /// Returns when the transaction that is under way has ended; at once when there is none.
+    ///
+    /// Proves that the line moves: while a commit does not return, neither does this.
+    func turn() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                let isIdle = state.wake != nil || state.isFinished
+                if !isIdle { state.watchers.append(continuation) }
+                return isIdle
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
     /// No more batches come; `run` ends when the queued ones are stored.
     func finish() {
-        let wake = state.withLock { state in
+        let waiting = state.withLock { state in
             state.isFinished = true
-            return state.wake.take()
+            defer { state.watchers = [] }
+            return state.watchers + (state.wake.take().map { [$0] } ?? [])
         }
-        wake?.resume()
+        for continuation in waiting { continuation.resume() }
     }
 
     /// Commits until `finish`, one transaction after the other, and hands on what became of each, in order.
@@ -149,16 +166,22 @@ final class Committer: Sendable {
     /// at the end.
     private func next() async -> Next? {
         while true {
-            let (taken, isOver) = state.withLock { state in (Self.take(from: &state.waiting), state.isFinished) }
+            let (taken, isOver, watchers) = state.withLock { state in
+                defer { state.watchers = [] }
+                return (Self.take(from: &state.waiting), state.isFinished, state.watchers)
+            }
+            for watcher in watchers { watcher.resume() }
             if let taken { return taken }
             if isOver { return nil }
             await withCheckedContinuation { continuation in
-                let mustWait = state.withLock { state in
-                    guard state.waiting.isEmpty, !state.isFinished else { return false }
+                let resumed = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+                    guard state.waiting.isEmpty, !state.isFinished else { return [continuation] }
                     state.wake = continuation
-                    return true
+                    // Those who came since the look above.
+                    defer { state.watchers = [] }
+                    return state.watchers
                 }
-                if !mustWait { continuation.resume() }
+                for continuation in resumed { continuation.resume() }
             }
         }
     }

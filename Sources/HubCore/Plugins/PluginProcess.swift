@@ -45,7 +45,8 @@ struct PluginProcess: Sendable {
     func run(
         _ patience: Patience, started: @escaping @Sendable (Int) async -> Void, end: ProcessEnd
     ) async -> ProcessEnding {
-        var keys: [Environment.Key: String?] = [:]
+        // The service manager watches the hub: a plugin that spoke in its place would only mislead it.
+        var keys: [Environment.Key: String?] = ["NOTIFY_SOCKET": nil, "WATCHDOG_USEC": nil, "WATCHDOG_PID": nil]
         for (name, value) in environment {
             if let key = Environment.Key(rawValue: name) { keys[key] = value }
         }

@@ -1,0 +1,39 @@
+import HubStore
+import HubWire
+import Logging
+import Samples
+
+/// The room on the store's disk, and what the service manager is told.
+extension Bus {
+    /// Takes note of the room, says what changed, and finds out whether a store that did not work does again.
+    func look(at room: StoreRoom?) async {
+        if let room, let change = roomWatch.look(room, at: facts.storePath) {
+            if change.isGood {
+                logger.notice("\(change.text)")
+            } else {
+                logger.warning("\(change.text)")
+            }
+            readSubscriptions()
+            let body = RoomNotice(
+                level: change.isGood ? "notice" : "warning", subject: "store", text: change.text,
+                time: facts.clock.time.text)
+            publish(.notice, .passing, JSONText().object(body).bytes, to: .owner)
+        }
+        // Sources try again by themselves; without any, nobody would learn that there is room again.
+        guard storeFault != nil, (try? await store.checkWritable()) != nil else { return }
+        recovered()
+    }
+
+    /// One line for the service manager, which also proves that the poll loop turns.
+    func serviceStatus() -> String {
+        if let storeFault { return "the store does not work: \(storeFault.message)" }
+        if let warning = roomWatch.warning(facts.storePath) { return warning }
+        let enabled = facts.plugins.filter(\.enabled)
+        let alive = enabled.count { ledger[$0.name].sessions > 0 }
+        return "newest sequence \(store.head); \(alive) of \(enabled.count) plugins alive"
+    }
+}
+
+private struct RoomNotice: Encodable {
+    let level, subject, text, time: String
+}

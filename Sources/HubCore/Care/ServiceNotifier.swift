@@ -1,0 +1,109 @@
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Tells systemd, or whoever set `NOTIFY_SOCKET`, how the hub is: datagrams of `NAME=value` lines (sd_notify(3)).
+///
+/// Whoever does not listen is not waited for: a datagram that cannot be sent is lost, as the protocol wants it. Any thread.
+public final class ServiceNotifier: Sendable {
+    /// Within which the manager wants a sign of life; `nil` when it wants none.
+    public let watchdog: Duration?
+    private let descriptor: CInt
+    private let address: Address
+
+    /// - Parameter environment: with `NOTIFY_SOCKET`, a path or `@` and an abstract name, and perhaps `WATCHDOG_USEC` and `WATCHDOG_PID`.
+    /// - Returns: `nil` where nobody wants to be told, or the address is none.
+    public init?(environment: [String: String]) {
+        guard let name = environment["NOTIFY_SOCKET"], let address = Address(name) else { return nil }
+        self.address = address
+        descriptor = ServiceNotifier.socket()
+        guard descriptor >= 0 else { return nil }
+        let isMeant = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
+        watchdog = isMeant ? environment["WATCHDOG_USEC"].flatMap(Int64.init).map { .microseconds(max(1, $0)) } : nil
+    }
+
+    deinit { close(descriptor) }
+
+    /// Sends one datagram; a line break in a value would begin another assignment, and becomes a space.
+    public func tell(_ assignments: (name: String, value: String)...) {
+        let text = assignments.map {
+            "\($0.name)=\($0.value.split(whereSeparator: \.isNewline).joined(separator: " "))"
+        }
+        .joined(separator: "\n")
+        let bytes = Array(text.utf8)
+        address.withSocketAddress { pointer, length in
+            #if canImport(Darwin)
+                let flags = CInt(MSG_DONTWAIT)
+            #else
+                let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
+            #endif
+            _ = sendto(descriptor, bytes, bytes.count, flags, pointer, length)
+        }
+    }
+
+    private static func socket() -> CInt {
+        #if canImport(Darwin)
+            Darwin.socket(AF_UNIX, SOCK_DGRAM, 0)
+        #else
+            Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+    }
+
+    /// A Unix address; an abstract name begins with NUL and has no file.
+    private struct Address: Sendable {
+        private let path: [UInt8]
+
+        init?(_ name: String) {
+            let bytes = Array(name.utf8)
+            guard let first = bytes.first, bytes.count > 1,
+                bytes.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path)
+            else { return nil }
+            switch first {
+            case UInt8(ascii: "/"): path = bytes
+            case UInt8(ascii: "@"): path = [0] + bytes.dropFirst()
+            default: return nil  // `vsock:` and what may come: for virtual machines, not for us.
+            }
+        }
+
+        func withSocketAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Void) {
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+            // The length tells where an abstract name ends.
+            let offset = MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2
+            withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    body($0, socklen_t(offset + path.count + (path[0] == 0 ? 0 : 1)))
+                }
+            }
+        }
+    }
+}
+
+/// The sign of life: sent only after the parts that must work have proved that they do.
+///
+/// A timer alone would go on while the poll loop hangs or a commit never returns, which is what a watchdog is there to find.
+struct Heartbeat: Sendable {
+    let notifier: ServiceNotifier
+
+    /// How often: three times within what the manager allows, so that one may come late.
+    var interval: Duration { notifier.watchdog.map { $0 / 3 } ?? .seconds(30) }
+
+    /// Beats until `leaving`.
+    ///
+    /// - Parameter proof: returns when everything works, with a line about the hub's state; as long as it does not return there is no sign of life.
+    func run(until leaving: Flag, proof: @escaping @Sendable () async -> String) async {
+        while !leaving.isRaised {
+            let status = await proof()
+            guard !leaving.isRaised else { return }
+            if notifier.watchdog != nil {
+                notifier.tell(("WATCHDOG", "1"), ("STATUS", status))
+            } else {
+                notifier.tell(("STATUS", status))
+            }
+            await leaving.wait(upTo: interval)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@testable import HubCore
+
+/// Little room is told before there is none.
+@Suite struct RoomTests {
+    private static let mega: Int64 = 1_000_000
+
+    private func room(_ free: Int64, of total: Int64 = 100_000, log: Int64 = 0) -> StoreRoom {
+        StoreRoom(free: free * RoomTests.mega, total: total * RoomTests.mega, log: log * RoomTests.mega)
+    }
+
+    @Test func `little is a fiftieth of the disk, never less than 200 MB and never more than 2 GB`() {
+        #expect(room(0, of: 1_000).floor == 200 * RoomTests.mega)
+        #expect(room(0, of: 50_000).floor == 1_000 * RoomTests.mega)
+        #expect(room(0, of: 10_000_000).floor == 2_000 * RoomTests.mega)
+    }
+
+    @Test func `each change is told once, and a file that comes and goes tells nothing`() {
+        var watch = RoomWatch()
+        #expect(watch.look(room(50_000), at: "/s") == nil)
+        #expect(watch.warning("/s") == nil)
+        let low = watch.look(room(1_999), at: "/s")
+        #expect(
+            low?.isGood == false && low?.text.hasPrefix("only 1999 MB are free on the disk of /s: make room") == true)
+        #expect(watch.look(room(1_000), at: "/s") == nil)
+        #expect(watch.look(room(2_100), at: "/s") == nil)
+        #expect(watch.warning("/s")?.hasPrefix("only 2100 MB") == true)
+        #expect(watch.look(room(2_501), at: "/s")?.isGood == true)
+        #expect(watch.look(room(2_100), at: "/s") == nil)
+        #expect(watch.look(room(50_000, log: 600), at: "/s")?.text.contains("/s-wal has 600 MB") == true)
+        #expect(watch.look(room(50_000, log: 300), at: "/s") == nil)
+        #expect(watch.look(room(50_000, log: 16), at: "/s")?.isGood == true)
+    }
+
+    @Test func `a disk that is nearly full is in the log, on the feed and in the status, until there is room`()
+        async throws
+    {
+        let folder = try Folder()
+        guard let disk = try SmallDisk(at: folder.data, bytes: 1_000_000_000) else { return }
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            let listener = try await hub.listener("hub/notice/")
+            try await eventually("the first look") { try await peer.status()["store"]["free"].int != nil }
+            #expect(try await peer.status()["store"]["warning"].string == nil)
+            try disk.resize(bytes: 100_000_000)
+            let warned = try await listener.next()
+            #expect(warned.record["level"].string == "warning" && warned.record["subject"].string == "store")
+            #expect(warned.record["text"].string?.contains("make room before it is full") == true)
+            #expect(try await peer.status()["store"]["warning"].string?.contains("make room") == true)
+            #expect(try await peer.status()["store"]["state"].string == "ok")
+            try disk.resize(bytes: 1_000_000_000)
+            #expect(try await listener.next().record["level"].string == "notice")
+            #expect(try await peer.status()["store"]["warning"].string == nil)
+            #expect(hub.log.lines.count { $0.contains("make room before it is full") } == 1)
+        }
+        _ = disk
+    }
+}
