@@ -58,6 +58,7 @@ let package = Package(
         module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
         tests("SamplesTests", ["Samples"]),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
+        .systemLibrary(name: "CLinux"),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["ZeroMQ"]),
         module("HubSettings", ["TOMLKit"]),
@@ -78,7 +79,11 @@ let package = Package(
             ]),
         program(
             "HubCommand",
-            ["HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", argumentParser, logging, lifecycle],
+            [
+                "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", argumentParser, logging,
+                lifecycle,
+                .target(name: "CLinux", condition: .when(platforms: [.linux])),
+            ],
             path: "Sources/HubCommand"),
         tests(
             "HubCommandTests",

@@ -94,6 +94,8 @@ final class TestProgram: Sendable {
 
     func terminate() { process.terminate() }
 
+    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
     /// Waits until it has ended.
     func result() async throws -> Result {
         try await blocking { [self] in
@@ -139,6 +141,11 @@ final class TestHub: Sendable {
     }
 
     func run(_ arguments: [String]) async throws -> TestProgram.Result { try await start(arguments).result() }
+
+    func signal(_ number: Int32) { program.value.signal(number) }
+
+    /// Returns when it has ended, however it did.
+    func waitForEnd() async { _ = try? await program.value.result() }
 
     /// Ends the hub in order; its exit code.
     func stop() async throws -> Int32 {

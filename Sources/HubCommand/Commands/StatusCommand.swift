@@ -23,8 +23,9 @@ struct StatusCommand: ParsableCommand {
               hub status > /dev/null || echo 'look at the hub'
 
             Exit codes: 0 all is well; 1 an enabled plugin is not alive or does not
-            deliver or had to go back to its former settings, or the store has a problem;
-            69 no hub answers. --env always succeeds: the addresses stand in hub.conf.
+            deliver or had to go back to its former settings, or the store has a problem
+            or soon will have one (little room); 69 no hub answers. --env always succeeds:
+            the addresses stand in hub.conf.
             """)
 
     @OptionGroup var options: ConfigurationOptions

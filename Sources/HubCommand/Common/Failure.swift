@@ -2,6 +2,7 @@
 enum HubExit: Int32, CaseIterable {
     case success = 0
     case notWell = 1
+    case broken = 2
     case usage = 64
     case badConfiguration = 65
     case noConfiguration = 66
@@ -18,6 +19,7 @@ enum HubExit: Int32, CaseIterable {
         switch self {
         case .success: "done, and well"
         case .notWell: "what was asked about is not well, or does not exist"
+        case .broken: "hub doctor: something must be repaired"
         case .usage: "wrong arguments"
         case .badConfiguration: "hub.conf has errors"
         case .noConfiguration: "there is no hub.conf, or it cannot be read"

@@ -14,7 +14,7 @@ struct StatusText {
     ///
     /// A scale that nobody stood on since yesterday is not fresh, and yet well.
     static func isWell(_ status: HubStatus) -> Bool {
-        status.store.state == "ok"
+        status.store.state == "ok" && status.store.warning == nil
             && status.plugins.allSatisfy { plugin in
                 !plugin.enabled
                     || (plugin.alive || plugin.state == .finished) && plugin.delivering != false
@@ -35,6 +35,9 @@ struct StatusText {
             store.state == "ok"
             ? Shade.good.paint("ok", colours)
             : Shade.bad.paint(store.state, colours) + (store.error.map { ": \($0)" } ?? "")
+        if store.state == "ok", let warning = store.warning {
+            storeLine += ", but " + Shade.doubtful.paint(warning, colours)
+        }
         var records = NumberText.count(status.records, "record")
         if status.inbox > 0 {
             records += ", \(NumberText.grouped(status.inbox)) of nobody (hub samples --nobody)"

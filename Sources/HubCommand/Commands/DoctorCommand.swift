@@ -1,0 +1,92 @@
+import ArgumentParser
+import Foundation
+import HubCore
+import HubSettings
+import HubWire
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look for everything that is wrong, or will be, and say what repairs it.",
+        discussion: """
+            hub.conf, sockets and locks, modes, disk, clock, the store's file, the machine,
+            systemd, Bluetooth, and what the running hub says of plugins and sinks. Works
+            while the hub runs and while it is stopped, and changes nothing without --fix.
+
+            Examples:
+              hub doctor
+              hub doctor --deep                       reads every record and index
+              hub doctor --fix                        gives files their modes back
+              hub doctor --json | jq -r '.findings[] | select(.severity=="error").repair'
+
+            Exit codes: by the worst finding: 0 nothing to do, 1 a warning, 2 an error;
+            66 there is no hub.conf.
+            """)
+
+    @Flag(help: "Compare every index with its records and every counter with what it counts.")
+    var deep = false
+    @Flag(help: "Repair what needs no decision: modes of files.")
+    var fix = false
+    @Flag(help: "One JSON document: {\"findings\":[{\"severity\",\"subject\",\"text\",\"repair\"}],\"worst\"}.")
+    var json = false
+    @Flag(name: .shortAndLong, help: "Show only what is wrong.")
+    var quiet = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let path = try options.path()
+        let checked = await ConfigurationLoader(path: path, programPath: Program.path).load()
+        let (isDeep, isFixing) = (deep, fix)
+        let findings = try await blocking {
+            let doctor = Doctor(path: path, checked: checked, isDeep: isDeep)
+            let shows = isatty(STDERR_FILENO) == 1
+            var findings = doctor.findings { if shows { Terminal.progress("looking at \($0)") } }
+            if shows { Terminal.progress("") }
+            if isFixing { for index in findings.indices { findings[index].repairIfPossible() } }
+            return findings
+        }
+        let worst = findings.filter { $0.isFixed != true }.map(\.severity).max() ?? .good
+        if json {
+            try Output.print(try JSON.line(DoctorReport(findings: findings, worst: worst)))
+        } else {
+            for finding in findings where !quiet || finding.severity >= .warning {
+                for line in finding.lines(colours: Terminal.hasColours) { try Output.print(line) }
+            }
+        }
+        switch worst {
+        case .good, .note: return
+        case .warning: throw ExitCode(HubExit.notWell.rawValue)
+        case .error: throw ExitCode(HubExit.broken.rawValue)
+        }
+    }
+}
+
+/// What `hub doctor --json` says.
+struct DoctorReport: Encodable {
+    let findings: [Finding]
+    let worst: Finding.Severity
+}
+
+extension Doctor {
+    /// Asks the hub that runs, if one does; blocks for its answer.
+    init(path: String, checked: CheckedConfiguration, isDeep: Bool) {
+        let configuration = checked.loaded.configuration
+        // Without a usable file nothing is known of the folders, and nothing is guessed.
+        let files = HubFiles(configuration?.hub ?? HubSection(data: "/nonexistent", run: "/nonexistent"))
+        let status = configuration.flatMap { configuration in
+            try? DoorClient(endpoint: OwnerEndpoints(configuration.hub).door, command: "doctor", patience: .seconds(5))
+                .ask(.status).bytes
+        }
+        self.init(
+            configurationPath: path, checked: checked, configuration: configuration, files: files,
+            status: status.map { Array($0) }, isDeep: isDeep, now: Date())
+    }
+}
+
+extension Finding {
+    /// Gives the file its mode, where that is what is wrong.
+    mutating func repairIfPossible() {
+        guard let mode else { return }
+        isFixed = chmod(mode.path, mode.mode) == 0
+    }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import HubCore
+import HubSettings
+
+struct ServiceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "service",
+        abstract: "Run the hub under systemd: print, install or remove its unit.",
+        discussion: """
+            systemd starts the hub, learns when it is ready, how it is and that it still
+            works, and starts it again when it has left at memory_limit (75) or crashed.
+            install writes the file and says what to type next; it starts nothing.
+
+            --user (the default) is for a hub of your own, --system for one of the machine,
+            under the account health-hub.
+
+            Examples:
+              hub service                             the unit, on stdout
+              hub service install
+              hub service install --system --config /etc/health-hub/hub.conf
+              hub service remove
+
+            Exit codes: 0; 1 there is such a unit that hub did not write, or none to
+            remove; 66 there is no hub.conf; 71 the file cannot be written.
+            """)
+
+    enum Action: String, ExpressibleByArgument, CaseIterable { case print, install, remove }
+
+    @Argument(help: "print, install or remove.")
+    var action: Action = .print
+    @Flag(help: "A service of this user.")
+    var user = false
+    @Flag(help: "A service of the machine.")
+    var system = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        if user, system { throw ValidationError("--user and --system exclude each other.") }
+    }
+
+    func run() throws {
+        let manager = system ? SystemdUnit.Manager.system : .user
+        let path = try SystemdUnit.path(manager, environment: ProcessInfo.processInfo.environment)
+        if action == .remove { return try remove(path, manager) }
+        let file = URL(filePath: try options.path()).standardizedFileURL.path(percentEncoded: false)
+        let unit = SystemdUnit(
+            manager: manager, program: Program.path, configuration: file,
+            files: HubFiles(try options.configuration().hub))
+        if action == .print { return try Output.print(String(unit.text.dropLast())) }
+        try checkOurs(path)
+        do {
+            let folder = URL(filePath: path).deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try Data(unit.text.utf8).write(to: URL(filePath: path), options: .atomic)
+        } catch {
+            throw Failure(.system, "\(path): cannot be written: \(error.localizedDescription)")
+        }
+        try Output.print("written: \(path)")
+        Terminal.say("next:")
+        for step in unit.steps { Terminal.say("  \(step)") }
+    }
+
+    private func remove(_ path: String, _ manager: SystemdUnit.Manager) throws {
+        guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notWell, "there is no \(path)") }
+        try checkOurs(path)
+        do {
+            try FileManager.default.removeItem(atPath: path)
+        } catch {
+            throw Failure(.system, "\(path): cannot be removed: \(error.localizedDescription)")
+        }
+        try Output.print("removed: \(path)")
+        let options = manager == .user ? "--user " : ""
+        Terminal.say("next:\n  systemctl \(options)disable --now hub\n  systemctl \(options)daemon-reload")
+    }
+
+    private func checkOurs(_ path: String) throws(Failure) {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8), !text.hasPrefix(SystemdUnit.mark) else {
+            return
+        }
+        throw Failure(.notWell, "\(path): hub did not write this unit, so it leaves it alone; move it away first")
+    }
+}

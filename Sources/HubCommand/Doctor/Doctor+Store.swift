@@ -1,0 +1,92 @@
+import Foundation
+import HubCore
+import HubSettings
+import HubStore
+
+#if os(Linux)
+    import CLinux
+#endif
+
+/// The clock and the records.
+extension Doctor {
+    func clock() -> [Finding] {
+        var found: [Finding] = []
+        if case .simulated? = configuration?.hub.clock {
+            found.append(Finding(.warning, "clock", "[hub] clock is simulated: for tests, not for a body's records"))
+        }
+        #if os(Linux)
+            var state = timex()
+            if adjtimex(&state) == TIME_ERROR {
+                found.append(
+                    Finding(
+                        .warning, "clock", "nothing keeps this machine's clock right (not synchronised)",
+                        repair: "sudo timedatectl set-ntp true"))
+            }
+        #endif
+        let earliest = Date(timeIntervalSince1970: 1_735_689_600)  // 2025: older than this program.
+        if now < earliest {
+            found.append(
+                Finding(
+                    .error, "clock", "the clock says \(now), which is long past",
+                    repair: "sudo timedatectl set-ntp true"))
+        }
+        let zones = Set(
+            (configuration?.persons.compactMap(\.zone) ?? []) + [configuration?.hub.zone ?? "Europe/Berlin"])
+        for zone in zones.sorted() where access("/usr/share/zoneinfo/\(zone)", R_OK) != 0 {
+            found.append(
+                Finding(
+                    .error, "clock", "the machine has no time zone data of \(zone): local days cannot be told",
+                    repair: "sudo apt-get install tzdata"))
+        }
+        return found.isEmpty ? [Finding(.good, "clock", "it is kept right, and the zones are known")] : found
+    }
+
+    func store() -> [Finding] {
+        let file = StoreFile(files.store)
+        do throws(StoreError) {
+            let summary = try file.summary()
+            var found = try file.faults(isDeep ? .counters : .pages).map { fault in
+                Finding(
+                    .error, "store", "\(files.store) is damaged: \(fault)",
+                    repair: "stop the hub, then hub restore BACKUP; keep the damaged file")
+            }
+            if case .system = configuration?.hub.clock ?? .system { found += try times(file, summary) }
+            if found.isEmpty {
+                found.append(
+                    Finding(
+                        .good, "store",
+                        "\(StoreText.summary(summary))\(isDeep ? "; every index and counter is right" : "")"))
+            }
+            return found
+        } catch {
+            if error.code == .missing {
+                return [Finding(.note, "store", "there is no store yet: \(files.store)", repair: "hub run")]
+            }
+            let repair = error.code == .newerSchema ? "update hub" : "stop the hub, then hub restore BACKUP"
+            return [Finding(.error, "store", error.message, repair: repair)]
+        }
+    }
+
+    /// A day of patience: zones and slow clocks of devices are no fault of the machine.
+    private static let patience: Int64 = 86_400_000_000
+
+    private func times(_ file: StoreFile, _ summary: StoreSummary) throws(StoreError) -> [Finding] {
+        let time = Int64(now.timeIntervalSince1970 * 1_000_000)
+        var found: [Finding] = []
+        if let newest = summary.newest, newest > time + 60_000_000 {
+            found.append(
+                Finding(
+                    .error, "clock",
+                    "the newest record was stored at \(StoreText.time(newest)), later than it is now: the clock has gone back",
+                    repair: "timedatectl; set the clock right before the next measurement"))
+        }
+        if let latest = try file.latestStart(), latest > time + Doctor.patience {
+            found.append(
+                Finding(
+                    .warning, "store",
+                    "there are samples of the future, up to \(StoreText.time(latest)): a device's clock is wrong",
+                    repair: "hub samples --from today; set the device's clock, hub retract what is wrong"))
+        }
+        return found
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import HubCore
+import HubSettings
+
+/// Looks at everything a hub needs, whether it runs or not, and changes nothing.
+struct Doctor {
+    let configurationPath: String
+    let checked: CheckedConfiguration
+    /// `nil` when `hub.conf` cannot be used.
+    let configuration: HubConfiguration?
+    let files: HubFiles
+    /// What the running hub says of itself, as it came; `nil` when none answers.
+    let status: [UInt8]?
+    let isDeep: Bool
+    let now: Date
+
+    /// All findings, by subject; `progress` hears what is being looked at.
+    func findings(_ progress: (String) -> Void = { _ in }) -> [Finding] {
+        var all: [Finding] = []
+        let everywhere = [("hub.conf", config), ("the machine", machine), ("the service", service)]
+        // Of a hub whose hub.conf cannot be used nobody knows where its folders are, and nothing is guessed.
+        guard configuration != nil else {
+            return everywhere.flatMap { name, look in
+                progress(name)
+                return look()
+            }
+        }
+        for (name, look) in [
+            ("hub.conf", config), ("the run directory", endpoints), ("modes", modes), ("the disk", disk),
+            ("the clock", clock), (isDeep ? "every record" : "the store", store), ("the machine", machine),
+            ("the service", service), ("Bluetooth", bluetooth), ("the running hub", hub),
+        ] {
+            progress(name)
+            all += look()
+        }
+        return all
+    }
+
+    // MARK: - hub.conf
+
+    private func config() -> [Finding] {
+        var found = checked.loaded.problems.map { problem in
+            Finding(problem.severity == .error ? .error : .warning, "config", problem.description, repair: "hub check")
+        }
+        found += checked.faults.sorted { $0.key < $1.key }.map { name, fault in
+            Finding(.error, "config", "plugin \(name): \(fault)", repair: "hub check")
+        }
+        if let configuration, configuration.persons.isEmpty {
+            found.append(
+                Finding(
+                    .warning, "config", "\(configurationPath) names no person: every record waits in the inbox",
+                    repair: "write [person.me] into it"))
+        }
+        if found.isEmpty { found.append(Finding(.good, "config", "\(configurationPath) is right")) }
+        return found
+    }
+
+    // MARK: - The running hub
+
+    func hub() -> [Finding] {
+        guard let status else {
+            return [Finding(.note, "hub", "no hub runs here now", repair: "hub run, or systemctl --user start hub")]
+        }
+        // Read without the program's own types: an older or newer hub has other members.
+        guard let members = try? JSONSerialization.jsonObject(with: Data(status)) as? [String: Any] else {
+            return [Finding(.error, "hub", "the hub's status cannot be read", repair: "hub status --json")]
+        }
+        var found: [Finding] = []
+        if let store = members["store"] as? [String: Any] {
+            if let state = store["state"] as? String, state != "ok" {
+                let reason = store["error"] as? String ?? state
+                found.append(Finding(.error, "hub", "the store does not work, nothing is confirmed: \(reason)"))
+            }
+            if let warning = store["warning"] as? String { found.append(Finding(.warning, "hub", warning)) }
+        }
+        if let inbox = members["inbox"] as? Int, inbox > 0 {
+            found.append(
+                Finding(
+                    .note, "hub", "\(NumberText.count(inbox, "record")) of nobody", repair: "hub samples --nobody"))
+        }
+        for case let plugin as [String: Any] in members["plugins"] as? [Any] ?? [] {
+            found += Doctor.plugin(plugin)
+        }
+        // Sinks, tokens and what may come: each tells by `isWell` and a sentence.
+        for (list, value) in members.sorted(by: { $0.key < $1.key }) where list != "plugins" {
+            for case let entry as [String: Any] in value as? [Any] ?? [] where entry["isWell"] as? Bool == false {
+                let name = (entry["name"] ?? entry["instance"]) as? String ?? list
+                let text = (entry["note"] ?? entry["advice"]) as? String ?? "is not well"
+                found.append(Finding(.warning, "hub", "\(name): \(text)", repair: "hub status"))
+            }
+        }
+        if found.allSatisfy({ $0.severity == .note }) {
+            found.append(Finding(.good, "hub", "it runs, and says it is well"))
+        }
+        return found
+    }
+
+    private static func plugin(_ plugin: [String: Any]) -> [Finding] {
+        guard plugin["enabled"] as? Bool == true, let name = plugin["name"] as? String else { return [] }
+        let state = plugin["state"] as? String
+        if let advice = plugin["advice"] as? String {
+            let isOver = state == "quarantined" || state == "failed"
+            return [Finding(isOver ? .error : .warning, "hub", "\(name): \(advice)", repair: "hub logs \(name)")]
+        }
+        guard plugin["alive"] as? Bool == false, state != "finished" else { return [] }
+        let reason = (plugin["lastError"] as? String).map { ": \($0)" } ?? ""
+        return [Finding(.warning, "hub", "\(name) has no session\(reason)", repair: "hub logs \(name)")]
+    }
+}

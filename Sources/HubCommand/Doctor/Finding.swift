@@ -1,0 +1,58 @@
+import Foundation
+
+/// One thing that `hub doctor` looked at.
+struct Finding: Encodable, Hashable {
+    enum Severity: String, Encodable, Comparable, CaseIterable {
+        /// As it should be.
+        case good
+        /// Worth knowing; nothing has to be done.
+        case note
+        /// Will do harm, or does some.
+        case warning
+        /// The hub cannot do what it is for, or does not keep what it promises.
+        case error
+
+        static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
+        private var rank: Int { Severity.allCases.firstIndex(of: self) ?? 0 }
+    }
+
+    let severity: Severity
+    /// What was looked at: `config`, `store`, `disk`, ….
+    let subject: String
+    /// One sentence.
+    let text: String
+    /// The command that repairs it, or what to do.
+    var repair: String?
+    /// Whether `--fix` has repaired it, or would.
+    var isFixed: Bool?
+    /// What `--fix` does: give a file this mode.
+    var mode: Mode?
+
+    struct Mode: Hashable {
+        let path: String
+        let mode: mode_t
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case severity, subject, text, repair
+        case isFixed = "fixed"
+    }
+
+    init(_ severity: Severity, _ subject: String, _ text: String, repair: String? = nil, mode: Mode? = nil) {
+        (self.severity, self.subject, self.text, self.repair, self.mode) = (severity, subject, text, repair, mode)
+    }
+
+    func lines(colours: Bool) -> [String] {
+        let word =
+            switch severity {
+            case .good: Shade.good.paint("ok     ", colours)
+            case .note: Shade.faint.paint("note   ", colours)
+            case .warning: Shade.doubtful.paint("warning", colours)
+            case .error: Shade.bad.paint("error  ", colours)
+            }
+        let name = subject + String(repeating: " ", count: max(0, 9 - subject.count))
+        let first = "\(word)  \(name)  \(text)"
+        if isFixed == true { return [first, "                    fixed"] }
+        return [first] + (repair.map { ["                    → \($0)"] } ?? [])
+    }
+}

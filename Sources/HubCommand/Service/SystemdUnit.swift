@@ -1,0 +1,124 @@
+import Foundation
+import HubCore
+
+/// The unit file that runs a hub under systemd.
+struct SystemdUnit {
+    /// Whose service manager runs it.
+    enum Manager: String, CaseIterable {
+        /// The log-in session's, under this user.
+        case user
+        /// The machine's, under a user of its own.
+        case system
+    }
+
+    let manager: Manager
+    /// Absolute.
+    let program, configuration: String
+    /// Of that configuration.
+    let files: HubFiles
+
+    static let name = "hub.service"
+    /// The account of the machine's hub.
+    static let account = "health-hub"
+    /// What tells our file from one that somebody else wrote.
+    static let mark = "# Written by hub service; hub service remove takes it away."
+
+    var text: String {
+        ([SystemdUnit.mark] + unit + [""] + service + [""] + hardening + [""] + install).joined(separator: "\n") + "\n"
+    }
+
+    private var unit: [String] {
+        let after = manager == .system ? ["After=local-fs.target time-sync.target bluetooth.service"] : []
+        // Never given up: what a hub waits for (a disk, a clock, memory) may come back at any hour.
+        return ["[Unit]", "Description=Personal health data hub"] + after + ["StartLimitIntervalSec=0"]
+    }
+
+    private var service: [String] {
+        let account = manager == .system ? ["User=\(SystemdUnit.account)", "Group=\(SystemdUnit.account)"] : []
+        return ["[Service]"] + account + [
+            "# READY=1 once door and feed are open; a store of an older format is copied and brought up to date before.",
+            "Type=notify", "NotifyAccess=main", "TimeoutStartSec=15min",
+            "ExecStart=\(SystemdUnit.word(program)) run --config \(SystemdUnit.word(configuration))",
+            "ExecReload=/bin/kill -HUP $MAINPID",
+            "# 75 (memory_limit, or another hub still ends) and crashes are tried again; what only a person can mend is not:",
+            "# 64 arguments, 65 and 66 hub.conf.", "Restart=on-failure", "RestartSec=5", "RestartForceExitStatus=75",
+            "RestartPreventExitStatus=64 65 66",
+            "# A sign of life comes only while the poll loop turns and commits return.", "WatchdogSec=60",
+            "# The hub ends its plugins itself, in order; what is left after it is killed.", "KillMode=mixed",
+            "TimeoutStopSec=30", "LimitNOFILE=65536", "UMask=0077",
+        ]
+    }
+
+    private var hardening: [String] {
+        let common = [
+            "# Plugins run in this unit too: what they need stays, Bluetooth (RFCOMM), serial devices and the network.",
+            "NoNewPrivileges=yes", "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK AF_BLUETOOTH",
+            "LockPersonality=yes", "RestrictRealtime=yes", "RestrictSUIDSGID=yes", "SystemCallArchitectures=native",
+        ]
+        guard manager == .system else { return common }
+        return common + [
+            "CapabilityBoundingSet=", "ProtectSystem=strict", "ProtectHome=read-only", "PrivateTmp=yes",
+            "ProtectKernelTunables=yes", "ProtectKernelModules=yes", "ProtectKernelLogs=yes",
+            "ProtectControlGroups=yes", "ProtectClock=yes", "ProtectHostname=yes", "RestrictNamespaces=yes",
+        ] + folders
+    }
+
+    /// The folders the hub may write: made by systemd where they are in its usual places.
+    private var folders: [String] {
+        var lines: [String] = []
+        var others: [String] = []
+        for (folder, place, setting) in [
+            (files.data, "/var/lib/", "StateDirectory"), (files.run, "/run/", "RuntimeDirectory"),
+        ] {
+            let name = folder.hasPrefix(place) ? String(folder.dropFirst(place.count)) : ""
+            if name.isEmpty || name.hasPrefix("user/") {
+                others.append("ReadWritePaths=\(SystemdUnit.word(folder))")
+            } else {
+                lines += ["\(setting)=\(SystemdUnit.word(name))", "\(setting)Mode=0700"]
+            }
+        }
+        return lines + others
+    }
+
+    private var install: [String] {
+        ["[Install]", "WantedBy=\(manager == .user ? "default" : "multi-user").target"]
+    }
+
+    /// A word of a unit file: `%` and `$` mean themselves, and a space does not end it.
+    static func word(_ text: String) -> String {
+        let escaped = text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
+            .replacingOccurrences(of: "%", with: "%%").replacingOccurrences(of: "$", with: "$$")
+        return escaped.contains(where: { $0 == " " || $0 == "\t" || $0 == "'" })
+            || escaped != text && escaped.contains("\\")
+            ? "\"\(escaped)\"" : escaped
+    }
+
+    /// Where the unit belongs.
+    static func path(_ manager: Manager, environment: [String: String]) throws(Failure) -> String {
+        guard manager == .user else { return "/etc/systemd/system/\(name)" }
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+            return "\(folder)/systemd/user/\(name)"
+        }
+        guard let home = environment["HOME"], !home.isEmpty else {
+            throw Failure(.usage, "HOME is not set: whose service shall it be? hub service print shows the unit")
+        }
+        return "\(home)/.config/systemd/user/\(name)"
+    }
+
+    /// What is to be typed after the file has been written.
+    var steps: [String] {
+        switch manager {
+        case .user:
+            [
+                "systemctl --user daemon-reload", "systemctl --user enable --now hub",
+                "loginctl enable-linger            # it runs also while you are not logged in",
+                "journalctl --user -u hub -f",
+            ]
+        case .system:
+            [
+                "useradd --system --home-dir \(files.data) --shell /usr/sbin/nologin \(SystemdUnit.account)   # once",
+                "systemctl daemon-reload", "systemctl enable --now hub", "journalctl -u hub -f",
+            ]
+        }
+    }
+}

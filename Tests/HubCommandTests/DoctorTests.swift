@@ -1,0 +1,154 @@
+import Foundation
+import HubCore
+import Testing
+
+@testable import HubCommand
+
+/// `hub doctor` finds what is wrong, and names the command that repairs it.
+@Suite struct DoctorTests {
+    private struct Report: Decodable {
+        struct Finding: Decodable {
+            let severity, subject, text: String
+            let repair: String?
+            let fixed: Bool?
+        }
+        let findings: [Finding]
+        let worst: String
+
+        func faults(_ subject: String) -> [Finding] {
+            findings.filter { $0.subject == subject && ["warning", "error"].contains($0.severity) }
+        }
+    }
+
+    private func report(_ result: TestProgram.Result) throws -> Report {
+        let report = try JSON.decode(Report.self, from: result.output.utf8)
+        let codes: [String: Int32] = ["good": 0, "note": 0, "warning": 1, "error": 2]
+        #expect(result.code == codes[report.worst], "the exit code is that of the worst finding")
+        return report
+    }
+
+    /// What a test can be sure of; clock, disk and limits are the machine's.
+    private static let ours = ["config", "endpoints", "modes", "store", "hub"]
+
+    private static let weight =
+        #"{"type":"weight","value":71.3,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"a"}"#
+
+    @Test func `of a hub that is well nothing is wrong, running or stopped, and nothing is changed`() async throws {
+        let hub = try await TestHub()
+        try hub.give([DoctorTests.weight])
+        let running = try report(try await hub.run(["doctor", "--deep", "--json"]))
+        for subject in DoctorTests.ours { #expect(running.faults(subject).isEmpty, "\(running.faults(subject))") }
+        #expect(
+            running.findings.contains { $0.subject == "store" && $0.text.contains("every index and counter is right") })
+        #expect(running.findings.contains { $0.subject == "hub" && $0.text == "it runs, and says it is well" })
+        #expect(try await hub.stop() == 0)
+        let stopped = try report(try await hub.run(["doctor", "--json"]))
+        for subject in DoctorTests.ours { #expect(stopped.faults(subject).isEmpty, "\(stopped.faults(subject))") }
+        #expect(stopped.findings.contains { $0.subject == "hub" && $0.severity == "note" })
+        let text = try await hub.run(["doctor"])
+        #expect(text.output.contains("ok       store      1 record, newest "))
+    }
+
+    @Test func `what others could read is an error, and --fix takes it from them`() async throws {
+        let hub = try await TestHub()
+        for (path, mode) in [("hub.sqlite", 0o644), ("", 0o755)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(hub.data)/\(path)")
+        }
+        let found = try report(try await hub.run(["doctor", "--json"]))
+        #expect(found.worst == "error")
+        #expect(
+            Set(found.faults("modes").compactMap(\.repair)) == [
+                "chmod 700 \(hub.data)", "chmod 600 \(hub.data)/hub.sqlite",
+            ])
+        let fixed = try report(try await hub.run(["doctor", "--fix", "--json"]))
+        #expect(fixed.faults("modes").allSatisfy { $0.fixed == true })
+        #expect(try report(try await hub.run(["doctor", "--json"])).faults("modes").isEmpty)
+    }
+
+    @Test func `a damaged store is an error with the way to the backup`() async throws {
+        let hub = try await TestHub()
+        try hub.give([DoctorTests.weight])
+        #expect(try await hub.stop() == 0)
+        let file = try FileHandle(forUpdating: URL(filePath: hub.data + "/hub.sqlite"))
+        for page in UInt64(2)..<12 {
+            try file.seek(toOffset: page * 4_096)
+            try file.write(contentsOf: Data(repeating: 0xA5, count: 2_048))
+        }
+        try file.close()
+        let found = try report(try await hub.run(["doctor", "--json"]))
+        #expect(found.faults("store").first?.repair?.contains("hub restore BACKUP") == true)
+    }
+
+    @Test func `records from later than now show that the clock went back or a device's is wrong`() async throws {
+        let hub = try await TestHub()
+        try hub.give([
+            #"{"type":"weight","value":71,"unit":"kg","start":"2026-01-01T00:00:00Z","key":"past"}"#,
+            #"{"type":"weight","value":71,"unit":"kg","start":"2061-01-01T00:00:00Z","key":"future"}"#,
+        ])
+        let found = try report(try await hub.run(["doctor", "--json"]))
+        #expect(found.faults("store").map(\.severity) == ["warning"])
+        #expect(found.faults("store")[0].text.contains("samples of the future, up to 2061-01-01"))
+    }
+
+    @Test func `sockets that a killed hub left are no fault, a hub that hangs is one`() async throws {
+        let hub = try await TestHub()
+        hub.signal(SIGSTOP)
+        let hanging = try report(try await hub.run(["doctor", "--json"]))
+        #expect(hanging.faults("endpoints").first?.text.contains("does not answer") == true)
+        #expect(hanging.faults("endpoints").first?.text.contains("(process ") == true)
+        hub.signal(SIGKILL)
+        await hub.waitForEnd()
+        let killed = try report(try await hub.run(["doctor", "--json"]))
+        #expect(killed.faults("endpoints").isEmpty)
+        #expect(
+            killed.findings.contains { $0.subject == "endpoints" && $0.text.contains("left by a hub that was killed") })
+    }
+
+    @Test func `a hub.conf with errors is diagnosed without guessing where the data are`() async throws {
+        let folder = try TestFolder()
+        try folder.write("[hub]\nlog_level = \"loud\"\n")
+        let found = try report(try await TestProgram.hub(["doctor", "--json", "--config", folder.configuration]))
+        #expect(found.worst == "error")
+        #expect(found.faults("config").first?.repair == "hub check")
+        #expect(!found.findings.contains { ["store", "disk", "modes"].contains($0.subject) })
+        let missing = try await TestProgram.hub(["doctor", "--config", "/nonexistent"])
+        #expect(missing.code == HubExit.noConfiguration.rawValue)
+    }
+
+    @Test func `the file system of a folder is that of the deepest mount above it`() {
+        let mounts = """
+            22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+            30 22 0:26 / /home rw - nfs4 server:/home rw
+            31 30 0:27 / /home/me/my\\040disk rw,nosuid master:2 shared:5 - vfat /dev/sdb1 rw
+            32 22 0:28 / /homeless rw - tmpfs tmpfs rw
+            """
+        #expect(Doctor.fileSystem(of: "/var/lib", mounts: mounts) == "ext4")
+        #expect(Doctor.fileSystem(of: "/home/me", mounts: mounts) == "nfs4")
+        #expect(Doctor.fileSystem(of: "/home/me/my disk/hub", mounts: mounts) == "vfat")
+        #expect(Doctor.fileSystem(of: "/homeless", mounts: mounts) == "tmpfs")
+        #expect(Doctor.fileSystem(of: "/x", mounts: "") == nil)
+    }
+
+    @Test func `what the running hub says of plugins and sinks is read whatever else it says`() async throws {
+        let status = #"""
+            {"store":{"state":"full","error":"no room; make some","warning":"little room"},"inbox":2,"new":{"x":1},
+             "plugins":[{"name":"a","enabled":true,"alive":false,"state":"quarantined","advice":"crashed; hub release a"},
+                        {"name":"b","enabled":true,"alive":false,"state":"restarting"},
+                        {"name":"c","enabled":false,"alive":false},{"name":"d","enabled":true,"alive":false,"state":"finished"}],
+             "sinks":[{"name":"e","isWell":false,"note":"3 refused"},{"name":"f","isWell":true}],
+             "tokens":[{"instance":"g","isWell":false,"advice":"expired; hub login g"}]}
+            """#
+        let checked = await ConfigurationLoader(path: "/nonexistent", programPath: "").load()
+        let doctor = Doctor(
+            configurationPath: "hub.conf", checked: checked, configuration: nil,
+            files: HubFiles(HubSectionStub.section),
+            status: Array(status.utf8), isDeep: false, now: Date())
+        let found = doctor.hub().map { "\($0.severity) \($0.text)" }
+        #expect(
+            found == [
+                "error the store does not work, nothing is confirmed: no room; make some", "warning little room",
+                "note 2 records of nobody", "error a: crashed; hub release a", "warning b has no session",
+                "warning e: 3 refused", "warning g: expired; hub login g",
+            ])
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import HubCore
+import HubSettings
+import Testing
+
+@testable import HubCommand
+
+enum HubSectionStub {
+    static let section = HubSection(data: "/var/lib/health-hub", run: "/run/health-hub")
+}
+
+/// The unit that runs the hub under systemd.
+@Suite struct ServiceCommandTests {
+    private func unit(_ manager: SystemdUnit.Manager, _ section: HubSection = HubSectionStub.section) -> SystemdUnit {
+        SystemdUnit(
+            manager: manager, program: "/usr/bin/true", configuration: "/etc/health-hub/hub.conf",
+            files: HubFiles(section))
+    }
+
+    @Test(arguments: SystemdUnit.Manager.allCases) func `systemd itself finds nothing wrong with the unit`(
+        _ manager: SystemdUnit.Manager
+    ) async throws {
+        // Machines without systemd have no such program.
+        let places: [String] = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"]
+        guard let verifier = places.first(where: FileManager.default.isExecutableFile(atPath:)) else { return }
+        let folder = try TestFolder()
+        let file = folder.path + "/" + SystemdUnit.name
+        let text = unit(manager).text.replacingOccurrences(of: "User=health-hub\nGroup=health-hub\n", with: "")
+        try Data(text.utf8).write(to: URL(filePath: file))
+        let result = try await TestProgram(
+            "/usr/bin/env",
+            [
+                "XDG_RUNTIME_DIR=\(folder.path)", verifier, "--man=no", manager == .user ? "--user" : "--system",
+                "verify", file,
+            ]
+        ).result()
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(!result.errors.contains("hub.service:"), "\(result.errors)")
+    }
+
+    @Test func `the unit waits for READY, watches, and starts again what shall be started again`() {
+        for manager in SystemdUnit.Manager.allCases {
+            let lines = unit(manager).text.split(separator: "\n")
+            for line in [
+                "Type=notify", "WatchdogSec=60", "Restart=on-failure", "RestartForceExitStatus=75",
+                "RestartPreventExitStatus=64 65 66", "KillMode=mixed",
+                "ExecStart=/usr/bin/true run --config /etc/health-hub/hub.conf",
+            ] { #expect(lines.contains(line[...]), "\(line)") }
+            let families = lines.first { $0.hasPrefix("RestrictAddressFamilies=") }
+            #expect(families?.contains("AF_BLUETOOTH") == true)
+            #expect(!lines.contains { $0.hasPrefix("PrivateNetwork") || $0.hasPrefix("PrivateDevices") })
+        }
+    }
+
+    @Test func `the machine's hub may write its own folders only, wherever they are`() {
+        let usual = unit(.system).text
+        #expect(usual.contains("StateDirectory=health-hub\nStateDirectoryMode=0700\nRuntimeDirectory=health-hub\n"))
+        let elsewhere = unit(.system, HubSection(data: "/srv/my data/100%", run: "/srv/run")).text
+        #expect(elsewhere.contains("ReadWritePaths=\"/srv/my data/100%%\"\nReadWritePaths=/srv/run\n"))
+    }
+
+    @Test func `install writes one file, says what to type, and leaves another's unit alone`() async throws {
+        let folder = try TestFolder()
+        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        func service(_ arguments: String...) async throws -> TestProgram.Result {
+            try await TestProgram(
+                "/usr/bin/env",
+                ["XDG_CONFIG_HOME=\(folder.path)/config", TestProgram.hub, "service"] + arguments
+                    + ["--config", folder.configuration]
+            ).result()
+        }
+        let path = folder.path + "/config/systemd/user/hub.service"
+        let printed = try await service()
+        #expect(printed.code == 0 && printed.output.hasPrefix(SystemdUnit.mark))
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(try await service("remove").code == HubExit.notWell.rawValue)
+        let installed = try await service("install")
+        #expect(installed.output == "written: \(path)\n")
+        #expect(installed.errors.contains("systemctl --user enable --now hub"))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == printed.output)
+        #expect(try await service("install").code == 0, "again is no harm")
+        #expect(try await service("remove").output == "removed: \(path)\n")
+        try Data("[Unit]\n".utf8).write(to: URL(filePath: path))
+        for action in ["install", "remove"] {
+            let refused = try await service(action)
+            #expect(refused.code == HubExit.notWell.rawValue)
+            #expect(refused.errors.contains("hub did not write this unit"))
+        }
+    }
+
+    @Test func `hub run tells the service manager when it is ready and when it stops`() async throws {
+        let folder = try TestFolder()
+        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        let manager = try DatagramSocket(folder.path + "/notify")
+        let hub = try TestProgram(
+            "/usr/bin/env",
+            [
+                "NOTIFY_SOCKET=\(folder.path)/notify", "WATCHDOG_USEC=300000", TestProgram.hub, "run", "--config",
+                folder.configuration,
+            ])
+        #expect(try manager.next() == "READY=1\nSTATUS=ready")
+        #expect(try manager.next().hasPrefix("WATCHDOG=1\nSTATUS=newest sequence 0"))
+        hub.terminate()
+        var last = try manager.next()
+        while last.hasPrefix("WATCHDOG=1") { last = try manager.next() }
+        #expect(last.hasPrefix("STOPPING=1\n"))
+        #expect(try await hub.result().code == 0)
+    }
+}
+
+/// Receives datagrams; each wait ends after half a minute.
+private final class DatagramSocket {
+    private let descriptor: CInt
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(result == 0)
+    }
+
+    deinit { close(descriptor) }
+
+    func next() throws -> String {
+        var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        try #require(poll(&file, 1, 30_000) == 1, "the hub said nothing")
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = recv(descriptor, &bytes, bytes.count, 0)
+        return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+    }
+}
