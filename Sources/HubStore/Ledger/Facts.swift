@@ -35,22 +35,23 @@ enum Facts {
             kind: Int(statement.integer(3)), isRetraction: statement.integer(4) != 0)
     }
 
-    /// Whether the target may have a record that it has not confirmed: a version was given out and never answered.
-    static func mayHold(_ number: Int64, _ row: DeliveryRow?, start: Int64, offered: Int64, in db: Database) throws
-        -> Bool
-    {
+    /// Whether the target may have a record that it has not confirmed, because a version of it was given out and never answered.
+    ///
+    /// Which versions were given out is not written down: any up to `offered` may have been. To take back what a target never got
+    /// is harmless, to leave a target what was taken back is not.
+    /// - Parameter offered: up to where versions may have been given out.
+    static func mayHold(_ number: Int64, _ row: DeliveryRow?, _ sink: SinkRecord, offered: Int64, in db: Database) throws -> Bool {
         if let row, row.isOffered || row.mayHold { return true }
-        var floor = start
+        var floor = sink.start
         if let row {
             // While a page is being read, a version that waited in its row may be given out once more.
             floor = max(floor, row.settled, row.attempts > 0 && offered != .max ? row.sequence : 0)
         }
         guard floor < offered else { return false }
-        // What a source sent beneath a person's edit or retraction was given to nobody.
-        for versions in ["sample_version WHERE covered IS NULL", "day_version WHERE true"] {
+        for (table, whose) in [("sample_version", "AND person IS NOT NULL"), ("day_version", "")] {
             let statement = try RawStatement(
                 cached: """
-                    SELECT 1 FROM \(versions) AND number = ?1 AND seq > ?2 AND seq <= ?3 AND retracted IS NULL LIMIT 1
+                    SELECT 1 FROM \(table) WHERE number = ?1 AND seq > ?2 AND seq <= ?3 AND retracted IS NULL \(whose) LIMIT 1
                     """, in: db)
             defer { statement.clear() }
             statement.bind(1, number)

@@ -22,7 +22,7 @@ struct ReplayReader {
             else { return false }
             if current.isRetraction != stored.isRetraction { return false }
             return try verdict.skip(stored, row, wantsPuts: sink.match.wants(current.kind)) {
-                try Facts.mayHold(stored.number, row, start: sink.start, offered: offered, in: reader.db)
+                try Facts.mayHold(stored.number, row, sink, offered: offered, in: reader.db)
             } == nil
         }
         return (records.map { ($0.number, $0.sequence) }, page.next)

@@ -169,7 +169,7 @@ struct SinkReader {
             wantsPuts = row?.departed != nil || sink.match.wants(facts.kind)
         }
         return try verdict.skip(stored, row, wantsPuts: wantsPuts) {
-            try Facts.mayHold(stored.number, row, start: sink.start, offered: offered, in: db)
+            try Facts.mayHold(stored.number, row, sink, offered: offered, in: db)
         }
     }
 }

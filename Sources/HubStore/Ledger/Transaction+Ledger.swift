@@ -44,7 +44,7 @@ extension Transaction {
                 row?.departed = nil
             } else if let lost = row?.departed ?? (wasWanted ? old.sequence : nil) {
                 let offered = marks.offered(sink.name)
-                if try row?.holds == true || Facts.mayHold(number, row, start: sink.start, offered: offered, in: db) {
+                if try row?.holds == true || Facts.mayHold(number, row, sink, offered: offered, in: db) {
                     var departure =
                         row ?? DeliveryRow(sink: sink.id, number: number, sequence: new.sequence, state: .pending)
                     departure.sequence = new.sequence
@@ -57,6 +57,8 @@ extension Transaction {
                     account.pending += 1
                     marked += 1
                     row = departure
+                } else {
+                    row?.departed = nil
                 }
             }
             if let row, row != known { try row.save(to: db) }

@@ -74,23 +74,26 @@ struct Settling {
             try settle(answer.number, current, row, result)
         case (.superseded(let row), .delivered(let receipt)):
             guard let facts = try Facts.superseded(answer.number, answer.sequence, in: db) else { return }
-            // Taken back from the superseded where it was counted there; else it was not counted at all.
-            if sink.account.superseded > 0, sink.era(of: facts.sequence)?.match.matches(facts) == true {
-                sink.account.superseded -= 1
-            } else {
+            // What does not match was the end of a record that had left, or was left out by a new filter while it was on its way.
+            let (isMatch, era) = (sink.match.matches(facts), sink.eras[sink.eras.count - 1])
+            let wasLeftOut = !isMatch && facts.sequence > era.after && facts.sequence <= era.head
+            if wasLeftOut || sink.account.superseded == 0 {
                 sink.account.wanted += 1
+            } else {
+                sink.account.superseded -= 1
             }
             var after =
                 row ?? DeliveryRow(sink: sink.id, number: answer.number, sequence: facts.sequence, state: .delivered)
             if after.sequence <= facts.sequence { (after.sequence, after.state) = (facts.sequence, .delivered) }
-            try deliver(facts, &after, receipt)
+            let isPut = !facts.isRetraction && (isMatch || wasLeftOut)
+            try deliver(facts, &after, isPut, receipt, isCurrent: false)
         case (.uncounted, .delivered(let receipt)):
             sink.account.wanted += 1
             var after =
                 row ?? DeliveryRow(sink: sink.id, number: answer.number, sequence: current.sequence, state: .delivered)
             after.sequence = current.sequence
             after.state = .delivered
-            try deliver(current, &after, receipt)
+            try deliver(current, &after, !current.isRetraction, receipt)
         case (.superseded, let result), (.uncounted, let result): note(result)
         }
     }
@@ -162,7 +165,7 @@ struct Settling {
         switch result {
         case .delivered(let receipt):
             after.state = .delivered
-            try deliver(current, &after, receipt)
+            try deliver(current, &after, !current.isRetraction && after.departed == nil, receipt)
             return
         case .retry(let due, let reason):
             sink.account.retrying += 1
@@ -181,10 +184,11 @@ struct Settling {
     }
 
     /// Writes that a version was delivered, or nothing where the cursor says it.
-    private mutating func deliver(_ facts: VersionFacts, _ row: inout DeliveryRow, _ receipt: String?) throws {
+    private mutating func deliver(
+        _ facts: VersionFacts, _ row: inout DeliveryRow, _ isPut: Bool, _ receipt: String?, isCurrent: Bool = true
+    ) throws {
         sink.account.delivered += 1
         sink.lastDelivered = at
-        let isPut = !facts.isRetraction && (row.departed == nil || facts.sequence < row.sequence)
         row.settled = facts.sequence
         row.holds = isPut
         (row.delivered, row.deliveredAt, row.receipt) = (facts.sequence, at, receipt)
@@ -192,7 +196,7 @@ struct Settling {
             (row.isOffered, row.mayHold) = (false, false)
             (row.departed, row.reason, row.attempts) = (nil, nil, 0)
             row.at = at
-            if isPut, receipt == nil, sink.era(of: facts.sequence)?.match.matches(facts) == true {
+            if isPut, isCurrent, receipt == nil, sink.era(of: facts.sequence)?.match.matches(facts) == true {
                 if facts.sequence <= cursor { return try row.delete(from: db) }
                 row.state = .early
             }
@@ -205,7 +209,7 @@ struct Settling {
         var after = row ?? DeliveryRow(sink: sink.id, number: number, sequence: current.sequence, state: .pending)
         if row?.sequence != current.sequence {
             // That the sink does not have this version says nothing of an older one.
-            after.mayHold = try Facts.mayHold(number, row, start: sink.start, offered: offered, in: db)
+            after.mayHold = try Facts.mayHold(number, row, sink, offered: offered, in: db)
             after.sequence = current.sequence
             (after.attempts, after.departed) = (0, nil)
         }
