@@ -131,15 +131,15 @@ struct SinkModel {
     }
 
     mutating func answer(_ number: Int64, _ sequence: Int64, isRetraction: Bool, _ result: SinkResult) {
-        let isRepeat = settled[number] ?? 0 >= sequence && entries[number]?.state.isOpen != true
-        if case .unauthorized = result, !isRepeat { isPaused = true }
         if let entry = entries[number], entry.sequence == sequence, entry.state.isOpen {
             switch result {
             case .delivered:
                 move(number, to: .delivered)
                 confirm(number, sequence, isRetraction)
             case .retry(let at, _): move(number, to: .retrying(at: at))
-            case .unauthorized: move(number, to: .unauthorized)
+            case .unauthorized:
+                move(number, to: .unauthorized)
+                isPaused = true
             case .refused:
                 move(number, to: .refused)
                 settled[number] = sequence

@@ -1,7 +1,8 @@
 import GRDB
-@testable import HubStore
 import Samples
 import Testing
+
+@testable import HubStore
 
 let exporter = SinkID(instance: "exporter", want: "all")
 
@@ -35,7 +36,7 @@ struct SinkSession {
         }
     }
 
-    mutating func answer(_ record: StoredRecord, _ result: SinkResult) async throws {
+    mutating func answer(_ record: StoredRecord, _ result: SinkResult = .delivered()) async throws {
         flight[record.number] = nil
         let reached = min(position, (flight.values.map(\.sequence).min() ?? .max) - 1)
         let answer = SinkAnswer(number: record.number, sequence: record.sequence, result: result)
@@ -77,5 +78,260 @@ struct SinkSession {
         #expect(try await store.sink(exporter).cursor == store.cursor)
         let rows = try await store.pool.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM delivery") }
         #expect(rows == 0)
+    }
+
+    @Test func `a retry comes back when it is due, and a refusal never`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let taken = try await sink.take()
+        try await sink.answer(taken[0], .retry(at: sink.now + 60, reason: "busy"))
+        try await sink.answer(taken[1], .refused(reason: "not for me"))
+        #expect(try await sink.account() == ["wanted": 2, "retrying": 1, "refused": 1])
+        #expect(try await sink.take() == [])
+        #expect(try await store.sinks()[0].nextRetry == sink.now + 60)
+        sink.now += 60
+        #expect(try await sink.take() == [taken[0]])
+        try await sink.answer(taken[0])
+        #expect(try await sink.account() == ["wanted": 2, "delivered": 1, "refused": 1])
+    }
+
+    @Test func `what has no answer when a session is lost is delivered again`() async throws {
+        let store = try folder.open()
+        var first = try await SinkSession(store)
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let taken = try await first.take()
+        try await first.answer(taken[1])
+        try store.close()
+        let again = try folder.open()
+        var second = try await SinkSession(again)
+        #expect(try await second.take() == [taken[0]])
+        #expect(try await second.account() == ["wanted": 2, "pending": 1, "delivered": 1])
+    }
+
+    @Test func `a newer version takes the place of one that waits, and one on its way counts when it arrives`()
+        async throws
+    {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a", 70))
+        _ = try await store.put(try sample("a", 71))
+        #expect(try await sink.account() == ["wanted": 2, "pending": 1, "superseded": 1])
+        let second = try await sink.take()
+        #expect(second.map(\.sequence) == [2])
+        _ = try await store.put(try sample("a", 72))
+        #expect(try await sink.take() == [], "at most one delivery of a record is open")
+        try await sink.answer(second)
+        try await sink.answer(second)
+        #expect(try await sink.account() == ["wanted": 3, "pending": 1, "superseded": 1, "delivered": 1])
+        #expect(try await sink.take().map(\.sequence) == [3])
+    }
+
+    @Test func `a retraction cancels what was not delivered, and reaches whoever has it or may have it`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        let (a, b, c) = (try sample("a"), try sample("b"), try sample("c"))
+        _ = try await store.put(a, b)
+        let taken = try await sink.take()
+        try await sink.answer(taken[0])
+        _ = try await store.put(c)
+        for gone in [a, b, c] { _ = try await store.retract(gone) }
+        // The session is lost with b unanswered: the target may have it.
+        sink = try await SinkSession(store)
+        #expect(try await sink.take().map(\.number) == [1, 2])
+        #expect(
+            try await sink.account() == ["wanted": 6, "delivered": 1, "pending": 2, "superseded": 2, "skipped": 1])
+        #expect(try await store.trace(3)?.deliveries.first?.state == .skipped(.neverDelivered))
+        #expect(try await store.sinks()[0].skips == [.neverDelivered: 1])
+    }
+
+    @Test func `a record that leaves a sink's persons is taken back from it`() async throws {
+        let store = try folder.open()
+        let you = try await store.ensurePersons(["me", "you"], recordedAt: 1)[1]
+        let terms = SinkTerms(filter: SinkFilter(persons: ["me"]), target: .init(plugin: "exporter"))
+        var sink = try await SinkSession(store, exporter, terms)
+        _ = try await store.put(try sample("a"), try sample("b"))
+        try await sink.answer(try await sink.take())
+        let assigned = try await store.carryOut(
+            .assign(numbers: [1], to: .person(you), wholeGroups: false, reason: nil), recordedAt: 3)
+        let taken = try await sink.take()
+        #expect(taken.map(\.sequence) == [try #require(assigned[0].result.placement).sequence])
+        guard case .retraction? = taken.first?.record else {
+            Issue.record("a retraction is expected")
+            return
+        }
+        #expect(taken.first?.assignment.person?.name == "me")
+        try await sink.answer(taken)
+        #expect(try await sink.account() == ["wanted": 3, "delivered": 3])
+    }
+
+    @Test func `what a sink cannot take, or what came from its own target, is skipped with the reason`() async throws {
+        let store = try folder.open()
+        let terms = SinkTerms(
+            abilities: .init(
+                takesPastDates: false, takesEdits: false, takesDeletions: false, takesFilledValues: false),
+            target: .init(plugin: "exist", accounts: ["mine"]))
+        var sink = try await SinkSession(store, exporter, terms)
+        sink.now = 86_400_000_000 * 3
+        let today: Int64 = 86_400 * 3
+        var records: [Sample] = []
+        for (key, plugin, account) in [("own", "exist", "mine"), ("other", "exist", "hers")] {
+            records.append(try sample(key, source: Source(plugin: plugin, account: account), at: today))
+        }
+        for (key, account) in [("born", "mine"), ("else", "hers")] {
+            var born = try sample(key, at: today)
+            born.origin = [.system(name: "exist", account: account)]
+            records.append(born)
+        }
+        var filled = try sample("filled", at: today)
+        filled.provenance = .filled(method: "mean", basis: [])
+        records += [filled, try sample("past", at: today - 86_400)]
+        _ = try await store.put(records.map(Samples.Record.sample))
+        let taken = try await sink.take()
+        #expect(taken.map(\.number) == [2, 4])
+        try await sink.answer(taken)
+        _ = try await store.put(try sample("else", 71, at: today))
+        _ = try await store.retract(try sample("else", at: today))
+        #expect(try await sink.take() == [])
+        #expect(
+            try await store.sinks()[0].skips == [.own: 2, .filled: 1, .past: 1, .deletion: 1],
+            "the edit was replaced by the retraction before it was looked at")
+        #expect(try await sink.account() == ["wanted": 8, "delivered": 2, "skipped": 5, "superseded": 1])
+    }
+
+    @Test func `a missing authorisation makes the whole sink wait until it is opened anew or resumed`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let taken = try await sink.take()
+        try await sink.answer(taken[0], .unauthorized(reason: "log in"))
+        try await sink.answer(taken[1])
+        _ = try await store.put(try sample("c"))
+        #expect(try await sink.take() == [])
+        #expect(try await store.sink(exporter).paused == "log in")
+        #expect(try await sink.account() == ["wanted": 3, "delivered": 1, "pending": 1, "retrying": 1])
+        try await store.resumeSink(exporter, recordedAt: 5)
+        #expect(try await sink.take().map(\.number) == [1, 3])
+    }
+
+    @Test func `a sink that begins earlier is owed what is there, and a start counts only once`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"), try sample("c", type: "heartRate"))
+        let terms = SinkTerms(filter: SinkFilter(types: [try type("weight")]), target: .init(plugin: "x"))
+        let all = try await store.openSink(exporter, terms, from: .beginning, recordedAt: 1)
+        #expect(all.account.pending == 2)
+        let again = try await store.openSink(exporter, terms, from: .now, recordedAt: 1)
+        #expect(again == all)
+        let later = SinkStart.after(Samples.Cursor(epoch: store.epoch, sequence: 1))
+        let other = try await store.openSink(SinkID(instance: "x", want: "y"), terms, from: later, recordedAt: 1)
+        #expect(other.account.pending == 1)
+        let foreign = SinkStart.after(Samples.Cursor(epoch: "zzzzzzzz", sequence: 1))
+        let ahead = SinkStart.after(Samples.Cursor(epoch: store.epoch, sequence: 4))
+        let third = SinkID(instance: "x", want: "z")
+        #expect(await failure { try await store.openSink(third, terms, from: foreign, recordedAt: 1) }?.code == .epoch)
+        #expect(await failure { try await store.openSink(third, terms, from: ahead, recordedAt: 1) }?.code == .cursor)
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `a new filter holds for what waits, and takes nothing back`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a"))
+        try await sink.answer(try await sink.take())
+        _ = try await store.put(try sample("b"), try sample("c", type: "heartRate"))
+        let terms = SinkTerms(filter: SinkFilter(types: [try type("heartRate")]), target: .init(plugin: "exporter"))
+        sink = try await SinkSession(store, exporter, terms)
+        #expect(try await sink.account() == ["wanted": 2, "delivered": 1, "pending": 1])
+        #expect(try await sink.take().map(\.number) == [3])
+        #expect(try await store.trace(1)?.deliveries.first?.state == .delivered, "the filter of its time decides")
+        #expect(try await store.trace(2)?.deliveries == [])
+    }
+
+    @Test func `a replay opens again what a sink wants, once, and a dry run says how many`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("before"))
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a"), try sample("b", type: "heartRate"))
+        try await sink.answer(try await sink.take())
+        _ = try await store.put(try sample("waits"))
+        var query = RecordQuery()
+        query.types = [try type("weight")]
+        #expect(try await store.replay(to: exporter, matching: query, dryRun: true, at: 9) == 2)
+        #expect(try await sink.account() == ["wanted": 3, "delivered": 2, "pending": 1])
+        #expect(try await store.replay(to: exporter, matching: query, at: 9) == 2)
+        #expect(try await store.replay(to: exporter, matching: query, at: 9) == 0)
+        #expect(try await sink.account() == ["wanted": 5, "delivered": 2, "pending": 3])
+        let taken = try await sink.take()
+        #expect(Set(taken.map(\.number)) == [1, 2, 4])
+        try await sink.answer(taken)
+        #expect(try await sink.account() == ["wanted": 5, "delivered": 5])
+    }
+
+    @Test func `a trace tells how a record stands with each sink`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a", 70))
+        let pending = try #require(try await store.trace(1)).deliveries
+        #expect(pending.map(\.state) == [.pending])
+        try await sink.answer(try await sink.take()[0], .delivered(receipt: "row 7"))
+        _ = try await store.put(try sample("a", 71))
+        try await sink.answer(try await sink.take()[0], .retry(at: 5_000, reason: "busy"))
+        let story = try #require(try await store.trace(1)?.deliveries.first)
+        #expect(story.sink == exporter)
+        #expect(story.state == .retrying(at: 5_000, reason: "busy"))
+        #expect((story.sequence, story.attempts) == (2, 1))
+        #expect(story.receipt == SinkDelivery.Receipt(sequence: 1, receipt: "row 7", at: 1_000))
+    }
+
+    @Test func `a forgotten sink leaves nothing, and its name is new again`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a"))
+        try await sink.answer(try await sink.take()[0], .refused(reason: "no"))
+        try await store.forgetSink(exporter, recordedAt: 5)
+        #expect(try await store.sinks().isEmpty)
+        let rows = try await store.pool.read { db in
+            try Int.fetchOne(db, sql: "SELECT (SELECT count(*) FROM delivery) + (SELECT count(*) FROM sink)")
+        }
+        #expect(rows == 0)
+        #expect(await failure { try await store.forgetSink(exporter, recordedAt: 5) }?.code == .query)
+        #expect(
+            try await store.openSink(exporter, SinkTerms(target: .init(plugin: "x")), recordedAt: 1).account.wanted == 0
+        )
+    }
+
+    @Test func `deliveries need an opened sink`() async throws {
+        let store = try folder.open()
+        let error = await failure {
+            _ = try await store.deliveries(
+                of: exporter, after: 0, limits: DeliveryLimits(records: 1), inFlight: [], at: 1)
+        }
+        #expect(error?.code == .query)
+    }
+
+    @Test func `a store of the first format gets its ledger, and its records can be owed to a sink`() async throws {
+        var first = DatabaseMigrator()
+        first.registerMigration("v1") { db in try db.execute(sql: Schema.version1) }
+        let old = try DatabaseQueue(path: folder.store)
+        try first.migrate(old)
+        try await old.write { db in
+            try db.execute(
+                sql: """
+                    PRAGMA application_id = \(Schema.applicationID);
+                    INSERT INTO meta VALUES (1, 'h', 'abcdefgh', 0);
+                    INSERT INTO term VALUES (1, 'weight'), (2, 'kg'), (3, 'scale');
+                    INSERT INTO person VALUES (1, 'u', 'me', 0);
+                    INSERT INTO source VALUES (1, 'scale', NULL, NULL);
+                    INSERT INTO sample (number, seq, source, key, type, kind, person, start, duration, value, unit, provenance, recorded_at)
+                    VALUES (1, 1, 1, 'a', 1, 0, 1, 0, 0, 70, 2, 0, 0), (2, 2, 1, 'b', 1, 0, 1, 0, 0, 71, 2, 0, 0);
+                    INSERT INTO stream VALUES (1, 0, 1, 1, 3, 2, 2, 0);
+                    INSERT INTO account VALUES ('scale', 2, 2, 0, 0, 0, 0)
+                    """)
+        }
+        try old.close()
+        let store = try folder.open()
+        var sink = try await SinkSession(store, from: .beginning)
+        #expect(try await sink.account() == ["wanted": 2, "pending": 2])
+        #expect(try await sink.take().map(\.number) == [1, 2])
     }
 }

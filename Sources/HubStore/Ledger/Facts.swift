@@ -40,7 +40,9 @@ enum Facts {
     /// Which versions were given out is not written down: any up to `offered` may have been. To take back what a target never got
     /// is harmless, to leave a target what was taken back is not.
     /// - Parameter offered: up to where versions may have been given out.
-    static func mayHold(_ number: Int64, _ row: DeliveryRow?, _ sink: SinkRecord, offered: Int64, in db: Database) throws -> Bool {
+    static func mayHold(_ number: Int64, _ row: DeliveryRow?, _ sink: SinkRecord, offered: Int64, in db: Database)
+        throws -> Bool
+    {
         if let row, row.isOffered || row.mayHold { return true }
         var floor = sink.start
         if let row {
@@ -48,10 +50,11 @@ enum Facts {
             floor = max(floor, row.settled, row.attempts > 0 && offered != .max ? row.sequence : 0)
         }
         guard floor < offered else { return false }
-        for (table, whose) in [("sample_version", "AND person IS NOT NULL"), ("day_version", "")] {
+        // What a source sent beneath a person's edit or retraction was given to nobody.
+        for versions in ["sample_version WHERE covered IS NULL AND person IS NOT NULL", "day_version WHERE true"] {
             let statement = try RawStatement(
                 cached: """
-                    SELECT 1 FROM \(table) WHERE number = ?1 AND seq > ?2 AND seq <= ?3 AND retracted IS NULL \(whose) LIMIT 1
+                    SELECT 1 FROM \(versions) AND number = ?1 AND seq > ?2 AND seq <= ?3 AND retracted IS NULL LIMIT 1
                     """, in: db)
             defer { statement.clear() }
             statement.bind(1, number)

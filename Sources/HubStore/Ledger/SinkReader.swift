@@ -100,7 +100,7 @@ struct SinkReader {
     private func offer(_ row: DeliveryRow, _ filling: inout Filling, _ draft: inout Draft) throws {
         if filling.isFull { return }
         guard let current = try Facts.current(row.number, in: db), current.sequence == row.sequence,
-            let stored = try row.departed.map({ try departure(row, from: $0) })
+            let stored = try row.departed.map({ try departure(row, current, from: $0) })
                 ?? reader.records(numbers: [row.number]).first
         else { return }
         let reason =
@@ -115,7 +115,7 @@ struct SinkReader {
     }
 
     /// A record that has left the sink's filter, as the retraction of what it was.
-    private func departure(_ row: DeliveryRow, from version: Int64) throws -> StoredRecord? {
+    private func departure(_ row: DeliveryRow, _ current: VersionFacts, from version: Int64) throws -> StoredRecord? {
         let statement = try RawStatement(
             cached: "SELECT \(SampleColumn.list) FROM sample_version WHERE number = ?1 AND seq = ?2", in: db)
         defer { statement.clear() }
@@ -123,10 +123,14 @@ struct SinkReader {
         statement.bind(2, version)
         guard try statement.step() else { return nil }
         let lost = try SampleRow(statement, reader.lexicon, db)
-        let identity = RecordIdentity.sample(lost.sample.source, lost.sample.key)
-        return StoredRecord(
-            record: .retraction(Retraction(identity: identity, source: lost.sample.source, author: .person)),
-            number: row.number, sequence: row.sequence, assignment: lost.assignment, type: lost.sample.type)
+        var record = Departure.record(
+            of: lost.sample.source, lost.sample.key, type: lost.sample.type, from: lost.assignment.person,
+            number: row.number, sequence: row.sequence)
+        if current.person == lost.personID, case .retraction(var retraction) = record.record {
+            retraction.reason = "no longer of this type or kind"
+            record.record = .retraction(retraction)
+        }
+        return record
     }
 
     // MARK: - What lies after the cursor

@@ -74,19 +74,15 @@ struct Settling {
             try settle(answer.number, current, row, result)
         case (.superseded(let row), .delivered(let receipt)):
             guard let facts = try Facts.superseded(answer.number, answer.sequence, in: db) else { return }
-            // What does not match was the end of a record that had left, or was left out by a new filter while it was on its way.
-            let (isMatch, era) = (sink.match.matches(facts), sink.eras[sink.eras.count - 1])
-            let wasLeftOut = !isMatch && facts.sequence > era.after && facts.sequence <= era.head
-            if wasLeftOut || sink.account.superseded == 0 {
-                sink.account.wanted += 1
-            } else {
-                sink.account.superseded -= 1
-            }
+            // Taken back from the superseded; where a new filter had left it out on its way and nothing was counted, it is wanted anew.
+            if sink.account.superseded > 0 { sink.account.superseded -= 1 } else { sink.account.wanted += 1 }
             var after =
                 row ?? DeliveryRow(sink: sink.id, number: answer.number, sequence: facts.sequence, state: .delivered)
             if after.sequence <= facts.sequence { (after.sequence, after.state) = (facts.sequence, .delivered) }
-            let isPut = !facts.isRetraction && (isMatch || wasLeftOut)
-            try deliver(facts, &after, isPut, receipt, isCurrent: false)
+            // What does not match was the end of a record that had left, or was given out under an older filter.
+            let isMatch = sink.match.matches(facts)
+            if !isMatch, !facts.isRetraction { after.mayHold = true }
+            try deliver(facts, &after, isMatch && !facts.isRetraction, receipt, isCurrent: false)
         case (.uncounted, .delivered(let receipt)):
             sink.account.wanted += 1
             var after =
@@ -94,7 +90,7 @@ struct Settling {
             after.sequence = current.sequence
             after.state = .delivered
             try deliver(current, &after, !current.isRetraction, receipt)
-        case (.superseded, let result), (.uncounted, let result): note(result)
+        case (.superseded, _), (.uncounted, _): return
         }
     }
 
@@ -193,7 +189,8 @@ struct Settling {
         row.holds = isPut
         (row.delivered, row.deliveredAt, row.receipt) = (facts.sequence, at, receipt)
         if row.sequence == facts.sequence {
-            (row.isOffered, row.mayHold) = (false, false)
+            row.isOffered = false
+            if isCurrent { row.mayHold = false }
             (row.departed, row.reason, row.attempts) = (nil, nil, 0)
             row.at = at
             if isPut, isCurrent, receipt == nil, sink.era(of: facts.sequence)?.match.matches(facts) == true {
