@@ -58,8 +58,9 @@ struct RootCommand: ParsableCommand {
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
             ApplyCommand.self, LogsCommand.self, ReleaseCommand.self, DoCommand.self, RefreshCommand.self,
-            SamplesCommand.self, RetractCommand.self, TraceCommand.self, BackupCommand.self, RestoreCommand.self,
-            DoctorCommand.self, ServiceCommand.self, DemoCommand.self,
+            SamplesCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self, AssignCommand.self,
+            InboxCommand.self, TraceCommand.self, BackupCommand.self, RestoreCommand.self, DoctorCommand.self,
+            ServiceCommand.self, DemoCommand.self,
         ])
 }
 

@@ -11,6 +11,34 @@ import ZeroMQ
         #"{"type":"weight","value":7\#(day).3,"unit":"kg","start":"2026-03-0\#(day)T07:30:05+01:00","key":"2026030\#(day)"}"#
     }
 
+    @Test func `what a person enters, corrects and assigns is told by every command`() async throws {
+        let hub = try await TestHub()
+        let logged = try await hub.run(["log", "weight", "12st", "8lb", "--at", "2026-03-01T07:30:00+01:00"])
+        #expect(logged.code == 0, "\(logged.errors)")
+        #expect(logged.output.contains("me      weight  79.83225712 kg  hand         1\n"))
+        let odd = try await hub.run(["log", "weight", "240kg", "--at", "2026-03-02T07:30:00+01:00"])
+        #expect(odd.code == HubExit.usage.rawValue)
+        #expect(odd.errors.hasPrefix("hub: the last weight was 79.83225712 kg, this is 240 kg\n"))
+        let edited = try await hub.run(["edit", "1", "80.2kg", "--reason", "misread"])
+        #expect(edited.output == "1 edited: 79.83225712 kg → 80.2 kg\n")
+        #expect(try await hub.run(["edit", "1", "80.2kg"]).output == "1 is so already\n")
+        #expect(try await hub.run(["assign", "1", "--to", "you"]).code == HubExit.notWell.rawValue)
+        let given = try await hub.run(["assign", "1", "--nobody"])
+        #expect(given.output == "1 is now nobody's: weight 80.2 kg, 2026-03-01 07:30:00 +01:00\n")
+        let inbox = try await hub.run(["inbox"])
+        #expect(inbox.output.contains("weight 80.2 kg  put back into the inbox by hand  hub assign 1 --to NAME"))
+        #expect(try await hub.run(["assign", "--inbox", "--to", "me", "--yes"]).code == 0)
+        #expect(
+            try await hub.run(["edit", "1", "--undo"]).output.hasPrefix("1 is as its source says: 80.2 kg → 79.83"))
+        #expect(try await hub.run(["retract", "1", "--yes"]).code == 0)
+        #expect(try await hub.run(["edit", "1", "80kg"]).code == HubExit.notWell.rawValue)
+        #expect(try await hub.run(["retract", "1", "--undo"]).output == "1 is back\n")
+        let trace = try await hub.run(["trace", "1"])
+        for deed in ["logged by hand", "edited by hand: misread", "edit undone by hand", "brought back by hand"] {
+            #expect(trace.output.contains(deed), "\(trace.output)")
+        }
+    }
+
     @Test func `status, samples, tap, trace and retract tell one story`() async throws {
         let hub = try await TestHub()
         let listener = try hub.start(["tap", "sample/weight/", "--count", "5", "--json", "--since", "0"])
@@ -48,7 +76,7 @@ import ZeroMQ
         #expect(unasked.errors == "hub: nobody can be asked here; say --yes, or look first with --dry-run\n")
         let unknown = try await hub.run(["retract", "3", "99", "--yes"])
         #expect(unknown.code == HubExit.notWell.rawValue)
-        #expect(unknown.errors == "hub: there is no record 99; nothing was changed\n")
+        #expect(unknown.errors == "hub: no record has the number 99; nothing was changed\n")
         #expect(try await hub.run(["samples", "weight", "--json"]).output == listed.output)
 
         let retracted = try await hub.run(["retract", "3", "3", "--reason", "the dog", "--yes"])

@@ -142,7 +142,7 @@ import Testing
             #"{"kind":"retraction","type":"weight","person":"me","personId":"u1","source":{"plugin":"p"},"key":"k1","by":"person","number":3,"seq":12}"#
         let answer = try #require(
             RawJSON(
-                #"{"number":3,"topic":"retraction/weight/me/p/","topicHead":12,"topicCount":1,"versions":[{"recordedAt":"2026-03-15T06:31:00Z","record":\#(record)},{"recordedAt":"2026-03-16T06:31:00Z","record":\#(retraction)}],"retracted":\#(record),"deliveries":[]}"#
+                #"{"number":3,"seq":12,"topic":"retraction/weight/me/p/","topicHead":12,"topicCount":1,"versions":[{"recordedAt":"2026-03-15T06:31:00Z","record":\#(record)},{"recordedAt":"2026-03-16T06:31:00Z","deed":"retracted","record":\#(retraction)},{"recordedAt":"2026-03-17T06:31:00Z","covered":true,"record":\#(record)}],"retracted":\#(record),"deliveries":[]}"#
             ))
         #expect(
             try TraceText(answer).lines == [
@@ -155,24 +155,15 @@ import Testing
                 "published  retraction/weight/me/p/",
                 "topic      1 message so far, newest 12",
                 "",
-                "STORED                 VERSION  TIME                        VALUE",
-                "2026-03-15 06:31:00 Z        3  2026-03-15 07:30:05 +01:00  72.3 kg",
-                "2026-03-16 06:31:00 Z       12                              retracted by a person",
+                "STORED                 VERSION  TIME                        VALUE                  PERSON  HOW",
+                "2026-03-15 06:31:00 Z        3  2026-03-15 07:30:05 +01:00  72.3 kg                me",
+                "2026-03-16 06:31:00 Z       12                              retracted by a person  me      retracted by hand",
+                "2026-03-17 06:31:00 Z        3  2026-03-15 07:30:05 +01:00  72.3 kg                me      kept beneath",
             ])
     }
 
     @Test func `an answer of another form is said to be one`() {
         #expect(throws: Failure.self) { try TraceText(RawJSON(trusted: Array(#"{"versions":[]}"#.utf8))) }
-    }
-}
-
-@Suite struct RetractResultTests {
-    @Test func `a dry run is told from the deed`() throws {
-        let answer = try #require(
-            RawJSON(#"{"records":[{"number":1,"outcome":"stored"},{"number":2,"outcome":"duplicate"}],"dryRun":true}"#))
-        let result = try RetractResult(answer)
-        #expect(result.lines(isDryRun: true) == ["1 would be retracted", "2 was retracted before"])
-        #expect(result.lines(isDryRun: false) == ["1 retracted", "2 was retracted before"])
     }
 }
 

@@ -118,6 +118,18 @@ enum TypeArgument {
             || SampleKind(healthKitIdentifier: text) != nil
             ? id.rawValue : nil
     }
+
+    /// Why `text` is no type, with what was probably meant.
+    static func unknown(_ text: String) -> String {
+        let registry = TypeRegistry.standard
+        let meant = registry.suggestion(for: text).map { [$0.rawValue] } ?? []
+        // `sleep` is no misspelling of sleepAnalysis, and yet it is clear what is meant.
+        let longer = registry.all.map(\.id.rawValue).filter {
+            text.count > 2 && $0.lowercased().contains(text.lowercased())
+        }
+        let names = meant.isEmpty ? longer.prefix(4).joined(separator: ", ") : meant[0]
+        return "There is no type '\(text)'." + (names.isEmpty ? "" : " Did you mean \(names)?")
+    }
 }
 
 /// Writes messages of the feed.

@@ -12,14 +12,22 @@ struct TraceText {
         guard !versions.isEmpty else { throw Failure(.dialogue, "the hub told a story without versions; try --json") }
         var reader = RecordReader()
         var current: StoredRecord?
-        var table = Table([("STORED", .left), ("VERSION", .right), ("TIME", .left), ("VALUE", .left)])
+        let seq = TraceText.text(members["seq"])
+        var table = Table([
+            ("STORED", .left), ("VERSION", .right), ("TIME", .left), ("VALUE", .left), ("PERSON", .left),
+            ("HOW", .left),
+        ])
         for version in versions {
             let parts = RawMembers.members(of: version)
             let record = try reader.record(parts["record"] ?? [])
             let text = RecordText(record)
             let storedAt = TraceText.text(parts["recordedAt"]).flatMap { try? Timestamp(parsing: $0) }
-            table.add([storedAt.map(RecordText.moment) ?? "-", String(record.sequence), text.time, text.value])
-            current = record
+            let moment = storedAt.map(RecordText.moment) ?? "-"
+            table.add([
+                moment, String(record.sequence), text.time, text.value, text.person, TraceText.how(parts),
+            ])
+            // What a source sent beneath a person's edit comes later, and nobody sees it.
+            if seq == nil || seq == String(record.sequence) { current = record }
         }
         var lines: [String] = []
         if let current {
@@ -48,6 +56,19 @@ struct TraceText {
         if case .retraction = current.record { lines.append("state      \(RecordText(current).value)") }
         if let topic { lines.append("published  \(topic)") }
         return lines
+    }
+
+    /// What a person did to make a version, and why; or that nobody was shown it.
+    private static func how(_ version: [String: ArraySlice<UInt8>]) -> String {
+        let reason = version["reason"].flatMap { RawJSON(trusted: Array($0)).textValue }
+        let deed: String? =
+            switch text(version["deed"]) {
+            case "editUndone": "edit undone by hand"
+            case "retractionUndone": "brought back by hand"
+            case let deed?: "\(deed) by hand"
+            case nil: version["covered"] == nil ? nil : "kept beneath"
+            }
+        return (deed ?? "") + (reason.map { ": \($0)" } ?? "")
     }
 
     /// A string's or number's text.

@@ -1,5 +1,8 @@
 /// "Did you mean" for unit names.
-enum UnitHints {
+package enum UnitHints {
+    /// The unit of this grammar that another system or a person calls so; `nil` where none is meant for sure.
+    package static func usual(_ name: String) -> String? { foreign[name] }
+
     /// What other systems call units of this grammar.
     private static let foreign = [
         "percent": "%", "pct": "%", "lbs": "lb", "pound": "lb", "pounds": "lb", "kgs": "kg", "kilo": "kg",
@@ -8,7 +11,8 @@ enum UnitHints {
         "minute": "min", "minutes": "min", "day": "d", "days": "d", "ug": "mcg", "inch": "in", "inches": "in",
         "foot": "ft", "feet": "ft", "mile": "mi", "miles": "mi", "stone": "st", "bpm": "count/min", "mph": "mi/hr",
         "kph": "km/hr", "C": "degC", "Cel": "degC", "F": "degF", "celsius": "degC", "fahrenheit": "degF",
-        "calories": "kcal", "steps": "count", "meter": "m", "metre": "m", "liter": "L", "litre": "L",
+        "calories": "kcal", "steps": "count", "meter": "m", "metre": "m", "liter": "L", "litre": "L", "°C": "degC",
+        "°F": "degF",
     ]
 
     /// `; did you mean kg?`, or a pointer to the grammar.

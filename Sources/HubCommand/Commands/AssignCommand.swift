@@ -1,0 +1,163 @@
+import ArgumentParser
+import HubWire
+import Samples
+
+struct AssignCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "assign",
+        abstract: "Say whose records are: the guest was not anna.",
+        discussion: """
+            The record gets a new version under that person, which reaches listeners and
+            sinks; whoever follows the person it leaves learns that it left. No source can
+            undo it. What was measured together (a weight and its body fat) goes along.
+            hub inbox shows what nobody was found for.
+
+            Examples:
+              hub inbox
+              hub assign 1043 --to anna
+              hub assign 1043 1044 --nobody --reason 'a guest'
+              hub assign --inbox --to anna --dry-run
+              hub assign --rules                      after hub.conf has changed
+
+            --inbox and --rules show what they would do and ask first. With --rules each
+            waiting record is judged by hub.conf as if it came in now; what you put into
+            the inbox by hand stays there.
+
+            Exit codes: 0 assigned, or it was so already; 1 there is no such record,
+            nothing was changed, or the answer was no; 64 no such person, or --yes is
+            missing where nobody can be asked; 69 no hub answers.
+            """)
+
+    @Argument(help: "Numbers of records.")
+    var number: [Int64] = []
+    @Option(help: ArgumentHelp("A person of hub.conf.", valueName: "name"))
+    var to: String?
+    @Flag(help: "Nobody's: into the inbox.")
+    var nobody = false
+    @Flag(help: "All that waits in the inbox, in place of numbers.")
+    var inbox = false
+    @Flag(help: "Let the rules of hub.conf say whose the inbox is.")
+    var rules = false
+    @Flag(help: "Only these, without what was measured together with them.")
+    var alone = false
+    @Option(help: ArgumentHelp("Why, for whoever traces the record.", valueName: "text"))
+    var reason: String?
+    @Flag(help: "Change nothing; show what would be.")
+    var dryRun = false
+    @Flag(help: "Do not ask.")
+    var yes = false
+    @Flag(help: "One JSON document, as the hub gives it; with --inbox one for each 1000 records.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    /// What the hub takes at a time.
+    private static let most = 1_000
+
+    func validate() throws {
+        if [!number.isEmpty, inbox, rules].count(where: { $0 }) != 1 {
+            throw ValidationError("Give numbers of records, or --inbox, or --rules.")
+        }
+        if rules, to != nil || nobody || alone || reason != nil { throw ValidationError("--rules stands alone.") }
+        if !rules, (to == nil) != nobody { throw ValidationError("Say whose: --to NAME, or --nobody.") }
+        if inbox, nobody { throw ValidationError("What is in the inbox is nobody's already.") }
+        if number.count > AssignCommand.most { throw ValidationError("Give at most \(AssignCommand.most) numbers.") }
+        if let wrong = number.first(where: { $0 < 1 }) { throw ValidationError("\(wrong) is no number of a record.") }
+    }
+
+    func run() throws {
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "assign")
+        if rules { return try runRules(door) }
+        var numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
+        if inbox {
+            numbers = try InboxReader.read(door).flatMap { $0.records.map(\.number) }
+            guard !numbers.isEmpty else { return Terminal.say("the inbox is empty") }
+        }
+        let expected = try assign(door, numbers, isDryRun: true)
+        for answer in expected { try answer.refuseRejections() }
+        if dryRun { return try tell(expected) }
+        if inbox {
+            let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
+            try Consent.ask("Assign them all to \(to ?? "")?", about: ["\(count) in the inbox"], isGiven: yes)
+        }
+        try tell(try assign(door, numbers, isDryRun: false))
+    }
+
+    private struct Arguments: Encodable {
+        var numbers: [Int64]?
+        var to: String?
+        var nobody = false
+        var alone = false
+        var reason: String?
+        var rules = false
+    }
+
+    private func assign(_ door: DoorClient, _ numbers: [Int64], isDryRun: Bool) throws -> [HandAnswer] {
+        try stride(from: 0, to: numbers.count, by: AssignCommand.most).map { start in
+            let some = Array(numbers[start..<min(start + AssignCommand.most, numbers.count)])
+            // All of the inbox is asked for: every group is among the numbers as a whole.
+            let arguments = Arguments(numbers: some, to: to, nobody: nobody, alone: alone || inbox, reason: reason)
+            return try door.hand("assign", arguments, isDryRun: isDryRun)
+        }
+    }
+
+    private func tell(_ answers: [HandAnswer]) throws {
+        var output = Output()
+        for answer in answers {
+            if json {
+                try output.line(answer.text)
+                continue
+            }
+            for entry in answer.entries {
+                let whose = to ?? "nobody"
+                guard let record = entry.record else {
+                    try output.line("\(entry.number) is \(whose)'s already")
+                    continue
+                }
+                let text = RecordText(record)
+                let verb = dryRun ? "would be" : "is now"
+                try output.line("\(text.number) \(verb) \(whose)'s: \(text.type) \(text.value), \(text.time)")
+            }
+        }
+        try output.flush()
+    }
+
+    // MARK: - Rules
+
+    private struct RuleReport: Decodable {
+        let assigned: [String: Int64]
+        let left: [String: Int64]
+
+        func lines(_ verb: String) -> [String] {
+            let given = assigned.sorted { $0.key < $1.key }.map {
+                "\(NumberText.count($0.value, "record")) \(verb) to \($0.key)"
+            }
+            let stays = left.sorted { $0.key < $1.key }.map {
+                "\(NumberText.count($0.value, "record")) left: \($0.key)"
+            }
+            return given + stays
+        }
+    }
+
+    private func runRules(_ door: DoorClient) throws {
+        let expected = try ask(door, isDryRun: true)
+        if expected.report.assigned.isEmpty || dryRun {
+            if json { return try Output.print(expected.text) }
+            let lines = expected.report.lines("would go")
+            for line in lines.isEmpty ? ["the inbox is empty"] : lines { try Output.print(line) }
+            return
+        }
+        try Consent.ask("Assign them so?", about: expected.report.lines("would go"), isGiven: yes)
+        let done = try ask(door, isDryRun: false)
+        if json { return try Output.print(done.text) }
+        for line in done.report.lines("went") { try Output.print(line) }
+    }
+
+    private func ask(_ door: DoorClient, isDryRun: Bool) throws -> (report: RuleReport, text: String) {
+        let bar = ProgressBar("assign")
+        defer { bar.end() }
+        let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(rules: true)).utf8))
+        let answer = try door.command("assign", arguments: arguments, isDryRun: isDryRun) { bar.update($0) }
+        guard let answer else { throw Failure(.dialogue, "the hub did not say what it did; look with hub inbox") }
+        return (try JSON.answer(RuleReport.self, answer), answer.text)
+    }
+}

@@ -1,0 +1,128 @@
+import ArgumentParser
+import HubWire
+import Samples
+
+struct EditCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "edit",
+        abstract: "Correct a sample: its value, its time, or a note to it.",
+        discussion: """
+            What you leave is what everyone sees, and stays so whatever its source sends;
+            listeners and sinks get it as a new version. What the source said is kept:
+            hub trace shows it, and --undo brings it back, with what the source may have
+            sent since. A day value cannot be edited: the samples it is made from can.
+
+            Examples:
+              hub samples weight --last 5             NUMBER is the last column
+              hub edit 1043 80.2kg
+              hub edit 1043 --at 'yesterday 7:30' --reason 'the clock was wrong'
+              hub edit 1043 --note 'with shoes'
+              hub edit 1043 --undo
+
+            Values and times are typed as for hub log; times are by the zone where the
+            sample was measured, else by the person's.
+
+            Exit codes: 0 edited, or it is so already; 1 there is no such sample, nothing
+            was changed, or the answer was no; 64 what was typed is no value or time, or
+            --yes is missing where nobody can be asked; 69 no hub answers.
+            """)
+
+    @Argument(help: "The number of a record.")
+    var number: Int64
+    @Argument(help: "The right value, with its unit.")
+    var value: [String] = []
+    @Option(
+        help: ArgumentHelp("The right time; of an interval, its beginning.", valueName: "when"),
+        transform: LogCommand.moment)
+    var at: MomentArgument?
+    @Option(help: ArgumentHelp("The right end of an interval.", valueName: "when"), transform: LogCommand.moment)
+    var to: MomentArgument?
+    @Option(help: ArgumentHelp("A remark, kept with the record.", valueName: "text"))
+    var note: String?
+    @Option(help: ArgumentHelp("Why, for whoever traces the record.", valueName: "text"))
+    var reason: String?
+    @Flag(help: "Take all edits of it away.")
+    var undo = false
+    @Flag(help: "Change nothing; show what would be.")
+    var dryRun = false
+    @Flag(help: "Do not ask, however odd it looks.")
+    var yes = false
+    @Flag(help: "One JSON document: {\"records\":[{\"number\",\"outcome\",\"record\",…}]}.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        if number < 1 { throw ValidationError("\(number) is no number of a record.") }
+        let isEmpty = value.isEmpty && at == nil && to == nil && note == nil
+        if undo, !isEmpty || reason != nil { throw ValidationError("--undo stands alone.") }
+        if !undo, isEmpty { throw ValidationError("Say what is right: a value, --at, --to or --note; or --undo.") }
+    }
+
+    func run() throws {
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "edit")
+        let welcome = try door.open()
+        let before = try door.records([number]).first
+        if before == nil, !undo {
+            throw Failure(
+                .notWell, "there is no record \(number), or it was taken back: hub trace \(number) tells which")
+        }
+        let arguments = try arguments(before, welcome)
+        let expected = try door.hand("edit", arguments, isDryRun: true)
+        try expected.refuseRejections()
+        if !undo, let after = expected.entries.first?.record {
+            let doubts = Doubt.about(after, last: before, now: welcome.time.microseconds)
+            for doubt in doubts { Terminal.complain(doubt) }
+            if !doubts.isEmpty, !dryRun { try Consent.ask("Is that right?", about: [], isGiven: yes) }
+        }
+        let answer = dryRun ? expected : try door.hand("edit", arguments, isDryRun: false)
+        if json { return try Output.print(answer.text) }
+        try tell(answer, before)
+    }
+
+    private struct Arguments: Encodable {
+        var number: Int64
+        var value: Double?
+        var unit: String?
+        var name: String?
+        var start: String?
+        var end: String?
+        var note: String?
+        var reason: String?
+        var undo: Bool
+    }
+
+    private func arguments(_ before: StoredRecord?, _ welcome: Welcome) throws(Failure) -> Arguments {
+        var arguments = Arguments(number: number, note: note, reason: reason, undo: undo)
+        // Without a sample the hub says why it cannot be edited.
+        guard let before, case .sample(let sample) = before.record else { return arguments }
+        if !value.isEmpty {
+            switch try ValueArgument(value, of: TypeRegistry.standard.type(sample.type)) {
+            case .quantity(let number, let unit): (arguments.value, arguments.unit) = (number, unit)
+            case .name(let name): arguments.name = name
+            case .several:
+                throw Failure(.usage, "record \(number) is a group; edit its members: hub samples shows their numbers")
+            }
+        }
+        let zone = welcome.persons.first { $0.name == before.assignment.person?.name }?.zone
+        let clock = try PersonClock(zone: sample.zone ?? zone, now: welcome.time.microseconds)
+        arguments.start = try at.map { argument throws(Failure) in try clock.moment(argument).time.text }
+        arguments.end = try to.map { argument throws(Failure) in try clock.moment(argument).time.text }
+        return arguments
+    }
+
+    private func tell(_ answer: HandAnswer, _ before: StoredRecord?) throws {
+        guard let entry = answer.entries.first, let after = entry.record else {
+            return try Output.print(undo ? "\(number) was not edited" : "\(number) is so already")
+        }
+        let old = before.map { RecordText($0) }
+        let new = RecordText(after)
+        var changes: [String] = []
+        if old?.value != new.value { changes.append("\(old?.value ?? "") → \(new.value)") }
+        if old?.time != new.time { changes.append("\(old?.time ?? "") → \(new.time)") }
+        if let note, !undo { changes.append("note: \(note)") }
+        let verb =
+            dryRun ? "would be \(undo ? "as its source says" : "edited")" : undo ? "is as its source says" : "edited"
+        try Output.print("\(number) \(verb)" + (changes.isEmpty ? "" : ": \(changes.joined(separator: ", "))"))
+        if !undo, !dryRun { Terminal.say("hub edit \(number) --undo brings back what its source says") }
+    }
+}

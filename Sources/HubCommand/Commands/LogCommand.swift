@@ -1,0 +1,169 @@
+import ArgumentParser
+import Foundation
+import HubSettings
+import HubWire
+import Samples
+
+struct LogCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Enter a value of your own: a weight, a pulse, a night's sleep.",
+        discussion: """
+            The record is stored like a scale's, under the source hand, and reaches
+            listeners and sinks. A value far from the last one is asked about, or needs
+            --yes where nobody can be asked; none is dropped. Each entry is a record of
+            its own, unless --key says that it is the same one again.
+
+            Examples:
+              hub log weight 80.4kg
+              hub log weight 12st 8lb --at 'yesterday 7:30' --person anna
+              hub log bodyFatPercentage 18.2%
+              hub log bloodPressure 120/80 --note 'after coffee'
+              hub log stepCount 5000 --from 8:00 --to 9:15
+              hub log sleepAnalysis asleepCore --from 'yesterday 23:10' --to 7:05
+              hub log weight 80.4kg --at 2024-03-15T07:30:00+01:00 --key 2024-03-15 --json
+
+            A unit stands after its number, with a space or without. A comma is a decimal
+            comma where it cannot part thousands: 80,4kg is read, 1,250 is not. Times are
+            by the person's zone (hub.conf): a time of day, a day and a time, one with an
+            offset, a span back from now (90min, 2h), or now, which is what is meant
+            without --at. An hour that the clocks skipped is refused; one that came twice
+            is asked about.
+
+            Exit codes: 0; 1 it was refused, or the answer was no; 64 what was typed is no
+            value, type, time or person, or --yes is missing where nobody can be asked;
+            69 no hub answers.
+            """)
+
+    @Argument(help: "What was measured, as in hub samples.")
+    var type: String
+    @Argument(help: "The value, with its unit.")
+    var value: [String] = []
+    @Option(
+        help: ArgumentHelp("When; now if not given.", valueName: "when"), transform: LogCommand.moment)
+    var at: MomentArgument?
+    @Option(help: ArgumentHelp("The beginning of an interval.", valueName: "when"), transform: LogCommand.moment)
+    var from: MomentArgument?
+    @Option(help: ArgumentHelp("Its end.", valueName: "when"), transform: LogCommand.moment)
+    var to: MomentArgument?
+    @Option(help: ArgumentHelp("Whose; needed where hub.conf has several persons.", valueName: "name"))
+    var person: String?
+    @Option(help: ArgumentHelp("A remark, kept with the record.", valueName: "text"))
+    var note: String?
+    @Option(
+        help: ArgumentHelp("The same key again is the same entry: for scripts that may run twice.", valueName: "key"))
+    var key: String?
+    @Flag(help: "Change nothing; show what would be stored.")
+    var dryRun = false
+    @Flag(help: "Do not ask, however odd it looks.")
+    var yes = false
+    @Flag(help: "One JSON document: {\"records\":[{\"number\",\"outcome\",\"record\",…}]}.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    static func moment(_ text: String) throws -> MomentArgument {
+        guard let moment = MomentArgument(text) else {
+            throw ValidationError("'\(text)' is none of: \(MomentArgument.forms)")
+        }
+        return moment
+    }
+
+    func validate() throws {
+        if at != nil, from != nil || to != nil { throw ValidationError("--at and --from exclude each other.") }
+        if (from == nil) != (to == nil) { throw ValidationError("An interval has both --from and --to.") }
+        if TypeArgument.resolved(type) == nil { throw ValidationError(TypeArgument.unknown(type)) }
+    }
+
+    func run() throws {
+        let known = TypeRegistry.standard.resolve(type)
+        let value = try ValueArgument(value, of: known)
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "log")
+        let welcome = try door.open()
+        let owner = try owner(of: welcome.persons)
+        let clock = try PersonClock(zone: owner.zone, now: welcome.time.microseconds)
+        let arguments = try arguments(value, owner.name, clock)
+        let expected = try door.hand("log", arguments, isDryRun: true)
+        try expected.refuseRejections()
+        var doubts: [String] = []
+        for entry in expected.entries {
+            guard let record = entry.record else { continue }
+            doubts += Doubt.about(record, last: entry.last, now: clock.now)
+            if key == nil, let last = entry.last, Doubt.isRepeat(record, of: last) {
+                doubts.append("record \(last.number) says the same; hub edit \(last.number) corrects it")
+            }
+        }
+        for doubt in doubts { Terminal.complain(doubt) }
+        if dryRun { return try tell(expected) }
+        if !doubts.isEmpty { try Consent.ask("Enter it all the same?", about: [], isGiven: yes) }
+        try tell(try door.hand("log", arguments, isDryRun: false))
+    }
+
+    private func owner(of persons: [Welcome.PersonEntry]) throws(Failure) -> Welcome.PersonEntry {
+        let names = persons.map(\.name).joined(separator: ", ")
+        guard let person else {
+            if persons.count == 1 { return persons[0] }
+            throw Failure(
+                .usage,
+                persons.isEmpty
+                    ? "hub.conf has no person to log for; add [person.NAME]" : "whose is it? Say --person: \(names)")
+        }
+        guard let found = persons.first(where: { $0.name == person }) else {
+            let meant = nearest(to: person, among: persons.map(\.name)).map { "did you mean \($0)?" }
+            throw Failure(.usage, "hub.conf has no person \(person); \(meant ?? "it has \(names)")")
+        }
+        return found
+    }
+
+    private struct Arguments: Encodable {
+        var type: String
+        var value: Double?
+        var values: [Double]?
+        var unit: String?
+        var name: String?
+        var start: String
+        var end: String?
+        var zone: String?
+        var person: String
+        var note: String?
+        /// Made once: a message that is sent twice is one entry.
+        var key: String
+    }
+
+    private func arguments(
+        _ value: ValueArgument, _ person: String, _ clock: PersonClock
+    ) throws(Failure) -> Arguments {
+        let (start, zone) = try clock.moment(from ?? at ?? LogCommand.now)
+        let end = try to.map { argument throws(Failure) in try clock.moment(argument).time }
+        let instant = Timestamp(microseconds: start.microseconds).text
+        var arguments = Arguments(
+            type: type, start: start.text, end: end?.text, zone: zone, person: person, note: note,
+            key: key ?? "\(instant) \(UInt64.random(in: 0..<1_000_000_000))")
+        switch value {
+        case .quantity(let number, let unit): (arguments.value, arguments.unit) = (number, unit)
+        case .several(let numbers, let unit): (arguments.values, arguments.unit) = (numbers, unit)
+        case .name(let name): arguments.name = name
+        }
+        return arguments
+    }
+
+    private static let now: MomentArgument = {
+        guard let now = MomentArgument("now") else { preconditionFailure("now is a moment") }
+        return now
+    }()
+
+    private func tell(_ answer: HandAnswer) throws {
+        if json { return try Output.print(answer.text) }
+        var table = RecordText.table()
+        for entry in answer.entries {
+            if let record = entry.record {
+                table.add(RecordText(record).cells)
+            } else {
+                try Output.print("\(entry.number) was entered before")
+            }
+        }
+        if answer.entries.contains(where: { $0.record != nil }) {
+            for line in table.takeLines() { try Output.print(line) }
+        }
+        if dryRun { Terminal.say("nothing was stored") }
+    }
+}
