@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: [
         ("80.4", "weight", "weight is given in kg"), ("80,455kg", "weight", "80.455 or 80455"),
-        ("1,234.5kg", "weight", "without"), ("", "weight", "80.4kg"), ("kg", "weight", "expected a number"),
+        ("1,234.5kg", "weight", "no commas"), ("", "weight", "80.4kg"), ("kg", "weight", "expected a number"),
         ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has inBed"),
         ("80 kgg", "weight", "kg"), ("0.182", "bodyFatPercentage", "18.2%"),
     ])

@@ -18,9 +18,9 @@ struct RetractCommand: ParsableCommand {
               hub retract 1043 --dry-run --json
               hub retract 1043 --undo
 
-            Exit codes: 0 retracted or brought back, now or before; 1 there is no such record, nothing was
-            changed, or the answer was no; 64 --yes is missing where nobody can be asked;
-            69 no hub answers.
+            Exit codes: 0 retracted or brought back, now or before; 1 there is no such
+            record, nothing was changed, or the answer was no; 64 --yes is missing where
+            nobody can be asked; 69 no hub answers.
             """)
 
     @Argument(help: "Numbers of records.")
