@@ -87,8 +87,10 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
     public var reason: String
     /// Whether the session has ended with this message.
     public var closed: Bool
-    /// The `batch` or `id` of the message this answers.
+    /// The `batch`, `id` or `delivery` of the message this answers.
     public var ref: Int64?
+    /// The subscription of the WANT or DONE this answers.
+    public var want: String?
     /// With `store`: milliseconds to wait before sending the batch again.
     public var after: Int64?
     /// Credit that comes back, because the batch it was spent on was not accepted.
@@ -98,10 +100,11 @@ public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameter closed: as the table of Protocol §9.1 says for `code`, unless given.
     public init(
-        _ code: Code, _ reason: String, closed: Bool? = nil, ref: Int64? = nil, after: Int64? = nil,
-        credit: Credit? = nil, epoch: String? = nil
+        _ code: Code, _ reason: String, closed: Bool? = nil, ref: Int64? = nil, want: String? = nil,
+        after: Int64? = nil, credit: Credit? = nil, epoch: String? = nil
     ) {
         (self.code, self.reason, self.closed, self.ref) = (code, reason, closed ?? code.closesSession, ref)
+        self.want = want
         (self.after, self.credit, self.epoch) = (after, credit, epoch)
     }
 
@@ -112,7 +115,8 @@ extension WireError: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
         self.init(
             Code(received: try object.text("code")), try object.text("reason"), closed: try object.truth("closed"),
-            ref: try object.integerIfPresent("ref"), after: try object.integerIfPresent("after"),
+            ref: try object.integerIfPresent("ref"), want: try object.textIfPresent("want"),
+            after: try object.integerIfPresent("after"),
             credit: try object.objectIfPresent("credit"), epoch: try object.textIfPresent("epoch"))
     }
 
@@ -121,6 +125,7 @@ extension WireError: BodyCoding {
         body.member("reason", text: reason)
         body.member("closed", truth: closed)
         body.member("ref", integer: ref)
+        body.member("want", text: want)
         body.member("after", integer: after)
         body.member("credit", object: credit)
         body.member("epoch", text: epoch)

@@ -64,6 +64,8 @@ public struct Manifest: Hashable, Sendable, Codable {
             faults.append("declares: \(declared.id): expected an id that begins with \"hc.\" or \"x.\"")
         }
         faults += SettingDeclaration.faults(in: settings)
+        if let sink, sink.batchRecords < 1 { faults.append("sink.batchRecords: expected at least 1") }
+        if let sink, sink.deliveriesAtOnce < 1 { faults.append("sink.deliveriesAtOnce: expected at least 1") }
         let names = commands.map(\.name)
         for name in Set(names) where names.count(where: { $0 == name }) > 1 {
             faults.append("command \"\(name)\": it is declared twice")
@@ -114,6 +116,8 @@ public struct CommandDeclaration: Hashable, Sendable, Codable {
 }
 
 /// What a sink's target can take, so that the hub offers nothing else.
+///
+/// Members that a plugin leaves out have the default.
 public struct SinkAbilities: Hashable, Sendable, Codable {
     /// Values of days that are over.
     public var takesPastDates: Bool
@@ -124,16 +128,20 @@ public struct SinkAbilities: Hashable, Sendable, Codable {
     public var takesFilledValues: Bool
     /// Records of one delivery.
     public var batchRecords: Int
+    /// Deliveries of a subscription that the plugin can work on at a time.
+    public var deliveriesAtOnce: Int
     /// Deliveries each hour; `nil`: no limit is known.
     public var deliveriesPerHour: Int?
 
+    /// Everything unless said otherwise.
     public init(
-        takesPastDates: Bool, takesEdits: Bool, takesDeletions: Bool, takesFilledValues: Bool, batchRecords: Int,
+        takesPastDates: Bool = true, takesEdits: Bool = true, takesDeletions: Bool = true,
+        takesFilledValues: Bool = true, batchRecords: Int = 100, deliveriesAtOnce: Int = 1,
         deliveriesPerHour: Int? = nil
     ) {
         (self.takesPastDates, self.takesEdits, self.takesDeletions) = (takesPastDates, takesEdits, takesDeletions)
         (self.takesFilledValues, self.batchRecords) = (takesFilledValues, batchRecords)
-        self.deliveriesPerHour = deliveriesPerHour
+        (self.deliveriesAtOnce, self.deliveriesPerHour) = (deliveriesAtOnce, deliveriesPerHour)
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -141,6 +149,18 @@ public struct SinkAbilities: Hashable, Sendable, Codable {
         case takesEdits = "edits"
         case takesDeletions = "deletions"
         case takesFilledValues = "filled"
-        case batchRecords, deliveriesPerHour
+        case batchRecords, deliveriesAtOnce, deliveriesPerHour
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        let all = SinkAbilities()
+        takesPastDates = try members.decodeIfPresent(Bool.self, forKey: .takesPastDates) ?? true
+        takesEdits = try members.decodeIfPresent(Bool.self, forKey: .takesEdits) ?? true
+        takesDeletions = try members.decodeIfPresent(Bool.self, forKey: .takesDeletions) ?? true
+        takesFilledValues = try members.decodeIfPresent(Bool.self, forKey: .takesFilledValues) ?? true
+        batchRecords = try members.decodeIfPresent(Int.self, forKey: .batchRecords) ?? all.batchRecords
+        deliveriesAtOnce = try members.decodeIfPresent(Int.self, forKey: .deliveriesAtOnce) ?? all.deliveriesAtOnce
+        deliveriesPerHour = try members.decodeIfPresent(Int.self, forKey: .deliveriesPerHour)
     }
 }

@@ -1,5 +1,12 @@
 /// Writes doubles as RFC 8785 does: the fewest digits that read back as the same double; zero has no sign.
-enum NumberWriter {
+public enum NumberWriter {
+    /// The number as the hub prints it.
+    public static func text(_ value: Double) -> String {
+        var bytes: [UInt8] = []
+        append(value, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     private static let powers: [Double] = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6]
 
     /// Appends `value`.

@@ -17,7 +17,7 @@ extension BodyCoding {
 
     /// Reads a whole body; `path` is the verb, for error messages.
     ///
-    /// An error carries the body's `batch` or `id` as `ref`.
+    /// An error carries the body's `batch`, `id` or `delivery` as `ref`, and the subscription where it is about one.
     static func decoded(_ bytes: UnsafeRawBufferPointer, path: String) throws(WireError) -> Self {
         let object = try ObjectReader(bytes, path: path)
         do throws(WireError) {
@@ -25,6 +25,7 @@ extension BodyCoding {
         } catch {
             var error = error
             error.ref = error.ref ?? object.reference
+            error.want = error.want ?? object.subscription
             throw error
         }
     }

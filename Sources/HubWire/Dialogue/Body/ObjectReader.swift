@@ -80,14 +80,20 @@ struct ObjectReader {
     /// The text of a value as it stands in the body.
     func raw(_ value: JSONValue) -> RawJSON { RawJSON(trusted: Array(bytes[value.start..<value.end])) }
 
-    /// The `batch` or `id` of the message, where it can be read.
+    /// The `batch`, `id` or `delivery` of the message, where it can be read.
     var reference: Int64? {
-        for name in ["batch", "id"] {
+        for name in path == "WANT" ? ["id"] : ["batch", "id", "delivery"] {
             if let value = value(name), let number = integer(value), Self.safeIntegers.contains(number) {
                 return number
             }
         }
         return nil
+    }
+
+    /// The subscription a WANT or DONE is about, where it can be read and has the form of a name.
+    var subscription: String? {
+        guard path == "WANT" || path == "DONE" else { return nil }
+        return value("want").flatMap(string).flatMap { PeerName.isValid($0) ? $0 : nil }
     }
 }
 

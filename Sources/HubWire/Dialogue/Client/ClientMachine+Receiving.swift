@@ -19,7 +19,7 @@ extension ClientMachine {
             if state == .leaving { return end(stopAt == nil ? .finished : .stopped) }
             return state == .open ? lose("the hub said BYE", wait: true, at: now) : []
         case .error(let error): return receive(error, at: now)
-        case .deliver, .result, .command, .progress, .outcome, .token:
+        case .want, .deliver, .result, .command, .progress, .outcome, .token:
             guard state == .open || state == .leaving else { return [] }
             losses = 0
             return [.deliver(message)]

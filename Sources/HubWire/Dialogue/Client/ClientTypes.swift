@@ -51,15 +51,21 @@ public enum SubmitError: Error, Hashable, Sendable {
 /// What the owner of the socket does, in this order.
 public enum ClientAction: Hashable, Sendable {
     case send(OutgoingMessage)
-    /// A session is open; what was not STORED is being sent again. Ask open questions anew.
+    /// A session is open; what was not STORED is being sent again.
+    ///
+    /// Ask open questions anew.
     case opened(Welcome)
     /// The session is over for this reason, a sentence for the log; the machine goes on by itself.
     case lost(String)
-    /// The hub holds the batch: a result per record. Comes once per ticket.
+    /// The hub holds the batch: a result per record.
+    ///
+    /// Comes once per ticket.
     case stored(BatchTicket, [RecordResult])
-    /// The hub, or a limit of its WELCOME, will never take the batch as it is. Comes once per ticket, instead of `stored`.
+    /// The hub, or a limit of its WELCOME, will never take the batch as it is.
+    ///
+    /// Comes once per ticket, instead of `stored`.
     case refused(BatchTicket, WireError)
-    /// RESULT, COMMAND, PROGRESS, OUTCOME, DELIVER, TOKEN, or an ERROR that answers one of the caller's own messages.
+    /// RESULT, COMMAND, PROGRESS, OUTCOME, WANT, DELIVER, TOKEN, or an ERROR that answers one of the caller's own messages.
     case deliver(HubMessage)
     /// The hub asks to finish within the deadline: finish what you have begun, then call `finish`.
     case stop(Stop)
@@ -71,7 +77,9 @@ public enum ClientAction: Hashable, Sendable {
 public enum ClientEnd: Hashable, Sendable {
     /// The caller finished, and everything it submitted was answered.
     case finished
-    /// The hub asked to stop. What was not answered has to be sent to the next hub.
+    /// The hub asked to stop.
+    ///
+    /// What was not answered has to be sent to the next hub.
     case stopped
     /// The hub will not have this client; a person must look at the reason.
     case fatal(WireError)

@@ -20,13 +20,16 @@ public struct SessionMachine: Sendable {
     public private(set) var batches: [Batch] = []
     public private(set) var queries: [Int64] = []
     public private(set) var commands: [Int64] = []
+    /// The subscriptions it has asked for.
+    public private(set) var wants: Set<String> = []
     public private(set) var passing: PassingAllowance
     public private(set) var heardAt: Int64
     private(set) var proof: ReadingProof
     /// Set after the store failed: what arrives before the PONG to this PING was sent by a client that did not know of it yet.
     private var failure: StoreFailure?
     private var failures = 0
-    private var isStopping: Bool
+    /// Whether it has been sent STOP: nothing new is given to it.
+    public private(set) var isStopping: Bool
     private let policy: SessionPolicy
 
     /// A batch that waits for its answer.
@@ -82,7 +85,9 @@ public struct SessionMachine: Sendable {
         case .live, .event: return passing.take(now: now) ? [.admit(message)] : []
         case .query(let query): return receive(query)
         case .command(let command): return receive(command)
-        case .want, .done, .progress, .outcome, .token, .tokenPut: return [.admit(message)]
+        case .want(let want): return receive(want)
+        case .done(let report): return receive(report)
+        case .progress, .outcome, .token, .tokenPut: return [.admit(message)]
         }
     }
 
@@ -259,6 +264,31 @@ public struct SessionMachine: Sendable {
         }
         commands.append(command.id)
         return [.admit(.command(command))]
+    }
+
+    private mutating func receive(_ want: WantRequest) -> [SessionAction] {
+        guard hello.mode != .check else {
+            return refuse(
+                WireError(.forbidden, "WANT: a session of mode \"check\" takes no records", want: want.want))
+        }
+        guard !isStopping else { return refuse(WireError(.stopping, "the hub is stopping", want: want.want)) }
+        guard wants.contains(want.want) || wants.count < policy.limits.wants else {
+            return refuse(
+                WireError(
+                    .limit, "WANT: at most \(policy.limits.wants) subscriptions of an instance", closed: false,
+                    want: want.want))
+        }
+        wants.insert(want.want)
+        return [.admit(.want(want))]
+    }
+
+    private mutating func receive(_ report: DeliveryReport) -> [SessionAction] {
+        guard wants.contains(report.want) else {
+            return refuse(
+                WireError(
+                    .field, "DONE.want: this session has not asked for it", ref: report.delivery, want: report.want))
+        }
+        return [.admit(.done(report))]
     }
 
     private mutating func refuse(_ error: WireError) -> [SessionAction] {

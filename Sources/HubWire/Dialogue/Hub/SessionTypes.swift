@@ -28,7 +28,7 @@ public struct SessionPolicy: Hashable, Sendable {
 public enum SessionAction: Hashable, Sendable {
     /// Send this to the peer, and report its size by `sent`.
     case reply(HubMessage)
-    /// Act on this message: LIVE and EVENT within the allowance, QUERY, COMMAND, PROGRESS, OUTCOME and, once served, WANT, DONE, TOKEN.
+    /// Act on this message: LIVE and EVENT within the allowance, WANT, DONE, QUERY, COMMAND, PROGRESS, OUTCOME and, once served, TOKEN.
     case admit(ClientMessage)
     /// Store the batch and answer it.
     case store(batch: Int64)

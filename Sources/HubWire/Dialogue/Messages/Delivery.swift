@@ -1,64 +1,4 @@
-public import Samples
-
-/// WANT: a sink opens its durable subscription (Protocol §10, specified).
-public struct WantRequest: Hashable, Sendable {
-    /// Where a new subscription begins; of no meaning for one that exists.
-    public enum Start: Hashable, Sendable {
-        case now
-        case beginning
-        case after(Cursor)
-    }
-
-    /// The subscription's name, the sink's choice.
-    public var want: String
-    public var types: [String]?
-    public var kinds: [QueryRequest.Kind]?
-    public var persons: [String]?
-    public var start: Start
-    /// What the hub may have on its way to the sink.
-    public var credit: Credit
-
-    public init(
-        want: String, types: [String]? = nil, kinds: [QueryRequest.Kind]? = nil, persons: [String]? = nil, start: Start,
-        credit: Credit
-    ) {
-        (self.want, self.types, self.kinds) = (want, types, kinds)
-        (self.persons, self.start, self.credit) = (persons, start, credit)
-    }
-}
-
-extension WantRequest: BodyCoding {
-    init(reading object: ObjectReader) throws(WireError) {
-        want = try object.text("want")
-        types = try object.textsIfPresent("types")
-        kinds = try QueryRequest.Kind.list("kinds", in: object)
-        persons = try object.textsIfPresent("persons")
-        start = try object.required("start", "\"now\", \"beginning\" or a cursor", show: .text) { value in
-            switch object.string(value) {
-            case "now"?: .now
-            case "beginning"?: .beginning
-            case let text?: Cursor(text).map(Start.after)
-            case nil: nil
-            }
-        }
-        credit = try object.object("credit")
-    }
-
-    func write(to body: inout ObjectWriter) {
-        body.member("want", text: want)
-        body.member("types", texts: types)
-        body.member("kinds", texts: kinds?.map(\.rawValue))
-        body.member("persons", texts: persons)
-        switch start {
-        case .now: body.member("start", text: "now")
-        case .beginning: body.member("start", text: "beginning")
-        case .after(let cursor): body.member("start", text: cursor.description)
-        }
-        body.member("credit", object: credit)
-    }
-}
-
-/// DELIVER: records for a sink (Protocol §10, specified).
+/// DELIVER: records for a sink (Protocol §10.2).
 public struct Delivery: Hashable, Sendable {
     /// The subscription's name.
     public var want: String
@@ -69,6 +9,9 @@ public struct Delivery: Hashable, Sendable {
     public init(want: String, delivery: Int64, records: RawRecords) {
         (self.want, self.delivery, self.records) = (want, delivery, records)
     }
+
+    /// What it costs of the sink's credit: its records, and the bytes of its body (R10.1).
+    public var cost: Credit { Credit(records: records.count, bytes: encoded().count) }
 }
 
 extension Delivery: BodyCoding {
@@ -89,15 +32,23 @@ extension Delivery: BodyCoding {
 public enum DeliveryResult: Hashable, Sendable {
     /// The target has it; `receipt` is the target's own name for it.
     case delivered(receipt: String?)
-    /// Try again after so many milliseconds.
+    /// Try again after so many milliseconds by the hub's clock.
     case retry(after: Int64, reason: String?)
     /// The target will never take it.
     case refused(reason: String)
     /// The sink's log-in at the target has failed; a person must repair it.
     case unauthorized(reason: String)
+
+    /// Delivered, where the target gives no name of its own.
+    public static let delivered = DeliveryResult.delivered(receipt: nil)
+
+    /// The bounds of `after`, in milliseconds: what is outside counts as the nearer of the two (R10.16).
+    public static let retryBounds: ClosedRange<Int64> = 100...604_800_000
+    /// The most bytes the hub keeps of a receipt or reason (R10.15).
+    public static let textBytes = 1_024
 }
 
-/// DONE: a sink's answer to a delivery (Protocol §10, specified).
+/// DONE: a sink's answer to a delivery (Protocol §10.2).
 public struct DeliveryReport: Hashable, Sendable {
     public var want: String
     public var delivery: Int64
@@ -105,9 +56,12 @@ public struct DeliveryReport: Hashable, Sendable {
     public var results: [DeliveryResult]
     /// What the hub may send in addition.
     public var credit: Credit
+    /// The sink wants nothing of this subscription for so many milliseconds by the hub's clock: its target is away.
+    public var pause: Int64?
 
-    public init(want: String, delivery: Int64, results: [DeliveryResult], credit: Credit) {
+    public init(want: String, delivery: Int64, results: [DeliveryResult], credit: Credit, pause: Int64? = nil) {
         (self.want, self.delivery, self.results, self.credit) = (want, delivery, results, credit)
+        self.pause = pause
     }
 }
 
@@ -117,6 +71,7 @@ extension DeliveryReport: BodyCoding {
         delivery = try object.integer("delivery")
         results = try object.objects("results")
         credit = try object.object("credit")
+        pause = try object.integerIfPresent("pause")
     }
 
     func write(to body: inout ObjectWriter) {
@@ -124,6 +79,7 @@ extension DeliveryReport: BodyCoding {
         body.member("delivery", integer: delivery)
         body.member("results", objects: results)
         body.member("credit", object: credit)
+        body.member("pause", integer: pause)
     }
 }
 

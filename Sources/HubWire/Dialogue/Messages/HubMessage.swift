@@ -4,6 +4,7 @@
 public indirect enum HubMessage: Hashable, Sendable {
     case welcome(Welcome)
     case stored(Stored)
+    case want(WantAnswer)
     case deliver(Delivery)
     case result(QueryResult)
     case command(CommandRequest)
@@ -21,6 +22,7 @@ public indirect enum HubMessage: Hashable, Sendable {
         switch self {
         case .welcome: .welcome
         case .stored: .stored
+        case .want: .want
         case .deliver: .deliver
         case .result: .result
         case .command: .command
@@ -40,6 +42,7 @@ public indirect enum HubMessage: Hashable, Sendable {
         switch self {
         case .welcome(let welcome): welcome.encoded()
         case .stored(let stored): stored.encoded()
+        case .want(let answer): answer.encoded()
         case .deliver(let delivery): delivery.encoded()
         case .result(let result): result.encoded()
         case .command(let command): command.encoded()
@@ -66,6 +69,7 @@ public indirect enum HubMessage: Hashable, Sendable {
         switch known {
         case .welcome: return .welcome(try .decoded(body, path: path))
         case .stored: return .stored(try .decoded(body, path: path))
+        case .want: return .want(try .decoded(body, path: path))
         case .deliver: return .deliver(try .decoded(body, path: path))
         case .result: return .result(try .decoded(body, path: path))
         case .command: return .command(try .decoded(body, path: path))
@@ -77,7 +81,7 @@ public indirect enum HubMessage: Hashable, Sendable {
         case .stop: return .stop(try .decoded(body, path: path))
         case .bye: return .bye(try .decoded(body, path: path))
         case .error: return .error(try .decoded(body, path: path))
-        case .hello, .samples, .live, .event, .want, .done, .query, .tokenPut:
+        case .hello, .samples, .live, .event, .done, .query, .tokenPut:
             throw WireError(.verb, "\(path): only a client sends it")
         }
     }

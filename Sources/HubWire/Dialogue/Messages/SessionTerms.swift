@@ -59,6 +59,8 @@ public struct Limits: Hashable, Sendable {
     public var livePerSecond = 50
     /// Sessions of the hub.
     public var sessions = 256
+    /// Subscriptions of an instance.
+    public var wants = 16
 
     public init() {}
 }
@@ -76,6 +78,7 @@ extension Limits: BodyCoding {
         pageBytes = try count("pageBytes")
         livePerSecond = try count("livePerSecond")
         sessions = try count("sessions")
+        if object.value("wants") != nil { wants = try count("wants") }
     }
 
     func write(to body: inout ObjectWriter) {
@@ -89,6 +92,7 @@ extension Limits: BodyCoding {
         body.member("pageBytes", integer: Int64(pageBytes))
         body.member("livePerSecond", integer: Int64(livePerSecond))
         body.member("sessions", integer: Int64(sessions))
+        body.member("wants", integer: Int64(wants))
     }
 }
 
