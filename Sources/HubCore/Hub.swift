@@ -193,6 +193,7 @@ public final class Hub: Service, Sendable {
             }
             return await group.reduce(nil) { $0 ?? $1 }
         }
+        await bus.settleAllSinks()
         await bus.close()
         loop.stop()
         context.shutdown()

@@ -21,6 +21,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var plugins: [PluginStatus]
     public var sessions: [SessionStatus]
     public var accounts: [AccountStatus]
+    public var sinks: [SinkStatus]
     public var persons: [PersonStatus]
     /// Memory the hub holds.
     public var residentBytes: Int64

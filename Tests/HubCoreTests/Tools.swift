@@ -151,3 +151,18 @@ extension RunningHub {
 
     func token(of instance: String) async throws -> String { try await told(instance, "token") }
 }
+
+/// Makes every change of a sink's account fail at once, as long as it is there.
+struct LedgerFault {
+    private let queue: DatabaseQueue
+
+    init(_ folder: Folder) throws {
+        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite")
+        try queue.write {
+            try $0.execute(
+                sql: "CREATE TRIGGER fault BEFORE UPDATE ON sink BEGIN SELECT RAISE(ABORT, 'out of order'); END")
+        }
+    }
+
+    func repair() throws { try queue.write { try $0.execute(sql: "DROP TRIGGER fault") } }
+}

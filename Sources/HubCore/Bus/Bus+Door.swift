@@ -173,6 +173,7 @@ extension Bus {
         guard let guest = guests.removeValue(forKey: peer) else { return }
         for task in guest.questions.values { task.cancel() }
         questions.drop(guest.reference)
+        endSinks(of: guest.reference)
         cancelCommands(of: guest.reference)
         perform(relay.ended(guest.reference))
         // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
@@ -205,6 +206,10 @@ extension Bus {
     /// Ends sessions that have been silent too long, once a second.
     func beat() {
         perform(sessions.tick(at: now))
+        if now - tidiedSinksAt >= 10_000 {
+            tidiedSinksAt = now
+            tidySinks()
+        }
         if now - toldOfOmittedAt >= 60_000 {
             toldOfOmittedAt = now
             let omitted = sessionLog.takeOmitted()

@@ -64,6 +64,7 @@ extension Bus {
 
     /// The head has moved: say so within a second (R7.3).
     func headMoved() {
+        wakeSinks()
         guard pulse.begin() else { return }
         loop.schedule(after: Pulse.afterBurst) { [weak self] in self?.assumeIsolated { $0.sayPulse() } }
     }

@@ -100,11 +100,13 @@ extension Bus {
         switch message {
         case .live(let live): pass(live, of: guest)
         case .event(let event): pass(event, of: guest)
+        case .want(let request): open(request, for: guest)
+        case .done(let report): take(report, from: guest)
         case .query(let query): answer(query, for: guest)
         case .command(let command): carryOut(command, for: guest)
         case .progress(let progress): relay(progress, from: guest)
         case .outcome(let outcome): relay(outcome, from: guest)
-        case .hello, .samples, .want, .done, .token, .tokenPut, .ping, .pong, .bye:
+        case .hello, .samples, .token, .tokenPut, .ping, .pong, .bye:
             break  // The session machine admits none of these: they are answered there, or not served.
         }
     }

@@ -13,6 +13,7 @@ extension Bus {
     func status() async throws -> HubStatus {
         let accounts = try await store.accounts()
         let inbox = try await store.inboxCount()
+        let sinks = try await sinkStatuses()
         let cursor = store.cursor
         return HubStatus(
             hub: store.hubID, version: facts.version, epoch: cursor.epoch, head: cursor.sequence,
@@ -22,8 +23,8 @@ extension Bus {
             store: HubStatus.StoreState(
                 path: facts.storePath, state: storeFault.map { "\($0.code)" } ?? "ok", error: storeFault?.message,
                 free: roomWatch.room?.free, log: roomWatch.room?.log, warning: roomWatch.warning(facts.storePath)),
-            plugins: facts.plugins.map(lamps), sessions: sessionList(),
-            accounts: accounts.map(HubStatus.AccountStatus.init), persons: try await persons(),
+            plugins: facts.plugins.map { lamps($0, sinks) }, sessions: sessionList(),
+            accounts: accounts.map(HubStatus.AccountStatus.init), sinks: sinks, persons: try await persons(),
             residentBytes: ProcessMemory.residentBytes() ?? 0,
             dropped: sessions.dropped)
     }
@@ -39,7 +40,7 @@ extension Bus {
         }
     }
 
-    private func lamps(_ plugin: PluginStatus) -> PluginStatus {
+    private func lamps(_ plugin: PluginStatus, _ sinks: [SinkStatus]) -> PluginStatus {
         var plugin = plugin
         let seen = ledger[plugin.name]
         plugin.sessions = seen.sessions
@@ -47,6 +48,8 @@ extension Bus {
         plugin.records = seen.records
         plugin.lastRecord = seen.lastRecord.map { Timestamp(microseconds: $0).text }
         plugin.fresh = seen.lastRecord.map { facts.clock.now() - $0 < 86_400_000_000 }
+        let own = sinks.filter { $0.instance == plugin.name }
+        plugin.delivering = own.isEmpty ? nil : own.allSatisfy(\.isWell)
         plugin.lastError = seen.lastError ?? plugin.lastError
         if let life = lives[plugin.name] {
             (plugin.state, plugin.pid, plugin.restarts) = (life.word, life.pid, life.restarts)

@@ -36,6 +36,7 @@ actor Bus {
     var tokens = LaunchTokens()
     var declared = DeclaredTypes()
     var ledger: InstanceLedger
+    var sinks = SinkBoard()
     var pulse = Pulse()
     /// The record and the place that are being published; memory used again.
     var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
@@ -61,6 +62,8 @@ actor Bus {
     var sessionLog = LogAllowance(burst: 100, interval: 10_000, now: 0)
     /// By `now`: when the log was last told what it does not show, and when peers were last looked for.
     var (toldOfOmittedAt, foundGoneAt): (Int64, Int64) = (0, -1_000)
+    /// By `now`: when the places of sinks were last written down.
+    var tidiedSinksAt: Int64 = 0
 
     init(
         facts: HubFacts, store: Store, committer: Committer, loop: PollLoop, context: Context,

@@ -28,7 +28,53 @@ enum TraceText {
             bytes += ",\"retracted\":".utf8
             RecordEncoder.append(retracted, to: &bytes)
         }
-        bytes += ",\"deliveries\":[]}".utf8
+        bytes += ",\"deliveries\":".utf8
+        bytes += JSONText().object(trace.deliveries.map(Delivery.init)).bytes
+        bytes.append(UInt8(ascii: "}"))
         return RawJSON(trusted: bytes)
+    }
+
+    /// How the record stands with a sink.
+    private struct Delivery: Encodable {
+        var sink: String
+        /// `pending`, `retrying`, `unauthorized`, `delivered`, `refused`, `superseded` or `skipped`.
+        var state: String
+        /// The version that `state` is of.
+        var seq: Int64
+        /// When it came to this; absent where only the sink's cursor says so.
+        var at: String?
+        var attempts: Int64?
+        var reason: String?
+        /// When it is offered again.
+        var due: String?
+        /// What the sink confirmed last, of this version or an older one.
+        var confirmed: Confirmed?
+
+        struct Confirmed: Encodable {
+            var seq: Int64
+            var at: String?
+            var receipt: String?
+        }
+
+        init(_ delivery: SinkDelivery) {
+            (sink, seq) = ("\(delivery.sink)", delivery.sequence)
+            at = delivery.at.map { Timestamp(microseconds: $0).text }
+            attempts = delivery.attempts > 0 ? delivery.attempts : nil
+            confirmed = delivery.receipt.map { receipt in
+                Confirmed(
+                    seq: receipt.sequence, at: receipt.at.map { Timestamp(microseconds: $0).text },
+                    receipt: receipt.receipt)
+            }
+            switch delivery.state {
+            case .pending: state = "pending"
+            case .retrying(let due, let reason):
+                (state, self.reason, self.due) = ("retrying", reason, Timestamp(microseconds: due).text)
+            case .unauthorized(let reason): (state, self.reason) = ("unauthorized", reason)
+            case .delivered: state = "delivered"
+            case .refused(let reason): (state, self.reason) = ("refused", reason)
+            case .superseded: state = "superseded"
+            case .skipped(let reason): (state, self.reason) = ("skipped", "\(reason)")
+            }
+        }
     }
 }

@@ -4,7 +4,8 @@ import HubWire
 /// The table of the hub's own commands.
 enum OwnCommands {
     static let all: [any OwnCommand.Type] = [
-        ApplyConfiguration.self, Assign.self, Edit.self, Log.self, ReleasePlugin.self, Retract.self, StopHub.self,
+        ApplyConfiguration.self, Assign.self, Edit.self, ForgetSink.self, Log.self, ReleasePlugin.self,
+        ReplayToSink.self, Retract.self, StopHub.self,
     ]
 
     /// - Throws: ``CommandFailure`` with the name that was probably meant.

@@ -92,8 +92,10 @@ extension Store {
     ///   - query: which records; its order, limit and next are not used.
     ///   - dryRun: changes nothing.
     ///   - now: microseconds since 1970, by the hub's clock.
+    ///   - progress: told after every page how many it has been so far.
     public func replay(
-        to id: SinkID, matching query: RecordQuery = RecordQuery(), dryRun: Bool = false, at now: Int64
+        to id: SinkID, matching query: RecordQuery = RecordQuery(), dryRun: Bool = false, at now: Int64,
+        progress: @Sendable (Int64) -> Void = { _ in }
     ) async throws(StoreError) -> Int64 {
         var query = query
         (query.order, query.limit, query.next) = (.sequence, RecordQuery.maximumPage, nil)
@@ -111,6 +113,7 @@ extension Store {
             } else if !candidates.isEmpty {
                 count += try await write("replay", now) { transaction in try transaction.replay(candidates, to: id) }
             }
+            progress(count)
         } while query.next != nil
         return count
     }

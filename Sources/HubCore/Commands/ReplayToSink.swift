@@ -1,0 +1,134 @@
+import HubSettings
+import HubStore
+import HubWire
+import Samples
+
+/// `replay`: what a sink wants is delivered to it again.
+struct ReplayToSink: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "replay", help: "Delivers records to a sink once more, in their current version.",
+        arguments: [
+            SettingDeclaration(
+                "to", .string(TextRule(example: "json-lines")),
+                help: "The sink: an instance, or instance/subscription.", required: true),
+            SettingDeclaration(
+                "from", .string(TextRule(example: "2024-03-15T00:00:00+01:00")),
+                help: "Only records that end at or after this time."),
+            SettingDeclaration(
+                "since", .string(TextRule(example: "k7qz2m5a-1042")), help: "Only what changed after this cursor."),
+            SettingDeclaration(
+                "types", .list(of: .string(TextRule(example: "weight"))), help: "Only records of these types."),
+        ], canDryRun: true)
+
+    var to: String
+    var from: String?
+    var since: String?
+    var types: [String]?
+
+    private struct Result: Encodable {
+        struct Entry: Encodable {
+            var sink: String
+            var records: Int64
+        }
+        var sinks: [Entry]
+        var dryRun: Bool
+    }
+
+    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+        let query = try query(TypeRegistry.standard)
+        let targets = try await bus.sinks(named: to)
+        var entries: [Result.Entry] = []
+        var total: Int64 = 0
+        for id in targets {
+            let before = total
+            let count = try await bus.store.replay(
+                to: id, matching: query, dryRun: call.isDryRun, at: bus.facts.clock.now()
+            ) { call.progress(before + $0, of: nil, "\(id)") }
+            total += count
+            entries.append(Result.Entry(sink: "\(id)", records: count))
+            if !call.isDryRun { bus.wake(id) }
+        }
+        return JSONText().object(Result(sinks: entries, dryRun: call.isDryRun))
+    }
+
+    private func query(_ registry: TypeRegistry) throws -> RecordQuery {
+        var query = RecordQuery()
+        if let from {
+            guard let time = try? Timestamp(parsing: from) else {
+                throw CommandFailure(problems: [
+                    "from: expected a time with an offset, such as 2024-03-15T07:30:05+01:00"
+                ])
+            }
+            query.from = time.microseconds
+        }
+        if let since {
+            guard let cursor = Cursor(since) else {
+                throw CommandFailure(problems: ["since: expected a cursor, such as k7qz2m5a-1042"])
+            }
+            query.since = cursor
+        }
+        if let types {
+            query.types = Set(
+                try types.map { name in
+                    if let type = registry.resolve(name)?.id { return type }
+                    let hint = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
+                    guard let type = try? TypeID(name), type.form == .vendor || type.form == .healthConnect else {
+                        throw CommandFailure(problems: ["types: there is no type \"\(name.prefix(64))\"\(hint)"])
+                    }
+                    return type
+                })
+        }
+        return query
+    }
+}
+
+/// `forget-sink`: a subscription whose plugin is gone is kept no longer.
+struct ForgetSink: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "forget-sink", help: "Drops a subscription and what is known of its deliveries; opened again, it is new.",
+        arguments: [
+            SettingDeclaration(
+                "sink", .string(TextRule(example: "json-lines")),
+                help: "The sink: an instance, or instance/subscription.", required: true)
+        ], canDryRun: true)
+
+    var sink: String
+
+    private struct Result: Encodable {
+        struct Entry: Encodable {
+            var sink: String
+            /// Records that will not be delivered.
+            var undelivered: Int64
+        }
+        var sinks: [Entry]
+        var dryRun: Bool
+    }
+
+    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+        var entries: [Result.Entry] = []
+        for id in try await bus.sinks(named: sink) {
+            let account = try await bus.store.sink(id).account
+            entries.append(Result.Entry(sink: "\(id)", undelivered: account.pending + account.retrying))
+            guard !call.isDryRun else { continue }
+            bus.drop(id, WireError(.replaced, "a person had the hub forget this subscription"))
+            try await bus.store.forgetSink(id, recordedAt: bus.facts.clock.now())
+        }
+        return JSONText().object(Result(sinks: entries, dryRun: call.isDryRun))
+    }
+}
+
+extension Bus {
+    /// The subscriptions that a person means: one by `instance/want`, or all of an instance.
+    /// - Throws: ``CommandFailure`` that names what there is.
+    func sinks(named name: String) async throws -> [SinkID] {
+        let known = try await store.sinkNames()
+        let found = known.filter { "\($0)" == name || $0.instance == name }
+        guard found.isEmpty else { return found.sorted { "\($0)" < "\($1)" } }
+        let names = known.map(\.description).sorted()
+        let hint = nearestName(to: name, among: names + known.map(\.instance)).map { "did you mean \($0)?" }
+        throw CommandFailure(
+            "command",
+            "the hub has no sink \"\(name.prefix(128))\"; "
+                + (hint ?? (names.isEmpty ? "it has none" : "it has \(names.prefix(20).joined(separator: ", "))")))
+    }
+}

@@ -1,0 +1,78 @@
+import HubStore
+import HubWire
+import Samples
+
+/// How sinks do, in numbers and in one sentence.
+extension Bus {
+    func sinkStatuses() async throws(StoreError) -> [SinkStatus] {
+        try await store.sinks().map(status)
+    }
+
+    private func status(_ overview: SinkOverview) -> SinkStatus {
+        let (id, account) = (overview.state.id, overview.state.account)
+        func text(_ time: Int64?) -> String? { time.map { Timestamp(microseconds: $0).text } }
+        let judged = judge(overview)
+        return SinkStatus(
+            name: "\(id)", instance: id.instance, isOpen: sinks.pumps[id] != nil, isWell: judged.isWell,
+            note: judged.note, wanted: account.wanted, delivered: account.delivered, pending: account.pending,
+            retrying: account.retrying, refused: account.refused, superseded: account.superseded,
+            skipped: account.skipped, cursor: overview.state.cursor.description,
+            oldestPending: text(overview.oldestPending), nextRetry: text(overview.nextRetry),
+            lastDelivered: text(overview.lastDelivered), lastFailure: text(overview.lastFailure?.at),
+            lastFailureReason: overview.lastFailure?.reason,
+            skips: Dictionary(
+                overview.skips.map { ("\($0.key)", $0.value) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// A sink that moves has delivered something within this time, or its oldest record waits no longer.
+    private static let patience: Int64 = 60_000_000
+
+    private func judge(_ overview: SinkOverview) -> (isWell: Bool, note: String?) {
+        let (id, account) = (overview.state.id, overview.state.account)
+        let waiting = account.pending + account.retrying
+        let isConfigured = facts.instances[id.instance] != nil
+        let isOpen = sinks.pumps[id] != nil
+        if let reason = overview.state.paused {
+            return (
+                false,
+                "its log-in has failed\(since(overview)): \(reason); \(Self.records(waiting)); hub login \(id.instance), then restart it"
+            )
+        }
+        if let fault = sinks.faults[id] { return (false, fault) }
+        if !isOpen {
+            guard isConfigured else {
+                return (
+                    waiting == 0,
+                    "no [plugin.\(id.instance)] of hub.conf asks for it any more, \(Self.records(waiting)): hub forget-sink \(id) drops it"
+                )
+            }
+            return (waiting == 0, "no session asks for it, \(Self.records(waiting)); is \(id.instance) running?")
+        }
+        if account.retrying > 0 {
+            let next = overview.nextRetry.map { ", again at \(Timestamp(microseconds: $0).text)" } ?? ""
+            let reason = overview.lastFailure.map { ": \($0.reason)" } ?? ""
+            return (true, "\(account.retrying) to be tried again\(since(overview))\(next)\(reason)")
+        }
+        if let failure = overview.lastFailure, account.refused > 0, failure.at >= overview.lastDelivered ?? .min {
+            return (
+                false,
+                "\(account.refused) refused, the last at \(Timestamp(microseconds: failure.at).text): \(failure.reason)"
+            )
+        }
+        guard account.pending > 0 else { return (true, nil) }
+        let latest = max(overview.lastDelivered ?? .min, overview.oldestPending ?? .min)
+        guard facts.clock.now() - latest < Self.patience || sinks.pumps[id]?.open.isEmpty == true else {
+            return (
+                false,
+                "\(Self.records(account.pending)) since \(Timestamp(microseconds: latest).text): it does not answer"
+            )
+        }
+        return (true, "\(Self.records(account.pending))")
+    }
+
+    private func since(_ overview: SinkOverview) -> String {
+        overview.lastFailure.map { ", last at \(Timestamp(microseconds: $0.at).text)" } ?? ""
+    }
+
+    private static func records(_ count: Int64) -> String { count == 1 ? "1 record waits" : "\(count) records wait" }
+}
