@@ -75,6 +75,9 @@ actor HubLink {
     var questions: [HubQuestion] = []
     var lastQuestion = 0
 
+    // Subscriptions and deliveries: HubLink+Sink.swift.
+    var sink = SinkLine()
+
     private var welcomeWaiters: [CheckedContinuation<Welcome?, Never>] = []
     private var endWaiters: [CheckedContinuation<Void, Never>] = []
     var isStopping = false
@@ -255,6 +258,7 @@ actor HubLink {
         signal.yield(.opened)
         tellFullness()
         sendQuestions()
+        openWants()
         readSpool()
     }
 
@@ -265,9 +269,11 @@ actor HubLink {
         fullness.isTold = false
         loseCommands()
         loseQuestions()
+        loseWants()
     }
 
     private func received(_ message: HubMessage) {
+        if receiveForSink(message) { return }
         switch message {
         case .command(let command): receive(command)
         case .result(let result):

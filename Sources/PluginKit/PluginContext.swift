@@ -15,6 +15,11 @@ public struct CheckContext: Sendable {
     ///
     /// Never give it a health value, a key or a secret.
     public let logger: Logger
+
+    /// PluginKit makes it for `--check`; tests of plugins make their own.
+    public init(instance: String, settings: PluginSettings, clock: HubClock, logger: Logger) {
+        (self.instance, self.settings, self.clock, self.logger) = (instance, settings, clock, logger)
+    }
 }
 
 /// A running plugin's view of the hub.
@@ -54,6 +59,18 @@ public final class PluginContext: Sendable {
     /// The source of this plugin's records.
     public func source(device: String? = nil, account: String? = nil) -> Source {
         Source(plugin: kind, device: device, account: account)
+    }
+
+    /// Asks for a subscription once more.
+    ///
+    /// After a failed log-in the hub delivers nothing until this, a new session or a person says that it may.
+    public func wantAgain(_ name: String) async { await link.wantAgain(name) }
+
+    /// Returns when the plugin is to stop.
+    public func untilStopped() async {
+        let (never, end) = AsyncStream<Void>.makeStream()
+        for await _ in never {}
+        end.finish()
     }
 
     func noteGiven() { lastGiven.withLock { $0 = .now } }

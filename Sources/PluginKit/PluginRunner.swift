@@ -134,6 +134,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
                 logger.critical("the plugin did not stop in time and is cut off")
             case .closed:
                 if ending.exit == .done, await !link.isDrained, !ending.isStopping { ending.exit = .unfinished }
+                if ending.exit == .done, mode == .once, await link.hasUndelivered { ending.exit = .unfinished }
             }
             if case .closed = happening { break }
             if case .overdue = happening {
@@ -143,9 +144,10 @@ package struct PluginRunner<P: Plugin>: Sendable {
             guard !ending.isCancelled else { continue }
             ending.isCancelled = true
             link.hasStopRequest.withLock { $0 = true }
-            await link.prepareStop()
-            work.cancel()
             let limit = ending.limit
+            await link.prepareStop()
+            await link.finishSink(within: limit / 2)
+            work.cancel()
             tasks.append(
                 Task {
                     guard (try? await Task.sleep(for: limit)) != nil else { return }
@@ -169,7 +171,35 @@ package struct PluginRunner<P: Plugin>: Sendable {
             kind: P.manifest.name, settings: settings, state: state, logger: logger, link: link)
         if context.isStopping { return }
         await serveCommands(context, on: link)
+        guard let sink = plugin as? any SinkPlugin else { return try await ownWork(context) }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await serve(sink, context) }
+            group.addTask { [mode] in
+                try await ownWork(context)
+                if mode != .once { await link.finishSink(within: stopLimit / 2) }
+            }
+            do {
+                // Not `waitForAll`, which would wait for the other part before it throws.
+                while try await group.next() != nil {}
+            } catch {
+                await link.finishSink(within: stopLimit / 2)
+                throw error
+            }
+        }
+    }
+
+    /// What a source does by itself.
+    private func ownWork(_ context: PluginContext) async throws {
         if mode == .once { try await plugin.once(context) } else { try await plugin.run(context) }
+    }
+
+    /// Takes what the hub delivers.
+    private func serve(_ sink: any SinkPlugin, _ context: PluginContext) async throws {
+        let wants = try await sink.wants(context)
+        let desk = DeliveryDesk(sink, wants, context)
+        try await context.link.serve(
+            try desk.requests(P.manifest), width: P.manifest.sink?.deliveriesAtOnce ?? 1,
+            untilCaughtUp: mode == .once, desk.deliver)
     }
 
     private func note(_ result: Result<Void, any Error>, _ ending: inout Ending) {

@@ -27,6 +27,10 @@ public actor FakeHub {
         public var rejects: @Sendable (Record) -> (RecordRejection.Code, reason: String)? = { _ in nil }
         /// Refuses every HELLO so.
         public var refusal: WireError?
+        /// Refuses every WANT so.
+        public var wantRefusal: WireError?
+        /// What the answer to WANT says of records that are still to come.
+        public var pending: Int64 = 1
 
         public init() {}
     }
@@ -55,6 +59,10 @@ public actor FakeHub {
     public private(set) var pings = 0
     public private(set) var pongs = 0
     public private(set) var byes = 0
+    /// In the order in which they were sent.
+    public internal(set) var deliveries: [FakeDelivery] = []
+    var subscriptions: [String: Subscription] = [:]
+    var timesWanted: [String: Int] = [:]
 
     nonisolated let loop: PollLoop
     private let context: Context
@@ -145,10 +153,11 @@ public actor FakeHub {
         socket = nil
         guardian = nil
         sessions = [:]
+        subscriptions = [:]
     }
 
     /// Forgets all sessions, as a hub that has closed them; connections stay.
-    public func forgetSessions() { sessions = [:] }
+    public func forgetSessions() { (sessions, subscriptions) = ([:], [:]) }
 
     public func change(_ body: @Sendable (inout Behaviour) -> Void) { body(&behaviour) }
 
@@ -273,7 +282,9 @@ public actor FakeHub {
         case .query(let query): openQueries.append((query, peer))
         case .progress(let progress): note(progress)
         case .outcome(let outcome): note(outcome)
-        case .samples, .want, .done, .command, .token, .tokenPut: break
+        case .want(let request): receive(request, from: peer)
+        case .done(let report): receive(report, from: peer)
+        case .samples, .command, .token, .tokenPut: break
         }
     }
 

@@ -12,6 +12,7 @@ import ZeroMQ
 /// | `settings.toml` | the plugin's settings; `"${NAME}"` is replaced by what the far side names, such as its address |
 /// | `script.json` | what the far side does, in a form of the plugin's own |
 /// | `expected.jsonl` | the records, one per line in the order in which the hub first stored them, as the source sends them; the text `"*"` stands for any value; lines that begin with `#` are comments |
+/// | `deliveries.jsonl` | of a sink: the deliveries, one per line in their order, as `{"want", "records", "results"}`: the records as the hub writes them, and the results that the sink must give; each is sent when the one before is answered. `expected.jsonl` may then be missing |
 /// | `hub.json` | optional: `{"clock": "…", "persons": [{"name", "zone"}]}` of the hub |
 ///
 /// ```swift
@@ -25,6 +26,8 @@ public struct PluginCase: Sendable, CustomStringConvertible {
         /// What `${NAME}` in `settings.toml` stands for.
         var variables: [String: String] { get }
         func stop() async
+        /// What is not as the case expects on the far side, a line each, when the plugin has ended.
+        func differences() async throws -> [String]
     }
 
     public var name: String
@@ -53,11 +56,13 @@ public struct PluginCase: Sendable, CustomStringConvertible {
     public func run<P: Plugin>(
         _ plugin: P, deadline: Duration = .seconds(30), farSide start: (Data) async throws -> any FarSide
     ) async throws {
-        let expected = try lines("expected.jsonl").map { try CaseValue(json: $0) }
+        let deliveries = try CaseDelivery.read(directory.appending(path: "deliveries.jsonl"))
+        let isSourceToo = deliveries.isEmpty || FileManager.default.fileExists(atPath: file("expected.jsonl").path)
+        let expected = isSourceToo ? try lines("expected.jsonl").map { try CaseValue(json: $0) } : []
         let place = try TestPlace()
         let far = try await start(try Data(contentsOf: directory.appending(path: "script.json")))
         do {
-            try await play(plugin, expected, place, far, deadline)
+            try await play(plugin, expected, deliveries, place, far, deadline)
         } catch {
             await far.stop()
             throw error
@@ -66,7 +71,8 @@ public struct PluginCase: Sendable, CustomStringConvertible {
     }
 
     private func play<P: Plugin>(
-        _ plugin: P, _ expected: [CaseValue], _ place: TestPlace, _ far: any FarSide, _ deadline: Duration
+        _ plugin: P, _ expected: [CaseValue], _ deliveries: [CaseDelivery], _ place: TestPlace, _ far: any FarSide,
+        _ deadline: Duration
     ) async throws {
         let settings = try settings(of: P.self, far.variables)
         let hub = try FakeHub(door: place.door, context: place.context, behaviour: try behaviour())
@@ -77,7 +83,10 @@ public struct PluginCase: Sendable, CustomStringConvertible {
             run.stop()
         }
         async let exit = run.end()
-        let arrival = Task { await hub.records(expected.count) }
+        let arrival = Task {
+            await hub.records(expected.count)
+            return await CaseDelivery.play(deliveries, hub)
+        }
         // Either everything has come, or the plugin has ended by itself or by the deadline.
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = await arrival.value }
@@ -90,7 +99,9 @@ public struct PluginCase: Sendable, CustomStringConvertible {
         patience.cancel()
         let status = await exit
         var differences = try await report(expected, hub.held)
+        differences += await arrival.value
         differences += await hub.violations.map { "the plugin broke the protocol: \($0)" }
+        differences += try await far.differences()
         if status != .done { differences.append("the plugin ended with status \(status.rawValue)") }
         await hub.vanish()
         guard differences.isEmpty else { throw CaseFailure(name: name, differences: differences) }
@@ -111,8 +122,10 @@ public struct PluginCase: Sendable, CustomStringConvertible {
         return differences
     }
 
+    private func file(_ name: String) -> URL { directory.appending(path: name) }
+
     private func lines(_ file: String) throws -> [Substring] {
-        try String(contentsOf: directory.appending(path: file), encoding: .utf8).split(separator: "\n")
+        try String(contentsOf: self.file(file), encoding: .utf8).split(separator: "\n")
             .filter { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) }
     }
 
@@ -147,6 +160,10 @@ public struct PluginCase: Sendable, CustomStringConvertible {
         if let persons = file.persons { behaviour.persons = persons.map { .init(name: $0.name, zone: $0.zone) } }
         return behaviour
     }
+}
+
+extension PluginCase.FarSide {
+    public func differences() async throws -> [String] { [] }
 }
 
 /// What is different from what a case expects.

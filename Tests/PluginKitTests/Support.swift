@@ -32,11 +32,6 @@ extension PluginContext {
     }
 
     func samples(_ range: Range<Int>) throws -> [Sample] { try range.map { try sample($0) } }
-
-    /// Returns when the plugin is stopped.
-    func untilStopped() async {
-        for await _ in AsyncStream<Void>.makeStream().stream {}
-    }
 }
 
 /// A place, a hub in it that has started, and a source.

@@ -1,0 +1,274 @@
+import HubWire
+import PluginKit
+import PluginTesting
+import Samples
+import Synchronization
+import Testing
+
+/// A sink whose work is a closure of the test.
+struct ScriptedSink: SinkPlugin {
+    static let manifest = Manifest(
+        name: "scripted-sink", summary: "What a test says.", version: "1.0", reads: ["*"],
+        sink: SinkAbilities(takesDeletions: false, batchRecords: 10))
+
+    typealias Work = @Sendable ([DeliveredRecord], Want, PluginContext) async throws -> [DeliveryResult]
+    var subscriptions = [Want("all", start: .beginning)]
+    var work: Work = { records, _, _ in records.map { _ in .delivered } }
+
+    init() {}
+    init(_ subscriptions: [Want] = [Want("all", start: .beginning)], _ work: @escaping Work) {
+        (self.subscriptions, self.work) = (subscriptions, work)
+    }
+
+    func wants(_ hub: PluginContext) -> [Want] { subscriptions }
+    func deliver(
+        _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
+    ) async throws -> [DeliveryResult] { try await work(records, want, hub) }
+}
+
+/// One plugin that gives and takes.
+private struct Mirror: SourcePlugin, SinkPlugin {
+    static let manifest = Manifest(
+        name: "mirror", summary: "Gives back what it gets.", version: "1.0", reads: ["*"], writes: ["weight"])
+
+    func wants(_ hub: PluginContext) -> [Want] { [Want("all", start: .now)] }
+    func run(_ hub: PluginContext) async throws {
+        try await hub.give([try hub.sample(1)])
+        await hub.untilStopped()
+    }
+    func deliver(
+        _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
+    ) async throws -> [DeliveryResult] {
+        try await hub.give([try hub.sample(Int(records[0].number))])
+        return records.map { _ in .delivered }
+    }
+}
+
+/// Holds work back until a test lets it go.
+actor Turnstile {
+    private(set) var arrivals = 0
+    private var isOpen = false
+    private var waiters: [CheckedContinuation<Void, Never>] = []
+    private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    func pass() async {
+        arrivals += 1
+        for watcher in watchers where watcher.count <= arrivals { watcher.continuation.resume() }
+        watchers.removeAll { $0.count <= arrivals }
+        if !isOpen { await withCheckedContinuation { waiters.append($0) } }
+    }
+
+    func arrivals(_ count: Int) async {
+        if arrivals < count { await withCheckedContinuation { watchers.append((count, $0)) } }
+    }
+
+    func open() {
+        isOpen = true
+        for waiter in waiters { waiter.resume() }
+        waiters = []
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct SinkTests {
+    static func record(_ number: Int64) throws -> StoredRecord {
+        let sample = try Sample(
+            source: Source(plugin: "scale"), key: #require(RecordKey("key-\(number)")), type: .weight,
+            value: .quantity(70 + Double(number), unit: "kg"),
+            start: Timestamp(microseconds: 1_700_000_000_000_000 + number, offsetMinutes: 60))
+        return StoredRecord(
+            record: .sample(sample), number: number, sequence: number,
+            assignment: .person(Person(uid: "6f1c2a9e5b7d4c30", name: "me")), type: .weight)
+    }
+
+    static func records(_ range: ClosedRange<Int64>) throws -> [StoredRecord] { try range.map(record) }
+
+    @Test func `what a sink wants is asked for with its abilities, and what it says goes back record by record`()
+        async throws
+    {
+        let scene = try await Scene()
+        let wants = [Want("all", types: ["weight"], persons: ["me"], account: "a", start: .beginning)]
+        let seen = Mutex<[DeliveredRecord]>([])
+        let run = PluginRun(
+            ScriptedSink(wants) { records, want, _ in
+                seen.withLock { $0 += records }
+                return records.map { record in
+                    switch record.number {
+                    case 1: .delivered(receipt: "r1")
+                    case 2: .retry(after: 60_000, reason: "later")
+                    case 3: .refused(reason: "too old")
+                    default: .unauthorized(reason: "log in")
+                    }
+                }
+            }, at: scene.place)
+        let request = try #require(await scene.hub.wants("all"))
+        #expect(request.types == ["weight"] && request.persons == ["me"] && request.account == "a")
+        #expect(request.start == .beginning && request.batch == 10 && !request.takes.deletions && request.takes.edits)
+        let records = try Self.records(1...4)
+        let place = try #require(await scene.hub.deliver(records, to: "all"))
+        let report = try #require(await scene.hub.report(of: place))
+        #expect(
+            report.results == [
+                .delivered(receipt: "r1"), .retry(after: 60_000, reason: "later"), .refused(reason: "too old"),
+                .unauthorized(reason: "log in"),
+            ])
+        #expect(report.credit.records == 4 && report.pause == nil)
+        #expect(seen.withLock { $0.map(\.stored) } == records)
+        #expect(seen.withLock { $0[0].json.hasSuffix(#""number":1,"seq":1}"#) })
+        try await scene.end(run)
+    }
+
+    @Test func `R10.3 R10.6 after a lost session it is asked again, and an answer of before is not sent`() async throws
+    {
+        let scene = try await Scene()
+        let gate = Turnstile()
+        let run = PluginRun(
+            ScriptedSink { records, _, _ in
+                await gate.pass()
+                return records.map { _ in .delivered }
+            }, at: scene.place)
+        await scene.hub.wants("all")
+        let first = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
+        await gate.arrivals(1)
+        await scene.hub.forgetSessions()
+        await scene.hub.send(.error(SessionTable.helloFirst))
+        await scene.hub.send(.ping(.emptyObject))
+        await scene.hub.vanish()
+        try await scene.hub.start()
+        await scene.hub.wants("all", times: 2)
+        let second = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
+        await gate.open()
+        #expect(await scene.hub.report(of: second)?.results == [.delivered, .delivered])
+        #expect(await scene.hub.deliveries[first].report == nil)
+        try await scene.end(run)
+    }
+
+    @Test func `R10.17 an error is a retry of all records, and the subscription rests longer each time`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(
+            ScriptedSink { records, _, _ in
+                if records.count == 1 { throw DeliveryFailure.retry(after: .seconds(30), "it is full") }
+                if records.count == 2 { throw DeliveryFailure.unauthorized("log in again") }
+                if records.count == 3 { throw DeliveryFailure.refused("never") }
+                throw CocoaLikeError()
+            }, at: scene.place)
+        await scene.hub.wants("all")
+        var pauses: [Int64] = []
+        for _ in 0..<3 {
+            let place = try #require(await scene.hub.deliver(try Self.records(1...4), to: "all"))
+            let report = try #require(await scene.hub.report(of: place))
+            for result in report.results { #expect(result == .retry(after: report.pause ?? 0, reason: "no route")) }
+            pauses.append(report.pause ?? 0)
+        }
+        #expect((800...1_200).contains(pauses[0]) && (1_600...2_400).contains(pauses[1]))
+        #expect((3_200...4_800).contains(pauses[2]))
+        let full = try #require(await scene.hub.deliver(try Self.records(1...1), to: "all"))
+        #expect(await scene.hub.report(of: full)?.pause == 30_000)
+        let login = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
+        #expect(
+            await scene.hub.report(of: login)?.results == [
+                .unauthorized(reason: "log in again"), .unauthorized(reason: "log in again"),
+            ])
+        let never = try #require(await scene.hub.deliver(try Self.records(1...3), to: "all"))
+        #expect(await scene.hub.report(of: never)?.results.first == .refused(reason: "never"))
+        try await scene.end(run)
+    }
+
+    private struct CocoaLikeError: Error, CustomStringConvertible { let description = "no route" }
+
+    @Test func `a wrong number of results is the plugin's mistake, and nothing counts as delivered`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(ScriptedSink { _, _, _ in [.delivered] }, at: scene.place)
+        await scene.hub.wants("all")
+        let place = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
+        let report = try #require(await scene.hub.report(of: place))
+        for result in report.results {
+            guard case .retry = result else {
+                Issue.record("\(result)")
+                continue
+            }
+        }
+        try await scene.end(run)
+    }
+
+    @Test func `one delivery at a time is worked on, and stopping finishes it and begins no other`() async throws {
+        let scene = try await Scene()
+        let gate = Turnstile()
+        let run = PluginRun(
+            ScriptedSink { records, _, hub in
+                await gate.pass()
+                while !hub.isStopping { await Task.yield() }
+                return records.map { _ in .delivered }
+            }, at: scene.place)
+        await scene.hub.wants("all")
+        let first = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
+        let second = try #require(await scene.hub.deliver(try Self.records(3...4), to: "all"))
+        await gate.arrivals(1)
+        #expect(await gate.arrivals == 1)
+        run.stop()
+        await gate.open()
+        #expect(await run.end() == .done)
+        #expect(await scene.hub.deliveries[first].report?.results == [.delivered, .delivered])
+        #expect(await scene.hub.deliveries[second].report == nil)
+        #expect(await scene.hub.violations.isEmpty)
+        #expect(await scene.hub.byes == 1)
+    }
+
+    @Test func `a plugin that is cut off answers nothing it has not done`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(
+            ScriptedSink { records, _, _ in
+                try await Task.sleep(for: .seconds(3_600))
+                return records.map { _ in .delivered }
+            }, at: scene.place, stopLimit: .milliseconds(400))
+        await scene.hub.wants("all")
+        let place = try #require(await scene.hub.deliver(try Self.records(1...1), to: "all"))
+        run.stop()
+        _ = await run.end()
+        for result in await scene.hub.deliveries[place].report?.results ?? [] {
+            guard case .retry = result else {
+                Issue.record("\(result)")
+                continue
+            }
+        }
+    }
+
+    @Test func `R10.21 in mode once a sink ends when nothing is left, and says when something waits`() async throws {
+        for (pending, exit) in [(0, PluginExit.done), (3, .unfinished)] {
+            let scene = try await Scene()
+            let run = PluginRun(ScriptedSink(), at: scene.place, mode: .once)
+            await scene.hub.wants("all")
+            let place = try #require(await scene.hub.deliver(try Self.records(1...2), to: "all"))
+            #expect(await scene.hub.report(of: place)?.results.count == 2)
+            await scene.hub.tellCaughtUp(pending: Int64(pending))
+            #expect(await run.end() == exit)
+            #expect(await scene.hub.violations.isEmpty)
+        }
+    }
+
+    @Test func `R10.10 a subscription that the hub refuses ends the plugin, with the hub's reason`() async throws {
+        let scene = try await Scene { $0.wantRefusal = WireError(.forbidden, "it may not read that") }
+        let run = PluginRun(ScriptedSink(), at: scene.place)
+        #expect(await run.end() == .refused)
+        #expect(await scene.hub.events(1).last?.text?.contains("it may not read that") == true)
+    }
+
+    @Test func `subscriptions that cannot be are the author's fault, told before anything is asked`() async throws {
+        for wants in [[], [Want("a b", start: .now)], [Want("a", start: .now), Want("a", start: .now)]] {
+            let scene = try await Scene()
+            let run = PluginRun(ScriptedSink(wants) { _, _, _ in [] }, at: scene.place)
+            #expect(await run.end() == .manifest)
+            #expect(await scene.hub.wants.isEmpty)
+        }
+    }
+
+    @Test func `a plugin may be source and sink`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(Mirror(), at: scene.place)
+        await scene.hub.records(1)
+        await scene.hub.wants("all")
+        let place = try #require(await scene.hub.deliver(try Self.records(7...7), to: "all"))
+        #expect(await scene.hub.report(of: place)?.results == [.delivered])
+        #expect(await scene.hub.records(2).count == 2)
+        try await scene.end(run)
+    }
+}
