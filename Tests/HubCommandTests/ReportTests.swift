@@ -8,8 +8,9 @@ import Testing
 @testable import HubCommand
 
 @Suite struct StatusTextTests {
-    private func status(plugins: String, store: String = #"{"path":"/d/hub.sqlite","state":"ok"}"#) throws -> HubStatus
-    {
+    private func status(
+        plugins: String, store: String = #"{"path":"/d/hub.sqlite","state":"ok"}"#, sinks: String = ""
+    ) throws -> HubStatus {
         try JSON.decode(
             HubStatus.self,
             from: """
@@ -17,7 +18,7 @@ import Testing
                 "time":"2026-03-15T07:00:00Z","clock":"system","uptime":7500,
                 "endpoints":{"door":"ipc:///r/door","feed":"ipc:///r/feed"},"store":\(store),"plugins":[\(plugins)],
                 "sessions":[],"accounts":[{"instance":"ihealth-hs3","received":20,"stored":17,"versions":0,"retractions":0,
-                "duplicates":3,"rejected":0}],"persons":[],"residentBytes":20971520,"dropped":0}
+                "duplicates":3,"rejected":0}],"sinks":[\(sinks)],"persons":[],"residentBytes":20971520,"dropped":0}
                 """.utf8)
     }
 

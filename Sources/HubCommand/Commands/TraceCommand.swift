@@ -4,7 +4,7 @@ import HubWire
 struct TraceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trace",
-        abstract: "The story of a record: its versions, its topic, who took it back.",
+        abstract: "The story of a record: its versions, who took it back, which sinks have it.",
         discussion: """
             The number is the last column of hub samples; it stays the same whatever
             happens to the record.

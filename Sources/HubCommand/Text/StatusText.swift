@@ -25,6 +25,7 @@ struct StatusText {
     var lines: [String] {
         var lines = head + [""] + plugins + advice
         if !status.accounts.isEmpty { lines += [""] + accounts }
+        if !status.sinks.isEmpty { lines += [""] + sinks }
         return lines
     }
 
@@ -111,5 +112,23 @@ struct StatusText {
             table.add([account.instance] + counts.map { NumberText.grouped($0) })
         }
         return table.takeLines()
+    }
+
+    /// Each sink's account, and below it a sentence for each that has something to say.
+    private var sinks: [String] {
+        var table = Table([
+            ("SINK", .left), ("WANTED", .right), ("DELIVERED", .right), ("PENDING", .right), ("RETRYING", .right),
+            ("REFUSED", .right), ("SUPERSEDED", .right), ("SKIPPED", .right),
+        ])
+        for sink in status.sinks {
+            let counts = [
+                sink.wanted, sink.delivered, sink.pending, sink.retrying, sink.refused, sink.superseded, sink.skipped,
+            ]
+            table.add([sink.name] + counts.map { NumberText.grouped($0) })
+        }
+        let notes = status.sinks.compactMap { sink in
+            sink.note.map { "\((sink.isWell ? Shade.faint : .bad).paint(sink.name, colours)): \($0)" }
+        }
+        return table.takeLines() + notes
     }
 }

@@ -39,7 +39,50 @@ struct TraceText {
         {
             lines.append("topic      \(NumberText.count(count, "message")) so far, newest \(head)")
         }
-        self.lines = lines + [""] + table.takeLines()
+        self.lines = lines + [""] + table.takeLines() + (try TraceText.deliveries(members["deliveries"]))
+    }
+
+    private struct Delivery: Decodable {
+        struct Confirmed: Decodable {
+            var seq: Int64
+            var at: String?
+            var receipt: String?
+        }
+        var sink, state: String
+        var seq: Int64
+        var at, reason, due: String?
+        var attempts: Int64?
+        var confirmed: Confirmed?
+    }
+
+    /// A line for each sink that the record concerns.
+    private static func deliveries(_ bytes: ArraySlice<UInt8>?) throws(Failure) -> [String] {
+        guard let bytes else { return [] }
+        let deliveries = try JSON.answer([Delivery].self, RawJSON(trusted: Array(bytes)))
+        guard !deliveries.isEmpty else { return [] }
+        var table = Table([("SINK", .left), ("STATE", .left), ("VERSION", .right), ("SINCE", .left), ("", .left)])
+        for delivery in deliveries {
+            table.add([
+                delivery.sink, delivery.state, String(delivery.seq), moment(delivery.at) ?? "-", details(delivery),
+            ])
+        }
+        return [""] + table.takeLines()
+    }
+
+    private static func details(_ delivery: Delivery) -> String {
+        var details: [String] = []
+        if let reason = delivery.reason { details.append(reason) }
+        if let attempts = delivery.attempts { details.append("tried \(NumberText.count(attempts, "time"))") }
+        if let due = moment(delivery.due) { details.append("again at \(due)") }
+        if let confirmed = delivery.confirmed {
+            if confirmed.seq != delivery.seq { details.append("it has version \(confirmed.seq)") }
+            if let receipt = confirmed.receipt { details.append("receipt \(receipt)") }
+        }
+        return details.joined(separator: "; ")
+    }
+
+    private static func moment(_ text: String?) -> String? {
+        text.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.moment)
     }
 
     private static func head(_ current: StoredRecord, retracted: StoredRecord?, topic: String?) -> [String] {
