@@ -43,6 +43,7 @@ let package = Package(
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
+        .executable(name: "hub-json-lines", targets: ["JSONLines"]),
         .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
     ],
     dependencies: [
@@ -116,7 +117,7 @@ let package = Package(
         tests(
             "InteropTests", ["HubProcess", "HubCommand", "example-source"], path: "Tests/Interop",
             resources: [.copy("hostile.py")]),
-        tests("JourneyTests", ["HubProcess", "HubCommand", "example-source"]),
+        tests("JourneyTests", ["HubProcess", "HubCommand", "example-source", "JSONLines"]),
 
         // Scales.
         module("ScaleFrames"),
@@ -132,6 +133,11 @@ let package = Package(
         tests("ScaleSimulationTests", ["ScaleSimulation", "ScaleFrames"], path: "Simulators/Scales/Tests"),
 
         // Plugins.
+        program("JSONLines", ["PluginKit"], path: "Plugins/JSONLines/Sources"),
+        tests(
+            "JSONLinesTests", ["JSONLines", "PluginKit", "PluginTesting", "HubSettings", "HubWire", "Samples"],
+            path: "Plugins/JSONLines/Tests",
+            resources: [.copy("Cases")]),
         program("IHealthHS3", ["PluginKit", "ScaleFrames", "ScaleLinks"], path: "Plugins/IHealthHS3/Sources"),
         tests(
             "IHealthHS3Tests", ["IHealthHS3", "PluginTesting", "ScaleSimulation", "ScaleFrames", "ScaleLinks"],

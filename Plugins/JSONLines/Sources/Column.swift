@@ -1,0 +1,113 @@
+import PluginKit
+
+/// A column of CSV.
+enum Column: String, CaseIterable, Sendable {
+    case seq, number, kind, type, person, value, unit, raw, start, end, date, zone, plugin, device, account, key, group
+    case series, method, provenance, reason, metadata
+    case personID = "person_id"
+    case originalValue = "original_value"
+    case originalUnit = "original_unit"
+
+    static let usual: [Column] = [
+        .seq, .number, .kind, .type, .person, .value, .unit, .start, .end, .date, .plugin, .device, .key,
+    ]
+
+    /// The header, and a line for each record, each with its line feed.
+    static func header(_ columns: [Column]) -> String { columns.map(\.rawValue).joined(separator: ",") + "\n" }
+
+    static func line(_ record: DeliveredRecord, _ columns: [Column]) -> String {
+        columns.map { quoted($0.text(of: record) ?? "") }.joined(separator: ",") + "\n"
+    }
+
+    /// RFC 4180: only what needs it stands in quotes.
+    private static func quoted(_ field: String) -> String {
+        guard field.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else {
+            return field
+        }
+        return "\"\(field.replacing("\"", with: "\"\""))\""
+    }
+
+    /// The field; `nil` where the record has no such thing.
+    private func text(of delivered: DeliveredRecord) -> String? {
+        switch self {
+        case .seq: return "\(delivered.sequence)"
+        case .number: return "\(delivered.number)"
+        case .type: return delivered.type.rawValue
+        case .person: return delivered.person?.name
+        case .personID: return delivered.person?.uid
+        case .plugin: return delivered.record.source.plugin
+        case .device: return delivered.record.source.device
+        case .account: return delivered.record.source.account
+        default: break
+        }
+        switch delivered.record {
+        case .sample(let sample): return text(of: sample, delivered.stored.canonical)
+        case .day(let day): return text(of: day, delivered.stored.canonical)
+        case .retraction(let retraction): return text(of: retraction)
+        }
+    }
+
+    private func text(of sample: Sample, _ canonical: StoredRecord.CanonicalValue?) -> String? {
+        switch self {
+        case .kind: return sample.value.kind.rawValue
+        case .start: return sample.start.text
+        case .end: return sample.end.text
+        case .zone: return sample.zone
+        case .key: return sample.key.text
+        case .group: return sample.group
+        case .provenance: return sample.provenance.word
+        case .metadata: return sample.metadata?.text
+        default: break
+        }
+        switch (self, sample.value) {
+        case (.value, .quantity(let value, _)): return NumberWriter.text(canonical?.value ?? value)
+        case (.unit, .quantity(_, let unit)): return canonical?.unit ?? unit
+        case (.originalValue, .quantity(let value, _)): return canonical.map { _ in NumberWriter.text(value) }
+        case (.originalUnit, .quantity(_, let unit)): return canonical.map { _ in unit }
+        case (.value, .category(let name, _)): return name
+        case (.value, .workout(let activity, _)): return activity
+        case (.value, .characteristic(let text, _)): return text
+        case (.value, .other(let text)): return text
+        case (.raw, .category(_, let raw)), (.raw, .workout(_, let raw)): return "\(raw)"
+        case (.raw, .characteristic(_, let raw)): return raw.map { "\($0)" }
+        default: return nil
+        }
+    }
+
+    private func text(of day: DayValue, _ canonical: StoredRecord.CanonicalValue?) -> String? {
+        switch self {
+        case .kind: "day"
+        case .value: NumberWriter.text(canonical?.value ?? day.value)
+        case .unit: canonical?.unit ?? day.unit
+        case .originalValue: canonical.map { _ in NumberWriter.text(day.value) }
+        case .originalUnit: canonical.map { _ in day.unit }
+        case .date: day.date.text
+        case .zone: day.zone
+        case .series: day.series
+        case .method: day.method
+        case .metadata: day.metadata?.text
+        default: nil
+        }
+    }
+
+    private func text(of retraction: Retraction) -> String? {
+        switch (self, retraction.identity) {
+        case (.kind, _): "retraction"
+        case (.reason, _): retraction.reason
+        case (.key, .sample(_, let key)): key.text
+        case (.series, .day(_, _, let series, _)): series
+        case (.date, .day(_, _, _, let date)): date.text
+        default: nil
+        }
+    }
+}
+
+extension Provenance {
+    fileprivate var word: String {
+        switch self {
+        case .measured: "measured"
+        case .derived: "derived"
+        case .filled: "filled"
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import PluginKit
+
+/// Writes each version once, whatever is delivered again.
+///
+/// A delivery is on the disk when the lines are flushed *and* the state has noted where they end; the answer to the hub comes after
+/// both. A crash between the two leaves lines that nobody has noted: the next write cuts them off, and the hub delivers them again.
+/// A crash after both may leave the hub without the answer: it delivers again what the state remembers, and that is only confirmed.
+actor FileJournal {
+    /// So many versions are remembered: more than a hub may hold unconfirmed (R10.19).
+    private static let remembered = 20_000
+
+    private struct Version: Hashable {
+        let number: Int64
+        let sequence: Int64
+    }
+
+    private struct Place: Hashable {
+        var name: String
+        /// Of the file, by UTC.
+        var period: String
+        var length: Int64
+    }
+
+    private var settings: FileSettings?
+    private var files: RecordFiles?
+    private var hub: PluginContext?
+    private var place: Place?
+    private var known: Set<Version> = []
+    /// What each write brought, the oldest first: the key in the state, and its versions.
+    private var writes: [(key: String, versions: [Version])] = []
+    private var lastWrite: Int64 = 0
+
+    // MARK: - Opening
+
+    /// Makes the directory, and reads from the state where the last run ended.
+    func open(_ settings: FileSettings, _ hub: PluginContext) async throws {
+        let files = RecordFiles(
+            directory: settings.path, instance: hub.instance, extension: settings.format.suffix)
+        do {
+            try files.prepare()
+        } catch {
+            throw PluginFailure(.unavailable, error.message)
+        }
+        (self.settings, self.files, self.hub) = (settings, files, hub)
+        let saved = try await hub.state.transaction { state in
+            let keys = try state.keys(prefix: "write/")
+            return Saved(
+                path: try state.text("path"), columns: try state.text("columns"), name: try state.text("file"),
+                period: try state.text("period"),
+                length: try state.integer("length"),
+                writes: try keys.map { ($0, try state.bytes($0) ?? []) })
+        }
+        guard saved.path == settings.path, let name = saved.name, let length = saved.length else { return }
+        // Files that were taken away, or a part of the last one: what they held may be wanted again, by hub replay.
+        guard name.hasSuffix(".\(files.extension)"), let size = files.size(of: name), size >= length else {
+            hub.logger.notice(
+                "the last file is not as it was left; a new one begins",
+                metadata: ["file": "\(settings.path)/\(name)"])
+            return try await forget()
+        }
+        // Lines of other columns go to another file: no period is this one.
+        let period = saved.columns == settings.header ? saved.period : "before"
+        place = Place(name: name, period: period ?? "", length: length)
+        do { try cutTail() } catch { throw PluginFailure(.unavailable, error.message) }
+        for (key, bytes) in saved.writes {
+            let versions = Self.versions(bytes)
+            writes.append((key, versions))
+            known.formUnion(versions)
+            lastWrite = max(lastWrite, Int64(key.dropFirst("write/".count), radix: 16) ?? 0)
+        }
+    }
+
+    private struct Saved: Sendable {
+        var path, columns, name, period: String?
+        var length: Int64?
+        var writes: [(key: String, bytes: [UInt8])]
+    }
+
+    private func forget() async throws {
+        guard let hub else { return }
+        try await hub.state.transaction { state in
+            for key in try state.keys(prefix: "write/") { try state.set(key, to: nil) }
+            for key in ["path", "columns", "file", "period", "length"] { try state.set(key, to: nil) }
+        }
+    }
+
+    // MARK: - Writing
+
+    /// - Throws: ``DeliveryFailure`` when the files cannot be written; nothing of the call counts as written then.
+    func write(_ records: [DeliveredRecord]) async throws -> [DeliveryResult] {
+        guard let settings, let files, let hub else { return records.map { _ in .retry(after: 1_000, reason: nil) } }
+        let new = records.filter { !known.contains(Version(number: $0.number, sequence: $0.sequence)) }
+        if !new.isEmpty {
+            do {
+                let target = try await place(for: settings, files, hub)
+                let lines = Self.lines(new, settings, isFirst: target.length == 0)
+                try files.append(lines, to: target.name, at: target.length)
+                try await note(new, in: target, length: target.length + Int64(lines.count))
+            } catch let error as FileFailure {
+                throw DeliveryFailure.retry(error.message)
+            }
+        }
+        // No receipt: the hub would have to keep one for every record.
+        return records.map { _ in .delivered }
+    }
+
+    /// The file that the next lines go to; a new one is noted before anything is written to it.
+    private func place(
+        for settings: FileSettings, _ files: RecordFiles, _ hub: PluginContext
+    ) async throws -> Place {
+        let period = settings.rotation.period(at: hub.clock.time)
+        if let place, place.period == period, place.length < settings.maximumSize, files.size(of: place.name) != nil {
+            return place
+        }
+        try cutTail()
+        try files.prepare()
+        let new = Place(name: try files.next(period: period), period: period, length: 0)
+        try files.create(new.name)
+        try await hub.state.transaction { state in
+            try Self.set(new, of: settings.path, in: state)
+            try state.set("columns", to: .text(settings.header))
+        }
+        place = new
+        return new
+    }
+
+    /// Lines that were written and never noted are delivered again: they must not stay where they are.
+    private func cutTail() throws(FileFailure) {
+        guard let files, let place, let size = files.size(of: place.name), size > place.length else { return }
+        try files.append([], to: place.name, at: place.length)
+    }
+
+    private static func set(
+        _ place: Place, of path: String, in state: borrowing PluginState.Transaction
+    ) throws(PluginStateError) {
+        try state.set("path", to: .text(path))
+        try state.set("file", to: .text(place.name))
+        try state.set("period", to: .text(place.period))
+        try state.set("length", to: .integer(place.length))
+    }
+
+    private static func lines(_ records: [DeliveredRecord], _ settings: FileSettings, isFirst: Bool) -> [UInt8] {
+        var bytes: [UInt8] = []
+        switch settings.format {
+        case .jsonLines:
+            for record in records {
+                bytes += record.json.utf8
+                bytes.append(0x0A)
+            }
+        case .csv:
+            if isFirst { bytes += settings.header.utf8 }
+            for record in records { bytes += Column.line(record, settings.columns).utf8 }
+        }
+        return bytes
+    }
+
+    /// Notes in the state what is now in the file.
+    private func note(_ records: [DeliveredRecord], in target: Place, length: Int64) async throws {
+        guard let settings, let hub else { return }
+        var target = target
+        target.length = length
+        let versions = records.map { Version(number: $0.number, sequence: $0.sequence) }
+        let digits = String(lastWrite + 1, radix: 16)
+        let key = "write/" + String(repeating: "0", count: 16 - digits.count) + digits
+        var forgotten = 0
+        var count = known.count + versions.count
+        while count > Self.remembered, forgotten < writes.count {
+            count -= writes[forgotten].versions.count
+            forgotten += 1
+        }
+        let (path, noted, old) = (settings.path, target, writes[..<forgotten].map(\.key))
+        try await hub.state.transaction { state in
+            try Self.set(noted, of: path, in: state)
+            try state.set(key, to: .bytes(Self.bytes(versions)))
+            for key in old { try state.set(key, to: nil) }
+        }
+        lastWrite += 1
+        place = target
+        for write in writes[..<forgotten] { known.subtract(write.versions) }
+        writes.removeFirst(forgotten)
+        writes.append((key, versions))
+        known.formUnion(versions)
+    }
+
+    private static func bytes(_ versions: [Version]) -> [UInt8] {
+        versions.flatMap { version in
+            withUnsafeBytes(of: version.number.littleEndian, Array.init)
+                + withUnsafeBytes(of: version.sequence.littleEndian, Array.init)
+        }
+    }
+
+    private static func versions(_ bytes: [UInt8]) -> [Version] {
+        func integer(_ offset: Int) -> Int64 {
+            bytes[offset..<offset + 8].reversed().reduce(0) { $0 << 8 | Int64($1) }
+        }
+        return stride(from: 0, to: bytes.count - bytes.count % 16, by: 16).map {
+            Version(number: integer($0), sequence: integer($0 + 8))
+        }
+    }
+}

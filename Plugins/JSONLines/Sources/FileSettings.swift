@@ -1,0 +1,103 @@
+import PluginKit
+
+/// The settings of one instance, checked.
+struct FileSettings: Sendable {
+    enum Format: String, CaseIterable, Sendable {
+        case jsonLines = "json-lines"
+        case csv
+
+        var suffix: String { self == .csv ? "csv" : "jsonl" }
+    }
+
+    /// When a new file begins, beside `max_size`.
+    enum Rotation: String, CaseIterable, Sendable {
+        case never, month, day
+
+        /// The part of a file's name that says when it was begun, by UTC; empty for `never`.
+        func period(at time: Timestamp) -> String {
+            let day = time.text.prefix(10)
+            return switch self {
+            case .never: ""
+            case .month: String(day.prefix(7))
+            case .day: String(day)
+            }
+        }
+    }
+
+    /// A directory; made when it is missing.
+    var path: String
+    var format: Format
+    var rotation: Rotation
+    /// Bytes.
+    var maximumSize: Int64
+    var columns: [Column]
+    var types: [String]?
+    var kinds: [Want.Kind]?
+    var start: Want.Start
+
+    static let declarations: [SettingDeclaration] = [
+        SettingDeclaration(
+            "path", .path, help: "The directory of the files; made with mode 0700 if it is missing.", required: true),
+        SettingDeclaration(
+            "format", .choice(Format.allCases.map(\.rawValue)),
+            help: "json-lines writes each record exactly as the hub has it; csv the columns below.",
+            default: .string(Format.jsonLines.rawValue)),
+        SettingDeclaration(
+            "rotate", .choice(Rotation.allCases.map(\.rawValue)),
+            help: "When a new file begins, by the time of delivery in UTC.", default: .string(Rotation.month.rawValue)),
+        SettingDeclaration(
+            "max_size", .size(Bounds(ByteSize(bytes: 1 << 10), nil)),
+            help: "A file of this size gets no further lines, and a new one begins.",
+            default: .string("64MiB")),
+        SettingDeclaration(
+            "columns", .list(of: .choice(Column.allCases.map(\.rawValue))),
+            help: "The columns of csv, in their order.",
+            default: .list(Column.usual.map { .string($0.rawValue) })),
+        SettingDeclaration(
+            "types", .list(of: .string(TextRule(example: "weight"))),
+            help: "Only records of these types; all that grants allow if it is not set."),
+        SettingDeclaration(
+            "kinds", .list(of: .choice(Want.Kind.allCases.map(\.rawValue))),
+            help: "Only records of these kinds; all if it is not set."),
+        SettingDeclaration(
+            "start", .choice(["beginning", "now"]),
+            help: "Whether the first start writes all that the hub has, or only what comes from then on.",
+            default: .string("beginning")),
+    ]
+
+    /// - Throws: ``PluginFailure`` that names the setting.
+    init(_ settings: PluginSettings) throws {
+        path = try settings.text("path")
+        format = try Self.choice("format", settings)
+        rotation = try Self.choice("rotate", settings)
+        maximumSize = try settings.size("max_size").bytes
+        columns = try settings.texts("columns").compactMap(Column.init(rawValue:))
+        types = settings["types"]?.strings
+        kinds = settings["kinds"]?.strings?.compactMap(Want.Kind.init(rawValue:))
+        start = try settings.text("start") == "now" ? .now : .beginning
+        if format == .csv, columns.isEmpty {
+            throw PluginFailure(.settings, "setting columns: expected at least one column for csv")
+        }
+    }
+
+    private static func choice<Choice: RawRepresentable<String>>(
+        _ name: String, _ settings: PluginSettings
+    ) throws -> Choice {
+        guard let choice = Choice(rawValue: try settings.text(name)) else {
+            throw PluginFailure(.settings, "setting \(name): expected one of its choices")
+        }
+        return choice
+    }
+
+    /// The first line of a file; empty for JSON Lines.
+    var header: String { format == .csv ? Column.header(columns) : "" }
+
+    /// What would be written, in sentences for `--check`.
+    var summary: String {
+        let what = types.map { $0.joined(separator: ", ") } ?? "every type that grants allow"
+        let which = kinds.map { " of the kinds \($0.map(\.rawValue).joined(separator: ", "))" } ?? ""
+        let form = format == .csv ? "CSV with \(columns.count) columns" : "JSON Lines"
+        let turn = rotation == .never ? "" : ", a new file each \(rotation.rawValue)"
+        return "It would write \(what)\(which) as \(form), files of up to \(maximumSize) bytes\(turn)."
+    }
+}

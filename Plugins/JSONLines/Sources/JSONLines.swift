@@ -1,0 +1,36 @@
+import PluginKit
+
+/// Writes what the hub delivers to files: JSON Lines, or CSV.
+///
+/// The smallest sink of use, and the example for authors of others: subscriptions in ``wants(_:)``, work in
+/// ``deliver(_:for:_:)``, and a state that makes a repeated delivery harmless.
+@main
+struct JSONLines: SinkPlugin {
+    static let manifest = Manifest(
+        name: "json-lines", summary: "Records as files: JSON Lines or CSV, a line for each version.", version: "1.0",
+        reads: ["*"], settings: FileSettings.declarations,
+        sink: SinkAbilities(batchRecords: 500))
+
+    private let journal = FileJournal()
+
+    func wants(_ hub: PluginContext) async throws -> [Want] {
+        let settings = try FileSettings(hub.settings)
+        try await journal.open(settings, hub)
+        return [Want("files", types: settings.types, kinds: settings.kinds, start: settings.start)]
+    }
+
+    func deliver(
+        _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
+    ) async throws -> [DeliveryResult] {
+        try await journal.write(records)
+    }
+
+    func check(_ hub: CheckContext) async throws -> String {
+        let settings = try FileSettings(hub.settings)
+        let files = RecordFiles(directory: settings.path, instance: hub.instance, extension: settings.format.suffix)
+        try files.prove()
+        let first = settings.rotation.period(at: hub.clock.time)
+        return
+            "\(settings.path) can be written. \(settings.summary) The next new file is \(try files.next(period: first))."
+    }
+}

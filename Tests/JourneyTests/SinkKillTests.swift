@@ -1,0 +1,82 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// What DONE is worth: kill -9 of the hub and of a sink while records pass through both.
+@Suite(.serialized) struct SinkKillTests {
+    /// Kills in one run; `SINK_KILLS` asks for more.
+    private static let kills = ProcessInfo.processInfo.environment["SINK_KILLS"].flatMap(Int.init) ?? 12
+    private static let records = 20_000
+
+    @Test(.timeLimit(.minutes(10)))
+    func `R10.3 R10.6 R10.19 R10.23 hub and sink are killed: files hold each version once, accounts balance`()
+        async throws
+    {
+        let seed = ProcessInfo.processInfo.environment["SINK_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let host = try HubHost()
+        var hub = try await host.start()
+        var sink = try Self.startSink(host)
+        let source = try ExampleSource(in: host, count: Self.records)
+        for _ in 0..<Self.kills {
+            // At random instants of the sink's work, counted in what the hub knows to be delivered.
+            let before = try await Self.account(host)?.delivered ?? 0
+            let goal = before + Int64.random(in: 1...2_000, using: &generator)
+            while try await Self.account(host)?.delivered ?? 0 < min(goal, Int64(Self.records)) {}
+            let victims = Int.random(in: 0..<3, using: &generator)
+            if victims != 0 { await hub.killAndWait() }
+            if victims != 1 { await sink.killAndWait() }
+            if victims != 0 { hub = try await host.start() }
+            if victims != 1 { sink = try Self.startSink(host) }
+        }
+        #expect(await source.process.waitForExit() == 0, "seed \(seed)")
+        while try await Self.account(host)?.delivered ?? 0 < Int64(Self.records) {}
+
+        let account = try #require(try await Self.account(host))
+        #expect(account.wanted == account.delivered, "seed \(seed): \(account)")
+        #expect(account.wanted == Int64(Self.records), "seed \(seed): \(account)")
+        sink.signal(SIGTERM)
+        #expect(await sink.waitForExit() == 0)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+
+        let given = try source.keys()
+        let lines = try Self.lines(host)
+        #expect(lines.count == Self.records, "seed \(seed)")
+        #expect(Set(lines.map(\.seq)).count == lines.count, "seed \(seed)")
+        #expect(Set(lines.map(\.key)) == Set(given), "seed \(seed)")
+    }
+
+    private struct Account: Decodable { var name: String, wanted, delivered, pending, retrying: Int64 }
+
+    /// The sink's account; nil while there is none, or no hub that answers.
+    private static func account(_ host: HubHost) async throws -> Account? {
+        struct Status: Decodable { var sinks: [Account] }
+        let status = try await host.command("status", "--json")
+        return try? JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8)).sinks.first
+    }
+
+    private static func startSink(_ host: HubHost) throws -> ChildProcess {
+        let folder = host.folder.path
+        let settings = try host.folder.write(
+            "path = \"\(folder)/files\"\nrotate = \"never\"\nmax_size = \"256KiB\"\n", to: "sink.conf")
+        return try ChildProcess(
+            Programs.path("hub-json-lines"),
+            [
+                "--run", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
+                "\(folder)/sink",
+            ])
+    }
+
+    private struct Line: Decodable { var key: String, seq: Int64 }
+
+    private static func lines(_ host: HubHost) throws -> [Line] {
+        let folder = "\(host.folder.path)/files"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).flatMap { name in
+            try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8).split(separator: "\n").map {
+                try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+            }
+        }
+    }
+}
