@@ -68,11 +68,7 @@ extension RunningHub {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct SinkTests {
-    @Test
-    func
-        `R10.7 R10.8 R10.13 R10.23 a subscription gets what is stored and what comes, in order, and the account balances`()
-        async throws
-    {
+    @Test func `R10.7 R10.8 R10.13 R10.23 all arrives in order and is counted`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             _ = try await source.give([weight("a"), weight("b")])
