@@ -173,7 +173,9 @@ struct ExampleProcess {
         try idle.input.fileHandleForWriting.close()
         #expect(await idle.end() == 0)
         try launched.input.fileHandleForWriting.close()
-        #expect(await launched.end() == 0)
+        // The hub may have vanished before its last STORED: then 75 says that the spool still holds what it answered.
+        let status = await launched.end()
+        #expect(status == 0 || status == 75)
     }
 
     @Test func `a launched plugin with a wrong token is told so`() async throws {
