@@ -2,7 +2,7 @@ import Foundation
 public import HubSettings
 public import HubWire
 
-/// Something a plugin can be asked to do by its owner: `hub do NAME COMMAND`, `hub refresh NAME`, `hub login NAME`.
+/// Something a plugin can be asked to do by its owner: `hub do NAME COMMAND`, `hub refresh NAME`.
 ///
 /// ```swift
 /// static let commands: [Command<Self>] = [

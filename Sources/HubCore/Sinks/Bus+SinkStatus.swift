@@ -35,7 +35,7 @@ extension Bus {
         if let reason = overview.state.paused {
             return (
                 false,
-                "its log-in has failed\(since(overview)): \(reason); \(Self.records(waiting)); hub login \(id.instance), then restart it"
+                "its log-in has failed\(since(overview)): \(reason); \(Self.records(waiting)); hub do \(id.instance) login, then restart it"
             )
         }
         if let fault = sinks.faults[id] { return (false, fault) }
