@@ -6,7 +6,9 @@ import CZeroMQ
 /// once, and frames come and go in place.
 public struct Multipart: ~Copyable, @unchecked Sendable {
     /// Each is a message to libzmq; those from `count` on are empty and wait to be used again.
-    private var slots: [zmq_msg_t] = []
+    ///
+    /// Memory of its own, no array: libzmq is lent the frames where they lie, many times for each message.
+    private var slots = UnsafeMutableBufferPointer<zmq_msg_t>(start: nil, count: 0)
 
     /// Number of frames.
     public private(set) var count = 0
@@ -17,10 +19,8 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     public init() {}
 
     deinit {
-        for slot in slots {
-            var slot = slot
-            zmq_msg_close(&slot)
-        }
+        for index in slots.indices { zmq_msg_close(at(index)) }
+        slots.deallocate()
     }
 
     /// Whether there is no frame.
@@ -28,15 +28,22 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
 
     /// Bytes of all frames together.
     public var byteCount: Int {
-        slots.prefix(count).reduce(0) { sum, frame in sum + withUnsafePointer(to: frame) { zmq_msg_size($0) } }
+        var sum = 0
+        for index in 0..<count { sum += zmq_msg_size(at(index)) }
+        return sum
     }
 
     /// Adds a frame at the end.
     public mutating func append(_ frame: consuming Message) {
         makeRoom()
-        zmq_msg_close(&slots[count])
+        zmq_msg_close(at(count))
         slots[count] = frame.release()
         count += 1
+    }
+
+    /// Adds a frame of `size` bytes that `fill` writes in place, as ``Message/init(size:fill:)`` does.
+    public mutating func append(size: Int, fill: (UnsafeMutableRawBufferPointer) -> Void) {
+        append(Message(size: size, fill: fill))
     }
 
     /// Adds a copy of `bytes` as a frame at the end.
@@ -66,14 +73,14 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     mutating func shrink(to kept: Int) {
         while count > kept {
             count -= 1
-            zmq_msg_close(&slots[count])
-            zmq_msg_init(&slots[count])
+            zmq_msg_close(at(count))
+            zmq_msg_init(at(count))
         }
     }
 
     /// Lends frame `index` for sending, which leaves it empty.
     mutating func withFrame<R, E: Error>(_ index: Int, _ body: (inout zmq_msg_t) throws(E) -> R) throws(E) -> R {
-        try body(&slots[index])
+        try body(&at(index).pointee)
     }
 
     /// All frames have been sent.
@@ -82,21 +89,39 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     /// Lets `body` put a frame behind the last; it says whether it did.
     mutating func appendFrame<E: Error>(_ body: (inout zmq_msg_t) throws(E) -> Bool) throws(E) -> Bool {
         makeRoom()
-        guard try body(&slots[count]) else { return false }
+        guard try body(&at(count).pointee) else { return false }
         count += 1
         return true
     }
 
     /// The size of the last frame, and whether libzmq has more of the same message.
     var last: (size: Int, hasMore: Bool) {
-        withUnsafePointer(to: slots[count - 1]) { (zmq_msg_size($0), zmq_msg_more($0) != 0) }
+        (zmq_msg_size(at(count - 1)), zmq_msg_more(at(count - 1)) != 0)
     }
 
     private mutating func makeRoom() {
         guard count == slots.count else { return }
-        var empty = zmq_msg_t()
-        zmq_msg_init(&empty)
-        slots.append(empty)
+        let wider = UnsafeMutableBufferPointer<zmq_msg_t>.allocate(capacity: max(4, 2 * count))
+        // Moving a message is a plain copy of bytes: libzmq keeps no pointer to it.
+        let moved = wider.moveInitialize(fromContentsOf: slots)
+        for index in moved..<wider.count {
+            wider.initializeElement(at: index, to: zmq_msg_t())
+            zmq_msg_init(&wider[index])
+        }
+        slots.deallocate()
+        slots = wider
+    }
+
+    private func bytes(at index: Int) -> UnsafeRawBufferPointer {
+        precondition(index < count, "no frame \(index)")
+        return UnsafeRawBufferPointer(start: zmq_msg_data(at(index)), count: zmq_msg_size(at(index)))
+    }
+
+    private func at(_ index: Int) -> UnsafeMutablePointer<zmq_msg_t> {
+        guard let start = slots.baseAddress, slots.indices.contains(index) else {
+            preconditionFailure("no frame \(index)")
+        }
+        return start + index
     }
 
     /// Takes the first frame out, such as the routing id of a message from a ROUTER; nil when there is none.
@@ -104,21 +129,24 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     /// Moves the others up.
     public mutating func popFirst() -> Message? {
         guard count > 0 else { return nil }
+        let first = slots[0]
+        for index in 1..<count { slots[index - 1] = slots[index] }
         count -= 1
-        return Message(owning: slots.removeFirst())
+        zmq_msg_init(at(count))  // Its content has moved.
+        return Message(owning: first)
     }
 
     /// Lends the bytes of frame `index`, which must exist.
     public func withBytes<R: ~Copyable, E: Error>(of index: Int, _ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        try slots[index].withBytes { (bytes) throws(E) -> R in try body(bytes.bindMemory(to: UInt8.self).span) }
+        try body(bytes(at: index).bindMemory(to: UInt8.self).span)
     }
 
     /// A copy of the bytes of frame `index`, which must exist.
-    public func bytes(of index: Int) -> [UInt8] { slots[index].withBytes { Array($0) } }
+    public func bytes(of index: Int) -> [UInt8] { Array(bytes(at: index)) }
 
     /// Frame `index`, which must exist, as text, or nil if it is not valid UTF-8.
     public func text(of index: Int) -> String? {
-        slots[index].withBytes { String(validating: $0, as: UTF8.self) }
+        String(validating: bytes(at: index), as: UTF8.self)
     }
 
     /// A second message with the same content, shared and counted as ``Message/copy()`` does.
@@ -126,7 +154,7 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
         var copy = Multipart()
         for index in 0..<count {
             _ = copy.appendFrame { frame in
-                let result = zmq_msg_copy(&frame, &slots[index])
+                let result = zmq_msg_copy(&frame, at(index))
                 precondition(result == 0, "zmq_msg_copy fails only for a damaged message")
                 return true
             }
@@ -139,13 +167,13 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     /// Taken from the last frame: the routing id, which a ROUTER puts in front itself, has the properties only
     /// sometimes (libzmq 4.3.4 leaves them out when the socket was polled before).
     public func property(_ name: String) -> String? {
-        count > 0 ? slots[count - 1].property(name) : nil
+        count > 0 ? at(count - 1).pointee.property(name) : nil
     }
 
     /// Whether that property is this text; of no text, whether the connection has no such property or an empty one.
     ///
     /// Makes no text, for what is asked of every message.
     public func property(_ name: StaticString, is text: String?) -> Bool {
-        count > 0 ? slots[count - 1].property(name, is: text ?? "") : text == nil
+        count > 0 ? at(count - 1).pointee.property(name, is: text ?? "") : text == nil
     }
 }
