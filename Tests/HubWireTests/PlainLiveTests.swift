@@ -22,12 +22,16 @@ import Testing
     /// The same by the short way; `nil` when the body is not plain.
     private func short(_ body: [UInt8], person: String?) -> [UInt8]? {
         body.withUnsafeBytes { body in
-            guard let live = PlainLive(body) else { return nil }
-            let added = PlainLive.added(person: person, plugin: "kitchen\"scale")
-            var output = [UInt8](repeating: 0, count: live.count(adding: added))
-            let count = output.withUnsafeMutableBytes { live.write(adding: added, time: Self.time, to: $0) }
-            return Array(output[..<count])
+            PlainLive(body).map { published($0, person: person) }
         }
+    }
+
+    private func published(_ live: PlainLive, person: String?) -> [UInt8] {
+        var addition = PlainLive.Addition(person: person, plugin: "kitchen\"scale", time: Timestamp(microseconds: 1))
+        addition.set(Self.time)
+        var output = [UInt8](repeating: 0, count: live.count(adding: addition))
+        output.withUnsafeMutableBytes { live.write(adding: addition, to: $0) }
+        return output
     }
 
     @Test(arguments: [
@@ -71,6 +75,58 @@ import Testing
             }
             guard let made = short(body, person: "me") else { continue }
             #expect(made == long(body, person: "me"), "\(String(decoding: body, as: UTF8.self))")
+        }
+    }
+
+    /// The type and what is published, by a reader that has read other bodies before; `nil` when it is not plain to it.
+    private func read(_ body: [UInt8], _ reader: inout PlainLiveReader) -> (type: [UInt8], made: [UInt8])? {
+        body.withUnsafeBytes { body in
+            reader.read(body).map { (Array($0.type), published($0, person: "me")) }
+        }
+    }
+
+    @Test(arguments: [
+        "0", "-0", "7", "-7", "72.5", "-0.25", "1234567890.12345", "01", "-01", "00", "-", "", ".", "1.", ".5", "1.5.5",
+        "1e5", "1E-5", "1e999", "12345678901234567", "123456789012345678901234567890.5", "+1", "1 ", " 1", "\"1\"",
+        "true",
+        "1,\"unit\":1", "1}", "-.5", "--1", "1-1", "9999999999999999", "[]", "null",
+    ])
+    func `a body that differs from the one before by its number is judged as if it came alone`(_ number: String) {
+        for (head, tail) in [
+            (#"{"type":"weight","value":"#, #","unit":"kg"}"#), (#"{"value":"#, #","type":"weight","progress":0.5}"#),
+            (#"{"type":"weight","x":{"value":1},"value":"#, "}"),
+        ] {
+            var reader = PlainLiveReader()
+            #expect(read(Array((head + "72.1" + tail).utf8), &reader) != nil)
+            let body = Array((head + number + tail).utf8)
+            let found = read(body, &reader)
+            #expect(found?.made == short(body, person: "me"))
+            #expect(found == nil || found?.type == Array("weight".utf8))
+        }
+    }
+
+    @Test func `a reader makes of any row of bodies what each makes alone`() {
+        var random = SeededGenerator(seed: 11)
+        var reader = PlainLiveReader()
+        let originals = [
+            #"{"type":"weight","value":72.1,"unit":"kg"}"#, #"{"value":7,"type":"heartRate","device":"02"}"#,
+            #"{"type":"weight","progress":0.5}"#,
+        ].map { Array($0.utf8) }
+        let pieces = Array(#"{}[]",:.0123e-\ tv"#.utf8)
+        for _ in 0..<10_000 {
+            var body = originals.randomElement(using: &random) ?? []
+            for _ in 0..<Int.random(in: 0...2, using: &random) {
+                let place = Int.random(in: 0..<body.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: body[place] = pieces.randomElement(using: &random) ?? 0
+                case 1: body.remove(at: place)
+                default: body.insert(pieces.randomElement(using: &random) ?? 0, at: place)
+                }
+            }
+            let found = read(body, &reader)
+            let type = body.withUnsafeBytes { PlainLive($0).map { Array($0.type) } }
+            #expect(found?.made == short(body, person: "me"), "\(String(decoding: body, as: UTF8.self))")
+            #expect(found?.type == type, "\(String(decoding: body, as: UTF8.self))")
         }
     }
 

@@ -30,7 +30,9 @@ extension Bus {
 extension Bus {
     func doorIsReady() {
         let end = ContinuousClock.now + Self.longestTurn
+        let (mostFrames, mostBytes) = (3 + facts.policy.limits.batchRecords, facts.largestMessage)
         var (time, bytes) = (now, 0)
+        looks += 1
         // Out of the actor for the turn: each look at it there is checked at run time, and a message is looked at a dozen times.
         var message = Multipart()
         swap(&message, &incoming)
@@ -38,7 +40,7 @@ extension Bus {
         for count in 1...PollLoop.messagesPerTurn {
             do throws(ZeroMQError) {
                 let outcome = try door?.receiveMultipart(
-                    into: &message, maxFrames: 3 + facts.policy.limits.batchRecords, maxBytes: facts.largestMessage)
+                    into: &message, maxFrames: mostFrames, maxBytes: mostBytes)
                 switch outcome {
                 case .nothing, nil: return
                 case .complete: receive(message, at: time)
@@ -52,6 +54,7 @@ extension Bus {
             bytes += message.byteCount
             guard count.isMultiple(of: 16) || bytes > 16_384 else { continue }
             (time, bytes) = (now, 0)
+            looks += 1
             guard ContinuousClock.now < end else { return }
         }
     }
@@ -64,7 +67,7 @@ extension Bus {
     private func receive(_ message: borrowing Multipart, at now: Int64) {
         let peer = message.lend(0) { RoutingID($0) }
         // Whoever is known is asked first whether it comes over the endpoint that it is known from.
-        if let guest = guests[peer], message.property("User-Id", is: guest.user) {
+        if let guest = guest(peer), message.property("User-Id", is: guest.user) {
             let isLive = message.lend(1) { Verb($0) == .live }
             if isLive, passPlainLive(message, of: guest, from: peer, at: now) { return }
             return receive(message, from: peer, over: guest.user.map(Endpoint.plugin) ?? .owner, at: now)
@@ -76,6 +79,12 @@ extension Bus {
             perform(sessions.gone(peer))
         }
         receive(message, from: peer, over: endpoint, at: now)
+    }
+
+    private func guest(_ peer: RoutingID) -> Guest? {
+        if let lastGuest, lastGuest.reference.peer == peer { return lastGuest }
+        lastGuest = guests[peer]
+        return lastGuest
     }
 
     private func receive(

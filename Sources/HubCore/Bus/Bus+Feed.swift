@@ -48,9 +48,14 @@ extension Bus {
             frames.append(placeText)
         }
         frames.append(body)
-        for (index, feed) in chosen.enumerated() {
+        send(&frames, on: chosen)
+    }
+
+    /// Sends a message on each of these feeds; it is empty then.
+    func send(_ frames: inout Multipart, on feeds: [Feed]) {
+        for (index, feed) in feeds.enumerated() {
             do throws(ZeroMQError) {
-                if index < chosen.count - 1 {
+                if index < feeds.count - 1 {
                     var copy = frames.copy()
                     try feed.send(&copy)
                 } else {

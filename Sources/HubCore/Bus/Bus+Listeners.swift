@@ -7,7 +7,7 @@ import ZeroMQ
 extension Bus {
     /// Opens the owner's feed.
     func openFeed() throws(ZeroMQError) {
-        let feed = Feed(facts.endpoints.feed, .open)
+        let feed = Feed(facts.endpoints.feed, .open, changes: feedChanges)
         try open(feed)
         feeds.insert(feed, at: 0)
     }
@@ -21,7 +21,7 @@ extension Bus {
         feedNumbers[instance] = number
         let feed = Feed(
             facts.endpoints.pluginFeed(number), .token(domain: LaunchTokens.feedDomain(of: instance)),
-            grant: facts.reading(of: instance))
+            grant: facts.reading(of: instance), changes: feedChanges)
         do throws(ZeroMQError) {
             try open(feed)
             feeds.append(feed)

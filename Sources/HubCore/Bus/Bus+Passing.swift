@@ -2,24 +2,33 @@ import HubWire
 import Samples
 import ZeroMQ
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// What passes and is never stored: LIVE and EVENT (Protocol §5.2).
 extension Bus {
     /// What all plain LIVE messages of a session and type have in common on the feed.
     ///
     /// A session's type, grant and person do not change while it lasts, so the second message of a type is judged by the first.
-    struct Passage {
+    final class Passage {
         /// As the source spells it.
         let type: [UInt8]
         let topic: Topic
         let readership: Readership
-        /// What the hub adds to the body.
-        let added: [UInt8]
+        /// The first two frames.
+        var topicFrame: Message
+        var placeFrame: Message
+        /// What the hub adds to the body, and since which look at the clock.
+        var (addition, addedAt): (PlainLive.Addition, Int)
+        /// Where somebody listens who may read it, and as of which change of the feeds.
+        var (listened, listenedAt): ([Feed], Int?) = ([], nil)
+
+        init(
+            type: UnsafeRawBufferPointer, _ topic: Topic, _ readership: Readership, _ addition: PlainLive.Addition,
+            at look: Int
+        ) {
+            (self.type, self.topic, self.readership) = (Array(type), topic, readership)
+            (self.addition, addedAt) = (addition, look)
+            topicFrame = Message(topic.text)
+            placeFrame = Message(Place.passing.description)
+        }
     }
 
     /// The short way of a LIVE message from the door to the feed: no message is made of it, only the frames that go out.
@@ -31,40 +40,47 @@ extension Bus {
     ) -> Bool {
         guard message.count == 3 else { return false }
         return message.lend(2) { body in
-            guard let live = PlainLive(body), let passage = passage(live.type, of: guest) else { return false }
+            guard let live = guest.liveReader.read(body), let passage = passage(live.type, of: guest) else {
+                return false
+            }
             guard let isAdmitted = sessions.admitPassing(from: peer, at: now) else { return false }
-            guard isAdmitted else { return true }
-            choose(passage.topic, passage.readership)
-            if !chosen.isEmpty { sendToChosen(live, passage) }
+            if isAdmitted { send(live, on: passage) }
             return true
         }
     }
 
     private func passage(_ type: UnsafeRawBufferPointer, of guest: Guest) -> Passage? {
-        if let passage = guest.passage, passage.type.count == type.count,
-            passage.type.withUnsafeBytes({ $0.isSame(as: type) })
-        {
-            return passage
-        }
+        if let passage = guest.passage, passage.type.withUnsafeBytes({ $0.isSame(as: type) }) { return passage }
         guard let id = guest.registry.resolve(String(decoding: type, as: UTF8.self))?.id,
             guest.policy.grants.write.allows(type: id.rawValue)
         else { return nil }
         let person = person(of: nil, guest)?.name
         let passage = Passage(
-            type: Array(type), topic: .live(type: id.rawValue, person: person, plugin: guest.hello.plugin),
-            readership: .record(type: id, person: person),
-            added: PlainLive.added(person: person, plugin: guest.hello.plugin))
+            type: type, .live(type: id.rawValue, person: person, plugin: guest.hello.plugin),
+            .record(type: id, person: person),
+            PlainLive.Addition(person: person, plugin: guest.hello.plugin, time: facts.clock.time), at: looks)
         guest.passage = passage
         return passage
     }
 
-    private func sendToChosen(_ live: PlainLive, _ passage: Passage) {
-        let most = live.count(adding: passage.added)
-        if encoded.count < most { encoded = Array(repeating: 0, count: most) }
-        let count = encoded.withUnsafeMutableBytes {
-            live.write(adding: passage.added, time: facts.clock.time, to: $0)
+    private func send(_ live: PlainLive, on passage: Passage) {
+        if passage.listenedAt != feedChanges.count {
+            choose(passage.topic, passage.readership)
+            (passage.listened, passage.listenedAt) = (chosen, feedChanges.count)
         }
-        sendToChosen(passage.topic, .passing, encoded[..<count])
+        guard !passage.listened.isEmpty else { return }
+        if passage.addedAt != looks {
+            passage.addition.set(facts.clock.time)
+            passage.addedAt = looks
+        }
+        var frames = Multipart()
+        swap(&frames, &outgoing)
+        defer { swap(&frames, &outgoing) }
+        frames.removeAll()
+        frames.append(passage.topicFrame.copy())
+        frames.append(passage.placeFrame.copy())
+        frames.append(size: live.count(adding: passage.addition)) { live.write(adding: passage.addition, to: $0) }
+        send(&frames, on: passage.listened)
     }
 
     func pass(_ live: LiveValue, of guest: Guest) {
@@ -113,13 +129,5 @@ extension Bus {
 
     func complain(_ error: WireError, to guest: Guest) {
         send(.error(error), to: guest.reference.peer)
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    /// Whether both hold the same bytes; of equal length.
-    fileprivate func isSame(as other: UnsafeRawBufferPointer) -> Bool {
-        guard let left = baseAddress, let right = other.baseAddress else { return true }
-        return memcmp(left, right, count) == 0
     }
 }

@@ -20,7 +20,8 @@ actor Bus {
 
     var door: Socket?
     /// The owner's first, then those of instances.
-    var feeds: [Feed] = []
+    var feeds: [Feed] = [] { didSet { feedChanges.note() } }
+    let feedChanges = FeedChanges()
     /// Those that get what is being published.
     var chosen: [Feed] = []
     /// Which of the feed endpoints an instance has, as long as the hub runs.
@@ -32,7 +33,9 @@ actor Bus {
 
     var sessions: SessionTable
     /// What the hub keeps for each session beside its state.
-    var guests: [RoutingID: Guest] = [:]
+    var guests: [RoutingID: Guest] = [:] { didSet { lastGuest = nil } }
+    /// Who sent the message before, for whoever sends many.
+    var lastGuest: Guest?
     var tokens = LaunchTokens()
     var declared = DeclaredTypes()
     var ledger: InstanceLedger
@@ -40,6 +43,8 @@ actor Bus {
     var pulse = Pulse()
     /// The record and the place that are being published; memory used again.
     var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
+    /// How often the door has looked at the clocks: the messages between two looks have the same time.
+    var looks = 0
     /// The store's last failure, until a commit succeeds again.
     var storeFault: StoreError?
     var roomWatch = RoomWatch()
@@ -93,6 +98,7 @@ actor Bus {
         static let mostToldInVain = 100
         /// What the LIVE message before the next had in common with it.
         var passage: Passage?
+        var liveReader = PlainLiveReader()
         /// Questions that are being answered, by their number.
         var questions: [Int64: Task<Void, Never>] = [:]
 

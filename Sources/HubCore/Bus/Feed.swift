@@ -20,13 +20,14 @@ final class Feed {
 
     let endpoint: String
     /// What its listeners may read; `nil` is everything.
-    var grant: ReadGrant?
+    var grant: ReadGrant? { didSet { changes.note() } }
     private let security: Security
-    private(set) var audience: Audience
+    private(set) var audience: Audience { didSet { changes.note() } }
+    private let changes: FeedChanges
     private var socket: Socket?
 
-    init(_ endpoint: String, _ security: Security, grant: ReadGrant? = nil) {
-        (self.endpoint, self.security, self.grant) = (endpoint, security, grant)
+    init(_ endpoint: String, _ security: Security, grant: ReadGrant? = nil, changes: FeedChanges) {
+        (self.endpoint, self.security, self.grant, self.changes) = (endpoint, security, grant, changes)
         audience = Audience(grant == nil ? .owner : .instance)
     }
 
@@ -51,6 +52,7 @@ final class Feed {
         try socket.bind(endpoint)
         loop.watch(socket) { _ in subscribed() }
         self.socket = consume socket
+        changes.note()
     }
 
     /// Ends the connections of all that listen here.
@@ -67,7 +69,7 @@ final class Feed {
         var new: [[UInt8]] = []
         for _ in 0..<PollLoop.messagesPerTurn {
             guard try socket?.receive(into: &message) == true else {
-                audience.isKnown = true
+                if !audience.isKnown { audience.isKnown = true }
                 return new
             }
             if let prefix = audience.heard(message.bytes) { new.append(prefix) }
@@ -85,4 +87,11 @@ final class Feed {
     func send(_ frames: inout Multipart) throws(ZeroMQError) {
         _ = try socket?.sendMultipart(&frames)
     }
+}
+
+/// Counts what changes who gets which message, on all feeds together: what was decided at another count is to be decided anew.
+final class FeedChanges {
+    private(set) var count = 0
+
+    func note() { count += 1 }
 }

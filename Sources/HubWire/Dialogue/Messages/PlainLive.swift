@@ -9,48 +9,66 @@ public struct PlainLive {
     /// The text of `type`, as it stands in the body.
     public let type: UnsafeRawBufferPointer
     private let members: UnsafeRawBufferPointer
+    /// Where the number of `value` stands, if it has one.
+    let value: Range<Int>?
 
     /// - Returns: `nil` when the body is not plain, which does not mean that it is wrong.
     public init?(_ body: UnsafeRawBufferPointer) {
         guard body.count > 2, let scan = try? PlainScan(body), let type = scan.type else { return nil }
-        self.type = UnsafeRawBufferPointer(rebasing: body[(type.start + 1)..<(type.end - 1)])
+        self.init(body, type: (type.start + 1)..<(type.end - 1), value: scan.value)
+    }
+
+    /// A body that is known to be plain, and where its `type` and `value` are.
+    init(_ body: UnsafeRawBufferPointer, type: Range<Int>, value: Range<Int>?) {
+        self.type = UnsafeRawBufferPointer(rebasing: body[type])
         members = UnsafeRawBufferPointer(rebasing: body[..<(body.count - 1)])
+        self.value = value
     }
 
-    /// How many bytes `write` needs.
-    public func count(adding added: [UInt8]) -> Int { members.count + added.count + Timestamp.maximumTextLength + 2 }
+    /// How many bytes `write` makes.
+    public func count(adding addition: borrowing Addition) -> Int { members.count + addition.bytes.count }
 
-    /// Writes the body as the feed carries it.
-    ///
-    /// - Parameters:
-    ///   - added: the hub's members, from the comma before them to the quote before the time.
-    ///   - output: room for ``count(adding:)`` bytes.
-    /// - Returns: how many bytes it wrote.
-    public func write(adding added: [UInt8], time: Timestamp, to output: UnsafeMutableRawBufferPointer) -> Int {
+    /// Writes the body as the feed carries it into `output`, which has room for just ``count(adding:)`` bytes.
+    public func write(adding addition: borrowing Addition, to output: UnsafeMutableRawBufferPointer) {
         output.copyMemory(from: members)
-        var count = members.count
-        added.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: output[count...]).copyMemory(from: $0) }
-        count += added.count
-        count += time.write(to: UnsafeMutableRawBufferPointer(rebasing: output[count...]))
-        (output[count], output[count + 1]) = (UInt8(ascii: "\""), UInt8(ascii: "}"))
-        return count + 2
+        addition.bytes.withUnsafeBytes {
+            UnsafeMutableRawBufferPointer(rebasing: output[members.count...]).copyMemory(from: $0)
+        }
     }
 
-    /// The hub's members of a LIVE body, as `write` takes them.
-    public static func added(person: String?, plugin: String) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(literal: #","person":"#)
-        if let person { bytes.append(quoted: person) } else { bytes.append(literal: "null") }
-        bytes.append(literal: #","source":"#)
-        bytes.append(quoted: plugin)
-        bytes.append(literal: #","time":""#)
-        return bytes
+    /// What the hub adds to a body: its members and the closing brace.
+    public struct Addition: Sendable {
+        fileprivate private(set) var bytes: [UInt8] = []
+        /// What stays when the time changes.
+        private let lasting: Int
+
+        public init(person: String?, plugin: String, time: Timestamp) {
+            bytes.append(literal: #","person":"#)
+            if let person { bytes.append(quoted: person) } else { bytes.append(literal: "null") }
+            bytes.append(literal: #","source":"#)
+            bytes.append(quoted: plugin)
+            bytes.append(literal: #","time":""#)
+            lasting = bytes.count
+            set(time)
+        }
+
+        /// The time from now on.
+        public mutating func set(_ time: Timestamp) {
+            bytes.removeSubrange(lasting...)
+            withUnsafeTemporaryAllocation(byteCount: Timestamp.maximumTextLength, alignment: 1) { text in
+                let count = time.write(to: text)
+                bytes.append(contentsOf: text[..<count])
+            }
+            bytes.append(literal: "\"}")
+        }
     }
 }
 
 /// The pass over a body that may be plain; throws where it is not.
 private struct PlainScan {
     private(set) var type: JSONValue?
+    /// Where the number of `value` stands.
+    private(set) var value: Range<Int>?
     private var seen = Set()
 
     private struct NotPlain: Error {}
@@ -86,6 +104,7 @@ private struct PlainScan {
         case 6 where isName("device"): try once(.device, value.kind == .string)
         case 5 where isName("value"):
             try once(.value, value.kind == .number && NumberReader.double(value, in: bytes) != nil)
+            self.value = value.start..<value.end
         case 8 where isName("progress"):
             let progress = value.kind == .number ? NumberReader.double(value, in: bytes) : nil
             try once(.progress, progress.map { (0...1).contains($0) } ?? false)

@@ -1,0 +1,82 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Reads the plain LIVE bodies of one session.
+///
+/// They are alike but for the number: what stands around it as in the body before is not read a second time.
+public struct PlainLiveReader: Sendable {
+    /// A plain body that was read whole.
+    private var model: [UInt8] = []
+    private var (type, value): (Range<Int>, Range<Int>) = (0..<0, 0..<0)
+
+    public init() {}
+
+    /// As ``PlainLive/init(_:)``.
+    public mutating func read(_ body: UnsafeRawBufferPointer) -> PlainLive? {
+        if let live = asBefore(body) { return live }
+        guard let live = PlainLive(body) else { return nil }
+        if let found = live.value, let start = body.baseAddress, let type = live.type.baseAddress,
+            body.count <= Self.longestModel
+        {
+            model.removeAll(keepingCapacity: true)
+            model.append(contentsOf: body)
+            value = found
+            self.type = (type - start)..<(type - start + live.type.count)
+        }
+        return live
+    }
+
+    /// So much of a session's memory it may take.
+    private static let longestModel = 1_024
+
+    /// The body, if it is the model with another number.
+    private func asBefore(_ body: UnsafeRawBufferPointer) -> PlainLive? {
+        let grown = body.count - model.count
+        guard !model.isEmpty, (1...Self.longestNumber).contains(value.count + grown) else { return nil }
+        let value = value.lowerBound..<(value.upperBound + grown)
+        let isAlike = model.withUnsafeBytes { model in
+            UnsafeRawBufferPointer(rebasing: body[..<value.lowerBound])
+                .isSame(as: UnsafeRawBufferPointer(rebasing: model[..<value.lowerBound]))
+                && UnsafeRawBufferPointer(rebasing: body[value.upperBound...])
+                    .isSame(as: UnsafeRawBufferPointer(rebasing: model[self.value.upperBound...]))
+        }
+        guard isAlike, Self.isNumber(body, value) else { return nil }
+        let shift = type.lowerBound > self.value.lowerBound ? grown : 0
+        return PlainLive(body, type: (type.lowerBound + shift)..<(type.upperBound + shift), value: value)
+    }
+
+    /// A number without exponent that is no longer is a double for certain.
+    private static let longestNumber = 16
+
+    /// Whether a number of JSON without exponent stands there, and nothing else.
+    private static func isNumber(_ body: UnsafeRawBufferPointer, _ place: Range<Int>) -> Bool {
+        var position = place.lowerBound
+        func digits() -> Int {
+            let first = position
+            while position < place.upperBound, body[position] &- 0x30 <= 9 { position += 1 }
+            return position - first
+        }
+        if body[position] == UInt8(ascii: "-") { position += 1 }
+        let start = position
+        let whole = digits()
+        guard whole == 1 || whole > 1 && body[start] != UInt8(ascii: "0") else { return false }
+        guard position < place.upperBound else { return true }
+        guard body[position] == UInt8(ascii: ".") else { return false }
+        position += 1
+        return digits() > 0 && position == place.upperBound
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether both hold the same bytes.
+    package func isSame(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard let left = baseAddress, let right = other.baseAddress else { return true }
+        return memcmp(left, right, count) == 0
+    }
+}
