@@ -44,12 +44,45 @@ import Testing
         #expect(try await store.verifyAccounts() == [], "seed \(seed)")
     }
 
+    @Test func `what a sink has answered before a kill is not delivered again, and the accounts balance`() async throws
+    {
+        let folder = try Folder()
+        let seed = UInt64.random(in: .min ... .max)
+        var random = Seeded(seed)
+        var settled: Set<[Int64]> = []
+        var next = 0
+        for _ in 0..<Self.rounds {
+            let wanted = Int.random(in: 1...600, using: &random)
+            // Some indices come again, and are duplicates.
+            next = max(0, next - 5)
+            let lines = try kill(after: wanted, folder.store, first: next, size: 20, sink: true)
+            for line in lines {
+                let parts = line.split(separator: " ").dropFirst().compactMap { Int64($0) }
+                #expect(settled.insert(parts).inserted, "seed \(seed): \(line) was delivered twice")
+            }
+            let store = try folder.open()
+            #expect(try await store.verifyAccounts() == [], "seed \(seed)")
+            next = Int(try await store.recordCount())
+            try store.close()
+        }
+        let store = try folder.open()
+        let sink = SinkID(instance: "torture", want: "all")
+        let account = try await store.sink(sink).account
+        #expect(account.wanted == store.head, "seed \(seed)")
+        #expect(account.delivered >= Int64(settled.count), "seed \(seed)")
+        var session = try await SinkSession(store, sink)
+        for record in try await session.take(500) {
+            #expect(!settled.contains([record.number, record.sequence]), "seed \(seed): \(record.number)")
+        }
+    }
+
     /// Starts the helper, kills it as soon as it has confirmed `wanted` records, and returns all the whole lines it got out.
-    private func kill(after wanted: Int, _ store: String, first: Int, size: Int) throws -> [String] {
+    private func kill(after wanted: Int, _ store: String, first: Int, size: Int, sink: Bool = false) throws -> [String]
+    {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("store-torture")
-        process.arguments = [store, String(first), String(size)]
+        process.arguments = [store, String(first), String(size)] + (sink ? ["sink"] : [])
         let pipe = Pipe()
         process.standardOutput = pipe
         try process.run()

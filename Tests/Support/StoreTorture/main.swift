@@ -3,17 +3,21 @@ import HubStore
 import Samples
 
 // Commits records without end and prints `<index> <number>` for each one that was confirmed, until it is killed.
-// Arguments: the store, the index of the first record, the records of a commit.
-guard CommandLine.arguments.count == 4, let first = Int(CommandLine.arguments[2]),
+// Arguments: the store, the index of the first record, the records of a commit; with `sink` at the end it also delivers them and
+// prints `settled <number> <sequence>` for each delivery whose answer was confirmed.
+guard [4, 5].contains(CommandLine.arguments.count), CommandLine.arguments.dropFirst(4).allSatisfy({ $0 == "sink" }),
+    let first = Int(CommandLine.arguments[2]),
     let size = Int(CommandLine.arguments[3]), size > 0
 else {
-    FileHandle.standardError.write(Data("usage: store-torture <store> <first index> <records of a commit>\n".utf8))
+    FileHandle.standardError.write(
+        Data("usage: store-torture <store> <first index> <records of a commit> [sink]\n".utf8))
     exit(64)
 }
 
 let type = try TypeID("weight")
 let store = try Store(path: CommandLine.arguments[1], now: 0)
 let owner = try await store.ensurePersons(["me"], recordedAt: 0)[0]
+let courier = CommandLine.arguments.count == 5 ? try await Courier(store) : nil
 var next = first
 while true {
     let records = (next..<next + size).compactMap { index in
@@ -36,6 +40,7 @@ while true {
         case .rejected(let rejection): lines += "rejected \(rejection.code)\n"
         }
     }
+    if let settled = try await courier?.run() { lines = settled }
     try FileHandle.standardOutput.write(contentsOf: Data(lines.utf8))
     next += size
 }
