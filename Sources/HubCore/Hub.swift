@@ -100,17 +100,33 @@ public final class Hub: Service, Sendable {
         } catch {
             throw HubError(.store, error.message)
         }
+        let secrets = secrets(at: directories.secretsPath)
         do {
-            try await run(store, clock, directories)
+            try await run(store, secrets, clock, directories)
         } catch {
             try? store.close()
             throw error
         }
+        // Nothing is lost when that fails: each change was made durable by itself.
+        try? secrets.get().close()
         do throws(StoreError) { try store.close() } catch { throw HubError(.store, error.message) }
         logger.notice("the hub has stopped", metadata: ["head": "\(store.head)"])
     }
 
-    private func run(_ store: Store, _ clock: HubClock, _ directories: HubDirectories) async throws {
+    /// A hub whose tokens cannot be read still takes and hands on what the other plugins give.
+    private func secrets(at path: String) -> Result<SecretStore, StoreError> {
+        do throws(StoreError) {
+            return .success(try SecretStore(path: path))
+        } catch {
+            logger.error("the tokens cannot be used", metadata: ["error": "\(error)"])
+            return .failure(error)
+        }
+    }
+
+    private func run(
+        _ store: Store, _ secrets: Result<SecretStore, StoreError>, _ clock: HubClock,
+        _ directories: HubDirectories
+    ) async throws {
         let parts = ConfiguredParts(
             store: store, clock: clock, directories: directories, endpoints: endpoints, policy: policy, began: .now,
             logger: logger)
@@ -120,7 +136,8 @@ public final class Hub: Service, Sendable {
         let (loop, context) = try bus()
         let bell = SessionBell()
         let bus = Bus(
-            facts: facts, store: store, committer: committer, loop: loop, context: context, bell: bell,
+            facts: facts, store: store, secrets: secrets, committer: committer, loop: loop, context: context,
+            bell: bell,
             lifePolicy: lifePolicy, logger: logger)
         do throws(ZeroMQError) {
             try await bus.open { [told] in told.raise() }

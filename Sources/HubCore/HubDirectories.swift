@@ -14,6 +14,7 @@ struct HubDirectories {
     init(_ section: HubSection) { files = HubFiles(section) }
 
     var storePath: String { files.store }
+    var secretsPath: String { files.secrets }
 
     /// Makes what is missing and takes the run directory for this process.
     ///

@@ -12,6 +12,9 @@ public struct HubFiles: Hashable, Sendable {
     /// The store's database.
     public var store: String { "\(data)/hub.sqlite" }
 
+    /// The tokens of plugins, in no backup.
+    public var secrets: String { "\(data)/secrets.db" }
+
     /// The plugins' private folders, one for each instance.
     public var plugins: String { "\(data)/plugins" }
 

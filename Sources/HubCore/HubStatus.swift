@@ -85,6 +85,8 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     public var lastError: String?
     /// One line when something is wrong: what it is and what to do, with the command; to be read after the name.
     public var advice: String?
+    /// Its log-ins; absent for what has none.
+    public var tokens: [TokenStatus]?
     /// Whether it runs with its former settings, because with those of `hub.conf` it turned sick.
     public var isFallback: Bool?
     /// When it last gave a record, RFC 3339.

@@ -76,9 +76,20 @@ public actor FakeHub {
     /// Came in this turn, and are answered at its end: more than the limit at a time is noticed.
     var openQueries: [(query: QueryRequest, peer: [UInt8])] = []
     var calls: [Int64: Call] = [:]
+    /// By account, with versions.
+    public internal(set) var tokens: [String: (version: Int64, json: RawJSON?)] = [:]
+    /// What plugins said of tokens that they could not have.
+    public internal(set) var tokenFailures: [TokenRequest.Failure] = []
+    var leases = TokenLeases()
+    /// So many times a token is stored, and then the session forgotten, before the plugin is told.
+    public var lostTokenAnswers = 0
     var lastCall: Int64 = 0
     private var watchers: [(isMet: (isolated FakeHub) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     private var incoming = Multipart()
+    private let started = ContinuousClock.now
+
+    /// Milliseconds of a clock that only goes forward.
+    var now: Int64 { Int64(started.duration(to: .now) / .milliseconds(1)) }
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -94,6 +105,7 @@ public actor FakeHub {
         var hello: Hello
         var credit: Credit
         var decoder: RecordDecoder
+        var reference: SessionReference
     }
 
     /// A hub that is not there yet: ``start()`` binds its door.
@@ -157,7 +169,10 @@ public actor FakeHub {
     }
 
     /// Forgets all sessions, as a hub that has closed them; connections stay.
-    public func forgetSessions() { (sessions, subscriptions) = ([:], [:]) }
+    public func forgetSessions() {
+        (sessions, subscriptions) = ([:], [:])
+        leases = TokenLeases()
+    }
 
     public func change(_ body: @Sendable (inout Behaviour) -> Void) { body(&behaviour) }
 
@@ -284,7 +299,9 @@ public actor FakeHub {
         case .outcome(let outcome): note(outcome)
         case .want(let request): receive(request, from: peer)
         case .done(let report): receive(report, from: peer)
-        case .samples, .command, .token, .tokenPut: break
+        case .token(let request): answer(request, peer)
+        case .tokenPut(let put): store(put, peer)
+        case .samples, .command: break
         }
     }
 
@@ -292,7 +309,9 @@ public actor FakeHub {
         hellos.append(hello)
         if let refusal = behaviour.refusal { return send(.error(refusal), to: peer) }
         sessions[peer] = Session(
-            hello: hello, credit: behaviour.credit, decoder: RecordDecoder(plugin: hello.plugin, registry: .standard))
+            hello: hello, credit: behaviour.credit, decoder: RecordDecoder(plugin: hello.plugin, registry: .standard),
+            reference: SessionReference(
+                peer: peer.withUnsafeBytes { RoutingID($0) }, serial: UInt64(hellos.count)))
         let welcome = Welcome(
             session: "session-\(hellos.count)", hub: "fake", epoch: "k7qz2m5a", head: Int64(held.count),
             instance: hello.instance, plugin: hello.plugin, limits: behaviour.limits, credit: behaviour.credit,

@@ -18,7 +18,7 @@ struct StatusText {
             && status.plugins.allSatisfy { plugin in
                 !plugin.enabled
                     || (plugin.alive || plugin.state == .finished) && plugin.delivering != false
-                        && plugin.isFallback != true
+                        && plugin.isFallback != true && plugin.tokens?.contains(where: \.needsLogIn) != true
             }
     }
 
@@ -83,10 +83,15 @@ struct StatusText {
 
     /// A line for each plugin that needs one: what is wrong, and what to do.
     private var advice: [String] {
-        let lines = status.plugins.compactMap { plugin -> String? in
+        var lines = status.plugins.compactMap { plugin -> String? in
             if let advice = plugin.advice { return "\(plugin.name): \(advice)" }
             // What a plugin tells of its device is its own to mend, and still worth knowing.
             return plugin.lastError.map { "\(plugin.name) says: \($0)" }
+        }
+        for plugin in status.plugins where plugin.enabled {
+            for token in plugin.tokens ?? [] {
+                if let advice = token.advice { lines.append("\(plugin.name), \(token.account): \(advice)") }
+            }
         }
         return lines.isEmpty ? [] : [""] + lines
     }

@@ -185,6 +185,7 @@ extension Bus {
         endSinks(of: guest.reference)
         cancelCommands(of: guest.reference)
         perform(relay.ended(guest.reference))
+        leases.ended(guest.reference)
         // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
         committer.drop { $0 == guest.reference }
         ledger.sessionEnded(guest.hello)

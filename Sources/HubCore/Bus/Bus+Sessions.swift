@@ -106,7 +106,9 @@ extension Bus {
         case .command(let command): carryOut(command, for: guest)
         case .progress(let progress): relay(progress, from: guest)
         case .outcome(let outcome): relay(outcome, from: guest)
-        case .hello, .samples, .token, .tokenPut, .ping, .pong, .bye:
+        case .token(let request): answer(request, for: guest)
+        case .tokenPut(let put): store(put, for: guest)
+        case .hello, .samples, .ping, .pong, .bye:
             break  // The session machine admits none of these: they are answered there, or not served.
         }
     }

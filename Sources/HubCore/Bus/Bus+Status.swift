@@ -15,6 +15,8 @@ extension Bus {
         let inbox = try await store.inboxCount()
         let sinks = try await sinkStatuses()
         let cursor = store.cursor
+        let tokens = Dictionary(
+            grouping: (try? await secrets.get().overview()) ?? [], by: \.account.instance)
         return HubStatus(
             hub: store.hubID, version: facts.version, epoch: cursor.epoch, head: cursor.sequence,
             records: accounts.reduce(0) { $0 + $1.stored }, inbox: inbox, time: facts.clock.time.text,
@@ -23,7 +25,7 @@ extension Bus {
             store: HubStatus.StoreState(
                 path: facts.storePath, state: storeFault.map { "\($0.code)" } ?? "ok", error: storeFault?.message,
                 free: roomWatch.room?.free, log: roomWatch.room?.log, warning: roomWatch.warning(facts.storePath)),
-            plugins: facts.plugins.map { lamps($0, sinks) }, sessions: sessionList(),
+            plugins: facts.plugins.map { lamps($0, sinks, tokens[$0.name]) }, sessions: sessionList(),
             accounts: accounts.map(HubStatus.AccountStatus.init), sinks: sinks, persons: try await persons(),
             residentBytes: ProcessMemory.residentBytes() ?? 0,
             dropped: sessions.dropped)
@@ -40,8 +42,9 @@ extension Bus {
         }
     }
 
-    private func lamps(_ plugin: PluginStatus, _ sinks: [SinkStatus]) -> PluginStatus {
+    private func lamps(_ plugin: PluginStatus, _ sinks: [SinkStatus], _ tokens: [TokenOverview]?) -> PluginStatus {
         var plugin = plugin
+        plugin.tokens = tokens?.map { TokenStatus($0, at: facts.clock.now()) }
         let seen = ledger[plugin.name]
         plugin.sessions = seen.sessions
         plugin.alive = seen.sessions > 0

@@ -14,6 +14,8 @@ actor Bus {
 
     private(set) var facts: HubFacts
     let store: Store
+    /// The tokens of plugins, or why they cannot be used.
+    let secrets: Result<SecretStore, StoreError>
     let committer: Committer
     let logger: Logger
     let context: Context
@@ -53,6 +55,7 @@ actor Bus {
     var commands: [CommandKey: RunningCommand] = [:]
     var relay = CommandRelay()
     var relayTimer: PollLoop.Timer?
+    var leases = TokenLeases()
     /// What the supervisor says of the instances it runs.
     var lives: [String: LifeReport] = [:]
     /// Hears which instances have a session.
@@ -71,11 +74,12 @@ actor Bus {
     var tidiedSinksAt: Int64 = 0
 
     init(
-        facts: HubFacts, store: Store, committer: Committer, loop: PollLoop, context: Context,
+        facts: HubFacts, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,
+        context: Context,
         bell: SessionBell = SessionBell(), lifePolicy: LifePolicy = LifePolicy(), logger: Logger
     ) {
         (self.bell, self.lifePolicy) = (bell, lifePolicy)
-        (self.facts, self.store, self.committer) = (facts, store, committer)
+        (self.facts, self.store, self.secrets, self.committer) = (facts, store, secrets, committer)
         (self.loop, self.context, self.logger) = (loop, context, logger)
         sessions = SessionTable(policy: facts.policy)
         ledger = InstanceLedger(instances: facts.plugins.map(\.name))

@@ -4,7 +4,7 @@ import HubWire
 /// The table of the hub's own commands.
 enum OwnCommands {
     static let all: [any OwnCommand.Type] = [
-        ApplyConfiguration.self, Assign.self, Edit.self, ForgetSink.self, Log.self, ReleasePlugin.self,
+        ApplyConfiguration.self, Assign.self, Edit.self, ForgetSink.self, Log.self, LogOut.self, ReleasePlugin.self,
         ReplayToSink.self, Retract.self, StopHub.self,
     ]
 

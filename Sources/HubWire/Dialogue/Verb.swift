@@ -56,7 +56,8 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
 
     /// Client verbs of the chapters that are not marked *specified*: what `serves` of a version 1 hub lists at least.
     public static let stable: Set<Verb> = [
-        .hello, .samples, .live, .event, .want, .done, .query, .command, .progress, .outcome, .ping, .pong, .bye,
+        .hello, .samples, .live, .event, .want, .done, .query, .command, .progress, .outcome, .token, .tokenPut, .ping,
+        .pong, .bye,
     ]
 }
 

@@ -22,6 +22,8 @@ public struct SessionMachine: Sendable {
     public private(set) var commands: [Int64] = []
     /// The subscriptions it has asked for.
     public private(set) var wants: Set<String> = []
+    /// TOKEN and TOKEN-PUT that are not answered.
+    public private(set) var tokens: [Int64] = []
     public private(set) var passing: PassingAllowance
     public private(set) var heardAt: Int64
     private(set) var proof: ReadingProof
@@ -85,9 +87,11 @@ public struct SessionMachine: Sendable {
         case .live, .event: return passing.take(now: now) ? [.admit(message)] : []
         case .query(let query): return receive(query)
         case .command(let command): return receive(command)
+        case .token(let request): return receive(message, of: request.id)
+        case .tokenPut(let put): return receive(message, of: put.id)
         case .want(let want): return receive(want)
         case .done(let report): return receive(report)
-        case .progress, .outcome, .token, .tokenPut: return [.admit(message)]
+        case .progress, .outcome: return [.admit(message)]
         }
     }
 
@@ -164,6 +168,9 @@ public struct SessionMachine: Sendable {
             guard let index = commands.firstIndex(of: id) else { return [] }
             if case .outcome(let outcome) = message, case .ask = outcome.content { break }
             commands.remove(at: index)
+        case .token(let id):
+            guard let index = tokens.firstIndex(of: id) else { return [] }
+            tokens.remove(at: index)
         }
         return [.reply(message)] + leaveIfNothingOwed()
     }
@@ -291,13 +298,25 @@ public struct SessionMachine: Sendable {
         return [.admit(.done(report))]
     }
 
+    private mutating func receive(_ message: ClientMessage, of id: Int64) -> [SessionAction] {
+        guard !tokens.contains(id) else {
+            return refuse(WireError(.field, "\(message.verb.rawValue).id: question \(id) is still open", ref: id))
+        }
+        guard tokens.count < policy.tokens else {
+            return refuse(
+                WireError(.busy, "\(message.verb.rawValue): \(tokens.count) questions of tokens are open", ref: id))
+        }
+        tokens.append(id)
+        return [.admit(message)]
+    }
+
     private mutating func refuse(_ error: WireError) -> [SessionAction] {
         guard error.closed else { return [.reply(.error(error))] }
         return [.reply(.error(error))] + end(.refused(error.code))
     }
 
     private mutating func leaveIfNothingOwed() -> [SessionAction] {
-        guard state == .leaving, batches.isEmpty, queries.isEmpty, commands.isEmpty else { return [] }
+        guard state == .leaving, batches.isEmpty, queries.isEmpty, commands.isEmpty, tokens.isEmpty else { return [] }
         return [.reply(.bye(Bye()))] + end(.bye)
     }
 }

@@ -14,13 +14,15 @@ public struct SessionPolicy: Hashable, Sendable {
     public var serves: Set<Verb>
     /// Commands a session may have open at a time; one more is `busy`.
     public var commands: Int
+    /// TOKEN and TOKEN-PUT messages a session may have open at a time; one more is `busy`.
+    public var tokens: Int
 
     public init(
         limits: Limits = Limits(), credit: Credit = .window, heartbeat: Heartbeat = Heartbeat(),
-        serves: Set<Verb> = Verb.stable, commands: Int = 16
+        serves: Set<Verb> = Verb.stable, commands: Int = 16, tokens: Int = 8
     ) {
         (self.limits, self.credit, self.heartbeat) = (limits, credit, heartbeat)
-        (self.serves, self.commands) = (serves, commands)
+        (self.serves, self.commands, self.tokens) = (serves, commands, tokens)
     }
 }
 
@@ -57,4 +59,5 @@ public enum SessionRequest: Hashable, Sendable {
     case batch(Int64)
     case query(Int64)
     case command(Int64)
+    case token(Int64)
 }

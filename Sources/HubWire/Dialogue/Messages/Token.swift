@@ -1,31 +1,71 @@
-/// TOKEN from a plugin: it needs an account's token (Protocol §11, specified).
+/// TOKEN from a plugin: it needs an account's token, or could not refresh it (Protocol §11).
 public struct TokenRequest: Hashable, Sendable {
     public enum Purpose: String, Hashable, Sendable, CaseIterable {
         case use
         /// Also leases the single right to refresh.
         case refresh
+        /// Gives that right back, and says why, if it failed.
+        case release
+    }
+
+    /// Why there is no token to use.
+    public struct Failure: Hashable, Sendable {
+        public enum Kind: String, Hashable, Sendable, CaseIterable {
+            /// The service refuses: a person has to log in.
+            case auth
+            /// It cannot be reached now.
+            case network
+        }
+        public var kind: Kind
+        /// A sentence for people, without the token.
+        public var reason: String
+
+        public init(_ kind: Kind, _ reason: String) { (self.kind, self.reason) = (kind, reason) }
     }
 
     public var id: Int64
     public var account: String
     public var purpose: Purpose
+    /// With `release` only.
+    public var failure: Failure?
 
-    public init(id: Int64, account: String, purpose: Purpose) {
-        (self.id, self.account, self.purpose) = (id, account, purpose)
+    public init(id: Int64, account: String, purpose: Purpose, failure: Failure? = nil) {
+        (self.id, self.account, self.purpose, self.failure) = (id, account, purpose, failure)
+    }
+
+    /// Bytes of a failure's reason.
+    public static let reasonBytes = 1_024
+}
+
+/// The plugin's own name of an account.
+enum AccountName {
+    static let expected = "1 to 128 bytes of text without control characters"
+
+    static func isValid(_ name: String) -> Bool {
+        (1...128).contains(name.utf8.count) && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 }
 
 extension TokenRequest: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
         self.init(
-            id: try object.integer("id"), account: try object.text("account"),
+            id: try object.integer("id"),
+            account: try object.name("account", AccountName.expected, where: AccountName.isValid),
             purpose: try object.word("for", as: Purpose.self))
+        guard purpose == .release, let kind = try object.wordIfPresent("failure", as: Failure.Kind.self) else { return }
+        let reason = try object.text("reason")
+        guard reason.utf8.count <= Self.reasonBytes else {
+            throw WireError(.field, "TOKEN.reason: at most \(Self.reasonBytes) bytes, found \(reason.utf8.count)")
+        }
+        failure = Failure(kind, reason)
     }
 
     func write(to body: inout ObjectWriter) {
         body.member("id", integer: id)
         body.member("account", text: account)
         body.member("for", text: purpose.rawValue)
+        body.member("failure", text: failure?.kind.rawValue)
+        body.member("reason", text: failure?.reason)
     }
 }
 
@@ -38,7 +78,7 @@ public struct TokenAnswer: Hashable, Sendable {
         case token(RawJSON, version: Int64, lease: Int64?)
         /// Another holds the right to refresh; ask again after so many milliseconds.
         case held(after: Int64)
-        /// The token that was put is on disk as this version.
+        /// The token that was put is on disk as this version; in answer to TOKEN: none is there, and this version to expect.
         case stored(version: Int64)
     }
 
@@ -78,7 +118,7 @@ extension TokenAnswer: BodyCoding {
     }
 }
 
-/// TOKEN-PUT: a plugin hands over a refreshed token (Protocol §11, specified).
+/// TOKEN-PUT: a plugin hands over a token, new or refreshed (Protocol §11).
 public struct TokenPut: Hashable, Sendable {
     public var id: Int64
     public var account: String
@@ -86,6 +126,9 @@ public struct TokenPut: Hashable, Sendable {
     public var expect: Int64
     /// A JSON object; it prints as its size.
     public var token: RawJSON
+
+    /// Bytes of a token.
+    public static let tokenBytes = 16_384
 
     public init(id: Int64, account: String, expect: Int64, token: RawJSON) {
         (self.id, self.account, self.expect, self.token) = (id, account, expect, token)
@@ -95,8 +138,14 @@ public struct TokenPut: Hashable, Sendable {
 extension TokenPut: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
         self.init(
-            id: try object.integer("id"), account: try object.text("account"), expect: try object.integer("expect"),
+            id: try object.integer("id"),
+            account: try object.name("account", AccountName.expected, where: AccountName.isValid),
+            expect: try object.integer("expect", in: 0...ObjectReader.safeIntegers.upperBound),
             token: try object.rawObject("token"))
+        guard token.bytes.count <= Self.tokenBytes else {
+            throw WireError(
+                .field, "TOKEN-PUT.token: at most \(Self.tokenBytes) bytes, found \(token.bytes.count)")
+        }
     }
 
     func write(to body: inout ObjectWriter) {

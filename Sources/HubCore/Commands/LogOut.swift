@@ -1,0 +1,47 @@
+import HubSettings
+import HubStore
+import HubWire
+
+/// `logout`: the hub forgets the tokens of an instance.
+struct LogOut: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "logout", help: "Forgets the tokens of an instance.",
+        arguments: [
+            SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true),
+            SettingDeclaration("account", .string(), help: "Only this account."),
+        ], canDryRun: true)
+
+    var instance: String
+    var account: String?
+
+    private struct Result: Encodable {
+        var instance: String
+        /// Whose tokens were there, and are, or would be, removed.
+        var accounts: [String]
+        var dryRun: Bool
+    }
+
+    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+        let secrets: SecretStore
+        do throws(WireError) { secrets = try bus.openSecrets() } catch {
+            throw CommandFailure("store", error.reason)
+        }
+        let known = try await secrets.overview().filter { token in
+            token.account.instance == instance && token.isThere && (account == nil || token.account.name == account)
+        }
+        guard !known.isEmpty || bus.facts.plugins.contains(where: { $0.name == instance }) else {
+            let hint = nearestName(to: instance, among: bus.facts.plugins.map(\.name)).map { "; did you mean \($0)?" }
+            throw CommandFailure(
+                "command", "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "")")
+        }
+        guard !call.isDryRun else {
+            return JSONText().object(Result(instance: instance, accounts: known.map(\.account.name), dryRun: true))
+        }
+        let removed = try await secrets.remove(instance: instance, account: account)
+        // A new session asks for its tokens anew.
+        if !removed.isEmpty {
+            bus.perform(bus.sessions.dismiss(instance, because: "the log-in has been taken back"))
+        }
+        return JSONText().object(Result(instance: instance, accounts: removed, dryRun: false))
+    }
+}

@@ -1,0 +1,201 @@
+import FoundationEssentials
+import GRDB
+
+/// The tokens of plugins, in a SQLite file of their own that no backup of the records takes along.
+///
+/// Mode 0600. Every change is on the disk, its folder entry included, before the call returns, and what was replaced is overwritten in the
+/// file. Callers from any thread. No error and no description carries a token.
+public final class SecretStore: Sendable {
+    private let path: String
+    private let queue: DatabaseQueue
+
+    /// Marks the file as one of ours: "HhSe".
+    static let applicationID: Int32 = 0x4868_5365
+
+    /// Opens the file, or makes it where there is none; its folder must exist.
+    public init(path: String) throws(StoreError) {
+        self.path = path
+        try StoreLock.prepareFile(path)
+        do {
+            var configuration = Configuration()
+            configuration.label = "SecretStore"
+            configuration.busyMode = .timeout(5)
+            configuration.prepareDatabase { db in
+                // A rollback journal, not a write-ahead log: old tokens would stay in that until it is reused.
+                try db.execute(
+                    sql: """
+                        PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON;
+                        PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON
+                        """)
+                try Self.identify(db, path)
+            }
+            queue = try DatabaseQueue(path: path, configuration: configuration)
+            try queue.writeWithoutTransaction { try Opening.refuseNewer($0, Self.migrator, path) }
+            try Self.migrator.migrate(queue)
+        } catch {
+            throw StoreError(error, doing: "open \(path)")
+        }
+    }
+
+    /// Lets the file go; later calls throw `closed`.
+    public func close() throws(StoreError) {
+        do { try queue.close() } catch { throw StoreError(error, doing: "close \(path)") }
+    }
+
+    private static func identify(_ db: Database, _ path: String) throws {
+        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id")
+        if application == applicationID { return }
+        guard application == 0, try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
+            throw StoreError(.foreign, "open \(path): this database belongs to another program; move it away")
+        }
+        try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+    }
+
+    /// Never edited once it has shipped; additions are new steps.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE token (
+                        instance TEXT NOT NULL,
+                        account TEXT NOT NULL,
+                        -- Grows with every change, removal included, and never begins anew.
+                        version INTEGER NOT NULL,
+                        -- NULL: none is there, or it was removed.
+                        json BLOB,
+                        -- Microseconds since 1970: what the token itself says, and when it was put.
+                        expires INTEGER,
+                        renewable INTEGER NOT NULL DEFAULT 0,
+                        put INTEGER,
+                        -- Why it could not be refreshed the last time it was tried; NULL after a success.
+                        failure TEXT CHECK (failure IN ('auth', 'network')),
+                        reason TEXT,
+                        failed INTEGER,
+                        PRIMARY KEY (instance, account)
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
+        return migrator
+    }
+}
+
+// MARK: - What is done with tokens
+
+extension SecretStore {
+    /// Accounts that an instance may have.
+    public static let accountsOfInstance = 32
+
+    /// What is stored of an account.
+    public func token(of account: TokenAccount) async throws(StoreError) -> StoredToken {
+        try await read("read a token") { db in
+            let row = try Row.fetchOne(
+                db, sql: "SELECT version, json FROM token WHERE instance = ? AND account = ?",
+                arguments: [account.instance, account.name])
+            return StoredToken(version: row?[0] ?? 0, json: (row?[1] as Data?).map(Array.init))
+        }
+    }
+
+    /// Stores a token in place of the version that the caller believes to be there.
+    /// - Parameter now: microseconds since 1970.
+    /// - Returns: the new version; `nil` in `stored` when another than `expected` is there, or the instance has too many accounts.
+    public func put(
+        _ token: NewToken, for account: TokenAccount, expecting expected: Int64, at now: Int64
+    ) async throws(StoreError) -> TokenPutResult {
+        try await write("store a token") { db in
+            let version =
+                try Int64.fetchOne(
+                    db, sql: "SELECT version FROM token WHERE instance = ? AND account = ?",
+                    arguments: [account.instance, account.name]) ?? 0
+            guard version == expected else { return .conflict(version: version) }
+            if version == 0, try Self.count(db, account.instance) >= Self.accountsOfInstance { return .tooMany }
+            try db.execute(
+                sql: """
+                    INSERT INTO token (instance, account, version, json, expires, renewable, put)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    ON CONFLICT DO UPDATE SET version = excluded.version, json = excluded.json,
+                        expires = excluded.expires, renewable = excluded.renewable, put = excluded.put,
+                        failure = NULL, reason = NULL, failed = NULL
+                    """,
+                arguments: [
+                    account.instance, account.name, version + 1, Data(token.json), token.expires, token.isRenewable,
+                    now,
+                ])
+            return .stored(version: version + 1)
+        }
+    }
+
+    /// Notes why a token could not be had, for `hub status`; the next `put` takes it back.
+    public func note(_ failure: TokenFailure, of account: TokenAccount, at now: Int64) async throws(StoreError) {
+        try await write("note a failure") { db in
+            guard
+                try Self.count(db, account.instance) < Self.accountsOfInstance
+                    || Int.fetchOne(
+                        db, sql: "SELECT 1 FROM token WHERE instance = ? AND account = ?",
+                        arguments: [account.instance, account.name]) != nil
+            else { return }
+            try db.execute(
+                sql: """
+                    INSERT INTO token (instance, account, version, failure, reason, failed) VALUES (?, ?, 0, ?, ?, ?)
+                    ON CONFLICT DO UPDATE SET failure = excluded.failure, reason = excluded.reason,
+                        failed = excluded.failed
+                    """,
+                arguments: [account.instance, account.name, failure.kind.rawValue, failure.reason, now])
+        }
+    }
+
+    /// Removes tokens, of one account or of all of an instance; their versions stay taken.
+    /// - Returns: the accounts that had one.
+    public func remove(instance: String, account: String? = nil) async throws(StoreError) -> [String] {
+        try await write("remove tokens") { db in
+            let accounts = try String.fetchAll(
+                db,
+                sql: """
+                    SELECT account FROM token WHERE instance = ?1 AND (?2 IS NULL OR account = ?2) AND json IS NOT NULL
+                    ORDER BY account
+                    """, arguments: [instance, account])
+            try db.execute(
+                sql: """
+                    UPDATE token SET version = version + 1, json = NULL, expires = NULL, renewable = 0, put = NULL,
+                        failure = NULL, reason = NULL, failed = NULL
+                    WHERE instance = ?1 AND (?2 IS NULL OR account = ?2)
+                    """, arguments: [instance, account])
+            return accounts
+        }
+    }
+
+    /// What there is to know of all accounts, without the tokens themselves; by instance and account.
+    public func overview() async throws(StoreError) -> [TokenOverview] {
+        try await read("look at the tokens") { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT instance, account, version, json IS NOT NULL, expires, renewable, put, failure, reason, failed
+                    FROM token ORDER BY instance, account
+                    """
+            ).map { row in
+                let kind = (row[7] as String?).flatMap(TokenFailure.Kind.init)
+                return TokenOverview(
+                    account: TokenAccount(instance: row[0], name: row[1]), version: row[2], isThere: row[3],
+                    expires: row[4], isRenewable: row[5], put: row[6],
+                    failure: kind.map { TokenFailure($0, reason: row[8] ?? "") }, failed: row[9])
+            }
+        }
+    }
+
+    private static func count(_ db: Database, _ instance: String) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM token WHERE instance = ?", arguments: [instance]) ?? 0
+    }
+
+    private func read<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do { return try await queue.read(body) } catch { throw StoreError(error, doing: "\(doing) in \(path)") }
+    }
+
+    private func write<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do { return try await queue.write(body) } catch { throw StoreError(error, doing: "\(doing) in \(path)") }
+    }
+}

@@ -1,0 +1,99 @@
+public import Foundation
+public import HubSettings
+public import Samples
+
+/// A token as services hand it out, and as the hub keeps it (Protocol §11).
+///
+/// Prints without its secrets.
+public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
+    public var accessToken: Secret
+    /// Renews the token without a person; nil where the service gives none.
+    public var refreshToken: Secret?
+    /// When the access token ends; nil where the service does not say.
+    public var expiresAt: Timestamp?
+    /// What it allows, in the service's words.
+    public var scope: String?
+    /// `Bearer`, nearly always.
+    public var type: String
+    /// Further texts that the plugin wants kept beside it, such as a user's id.
+    public var extra: [String: String]
+
+    public init(
+        accessToken: Secret, refreshToken: Secret? = nil, expiresAt: Timestamp? = nil, scope: String? = nil,
+        type: String = "Bearer", extra: [String: String] = [:]
+    ) {
+        (self.accessToken, self.refreshToken, self.expiresAt) = (accessToken, refreshToken, expiresAt)
+        (self.scope, self.type, self.extra) = (scope, type, extra)
+    }
+
+    /// Reads the answer of a token endpoint (RFC 6749 §5.1).
+    ///
+    /// - Parameters:
+    ///   - now: microseconds since 1970, from which `expires_in` counts; ``PluginContext/clock`` has it.
+    ///   - former: whose refresh token and scope hold on where the answer has none.
+    /// - Throws: ``CommandFailure`` when it is none.
+    public init(response: Data, at now: Int64, renewing former: OAuthToken? = nil) throws {
+        struct Response: Decodable {
+            var access_token: String
+            var refresh_token: String?
+            var expires_in: Double?
+            var scope: String?
+            var token_type: String?
+        }
+        // A decoding error shows what it found, which may be the token.
+        guard let read = try? JSONDecoder().decode(Response.self, from: response), !read.access_token.isEmpty else {
+            throw CommandFailure("auth", "the service answered with what is no token")
+        }
+        self.init(
+            accessToken: Secret(read.access_token),
+            refreshToken: read.refresh_token.map { Secret($0) } ?? former?.refreshToken,
+            expiresAt: read.expires_in.flatMap { Self.end(now, $0) }, scope: read.scope ?? former?.scope,
+            type: read.token_type ?? "Bearer", extra: former?.extra ?? [:])
+    }
+
+    private static func end(_ now: Int64, _ seconds: Double) -> Timestamp? {
+        // Ten years are for ever, and a number that is none does not trap.
+        guard seconds.isFinite, seconds >= 0 else { return nil }
+        return Timestamp(microseconds: now + Int64(min(seconds, 315_360_000) * 1_000_000))
+    }
+
+    public var description: String { "<token\(expiresAt.map { " until \($0.text)" } ?? "")>" }
+}
+
+extension OAuthToken: Codable {
+    /// `access_token`, `refresh_token`, `expires_at`, `scope`, `token_type`, and any other member that is a text.
+    private struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+
+        init(_ name: String) { stringValue = name }
+        init?(stringValue: String) { self.init(stringValue) }
+        init?(intValue: Int) { nil }
+    }
+
+    private static let known: Set<String> = ["access_token", "refresh_token", "expires_at", "scope", "token_type"]
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Key.self)
+        func text(_ name: String) throws -> String? { try members.decodeIfPresent(String.self, forKey: Key(name)) }
+        let extra = members.allKeys.filter { !Self.known.contains($0.stringValue) }.compactMap { key in
+            (try? members.decode(String.self, forKey: key)).map { (key.stringValue, $0) }
+        }
+        self.init(
+            accessToken: Secret(try members.decode(String.self, forKey: Key("access_token"))),
+            refreshToken: try text("refresh_token").map { Secret($0) },
+            expiresAt: try text("expires_at").map { try Timestamp(parsing: $0) }, scope: try text("scope"),
+            type: try text("token_type") ?? "Bearer", extra: Dictionary(extra, uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// The secrets in plain text: for the hub, and for the write-ahead copy.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Key.self)
+        for (name, value) in extra where !Self.known.contains(name) { try members.encode(value, forKey: Key(name)) }
+        try members.encode(accessToken.reveal(), forKey: Key("access_token"))
+        try members.encodeIfPresent(refreshToken?.reveal(), forKey: Key("refresh_token"))
+        try members.encodeIfPresent(expiresAt?.text, forKey: Key("expires_at"))
+        try members.encodeIfPresent(scope, forKey: Key("scope"))
+        try members.encode(type, forKey: Key("token_type"))
+    }
+}

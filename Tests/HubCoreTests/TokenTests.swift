@@ -1,0 +1,159 @@
+import Foundation
+import HubSettings
+import HubWire
+import Testing
+
+@testable import HubCore
+
+@Suite(.timeLimit(.minutes(1))) struct TokenTests {
+    private static let setting: Setting = {
+        var setting = Setting()
+        for name in ["exist", "sami"] { setting.plugins.append(PluginInstance(name: name)) }
+        return setting
+    }()
+
+    private static let secret = "very-secret-words"
+    private static let token =
+        #"{"access_token":"\#(secret)","refresh_token":"\#(secret)","expires_at":"2999-01-01T00:00:00Z","token_type":"Bearer"}"#
+
+    private func put(_ peer: Peer, _ token: String = TokenTests.token, expect: Int, id: Int = 1) async throws -> Frames
+    {
+        try await peer.ask("TOKEN-PUT", #"{"id":\#(id),"account":"me","expect":\#(expect),"token":\#(token)}"#)
+    }
+
+    private func ask(_ peer: Peer, _ purpose: String, id: Int = 2, _ more: String = "") async throws -> Frames {
+        try await peer.ask("TOKEN", #"{"id":\#(id),"account":"me","for":"\#(purpose)"\#(more)}"#)
+    }
+
+    @Test func `R11.1 R11.3 R11.4 a token is stored over the version that was expected, and comes back as it was`()
+        async throws
+    {
+        let folder = try Folder()
+        try await withHub(Self.setting, in: folder) { hub in
+            let peer = try await hub.client("exist")
+            #expect(try await ask(peer, "use").body == JSON(#"{"id":2,"version":0}"#))
+            #expect(try await put(peer, expect: 0).body == JSON(#"{"id":1,"version":1}"#))
+            let conflict = try await put(peer, expect: 0)
+            #expect(conflict.code == "field" && conflict.body["ref"].int == 1 && conflict.body["closed"].truth == false)
+            #expect(try await ask(peer, "use").body["version"].int == 1)
+            for line in hub.log.lines { #expect(!line.contains(Self.secret), "R11.3: \(line)") }
+        }
+        // It is on the disk, in a file of its own.
+        try await withHub(Self.setting, in: folder) { hub in
+            let peer = try await hub.client("exist")
+            let answer = try await ask(peer, "use")
+            #expect(answer.text(1).contains(Self.token), "byte for byte")
+        }
+        let data = URL(filePath: folder.data)
+        for name in try FileManager.default.contentsOfDirectory(atPath: data.path) where name.hasPrefix("hub.sqlite") {
+            #expect(try Data(contentsOf: data.appending(path: name)).range(of: Data(Self.secret.utf8)) == nil)
+        }
+        let secrets = data.appending(path: "secrets.db").path
+        #expect(try FileManager.default.attributesOfItem(atPath: secrets)[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test func `R11.5 R11.6 one session at a time may refresh, until it puts, releases, or is gone`() async throws {
+        try await withHub(Self.setting) { hub in
+            let first = try await hub.client("exist", #","mode":"once""#)
+            let second = try await hub.client("exist", #","mode":"once""#)
+            #expect(try await ask(first, "refresh").body["lease"] == .null, "there is nothing to refresh")
+            _ = try await put(first, expect: 0)
+            #expect(try await ask(first, "refresh").body.fits(JSON(#"{"id":2,"version":1,"lease":60000}"#)))
+            let held = try await ask(second, "refresh").body
+            #expect(held["held"].truth == true && (held["after"].int ?? 0) <= 1_000 && held["token"] == .null)
+            #expect(try await ask(second, "use").body["version"].int == 1, "using needs no lease")
+            _ = try await put(first, expect: 1)
+            #expect(try await ask(second, "refresh").body["lease"].int == 60_000)
+            #expect(try await ask(first, "refresh").body["held"].truth == true)
+            _ = try await ask(second, "release")
+            #expect(try await ask(first, "refresh").body["lease"].int == 60_000)
+            try await first.hello("exist", mode: "once")
+            #expect(try await ask(second, "refresh").body["lease"].int == 60_000)
+        }
+    }
+
+    @Test func `R11.7 an instance has its own accounts, and who is not configured has none`() async throws {
+        try await withHub(Self.setting) { hub in
+            let exist = try await hub.client("exist")
+            _ = try await put(exist, expect: 0)
+            #expect(try await ask(try await hub.client("sami"), "use").body == JSON(#"{"id":2,"version":0}"#))
+            let stranger = try await ask(try await hub.client("kitchen-script"), "use")
+            #expect(stranger.code == "forbidden" && stranger.body["ref"].int == 2)
+        }
+    }
+
+    @Test func `wrong accounts, tokens and purposes are wrong fields`() async throws {
+        try await withHub(Self.setting) { hub in
+            let peer = try await hub.client("exist")
+            let long = String(repeating: "a", count: 17_000)
+            for (verb, body) in [
+                ("TOKEN", #"{"id":1,"account":"","for":"use"}"#), ("TOKEN", #"{"id":1,"account":"a\nb","for":"use"}"#),
+                ("TOKEN", #"{"id":1,"account":"a","for":"fun"}"#),
+                ("TOKEN", #"{"id":1,"account":"a","for":"release","failure":"odd","reason":"x"}"#),
+                ("TOKEN-PUT", #"{"id":1,"account":"a","expect":-1,"token":{}}"#),
+                ("TOKEN-PUT", #"{"id":1,"account":"a","expect":0,"token":"text"}"#),
+                ("TOKEN-PUT", #"{"id":1,"account":"a","expect":0,"token":{"a":"\#(long)"}}"#),
+            ] {
+                let answer = try await peer.ask(verb, body)
+                #expect(answer.code == "field" && answer.body["ref"].int == 1)
+            }
+        }
+    }
+
+    @Test func `status tells how each log-in is, and which command repairs it`() async throws {
+        try await withHub(Self.setting) { hub in
+            let peer = try await hub.client("exist")
+            let owner = try await hub.client("owner")
+            func state() async throws -> JSON { try await owner.status()["plugins"][0]["tokens"][0] }
+            _ = try await ask(peer, "release", #","failure":"auth","reason":"nobody has logged in""#)
+            #expect(
+                try await state().fits(
+                    JSON(#"{"state":"missing","advice":"nobody is logged in (nobody has logged in); hub login exist"}"#)
+                ))
+            _ = try await put(peer, expect: 0)
+            let valid = try await state()
+            #expect(
+                valid.fits(JSON(#"{"account":"me","state":"valid","expires":"2999-01-01T00:00:00Z","refreshed":"*"}"#)))
+            #expect(valid["advice"] == .null)
+            _ = try await ask(peer, "release", #","failure":"network","reason":"no route""#)
+            #expect(try await state()["state"].string == "failing")
+            _ = try await ask(peer, "release", #","failure":"auth","reason":"invalid_grant""#)
+            #expect(
+                try await state()["advice"].string == "the service refuses the log-in (invalid_grant); hub login exist")
+            _ = try await put(peer, #"{"access_token":"a","expires_at":"2020-01-01T00:00:00Z"}"#, expect: 1)
+            #expect(try await state()["state"].string == "expired")
+            #expect(!"\(try await owner.status())".contains(Self.secret))
+        }
+    }
+
+    @Test func `logout forgets the token, and the plugin's sessions begin anew`() async throws {
+        try await withHub(Self.setting) { hub in
+            let peer = try await hub.client("exist")
+            let owner = try await hub.client("owner")
+            _ = try await put(peer, expect: 0)
+            let dry = try await owner.command("logout", #"{"instance":"exist"}"#, dryRun: true).body["result"]
+            #expect(dry == JSON(#"{"instance":"exist","accounts":["me"],"dryRun":true}"#))
+            #expect(try await ask(peer, "use").body["version"].int == 1)
+            let done = try await owner.command("logout", #"{"instance":"exist"}"#).body["result"]
+            #expect(done["accounts"].array == [.string("me")])
+            #expect(try await peer.next("the end of the session").code == "hello-first")
+            try await peer.hello("exist")
+            let now = try await ask(peer, "use").body
+            #expect(now["token"] == .null && (now["version"].int ?? 0) > 1)
+            let wrong = try await owner.command("logout", #"{"instance":"exst"}"#).body
+            #expect(wrong["reason"].string?.hasSuffix("did you mean exist?") == true)
+        }
+    }
+
+    @Test func `a file of tokens that cannot be used stops nobody else`() async throws {
+        let folder = try Folder()
+        try FileManager.default.createDirectory(atPath: folder.data, withIntermediateDirectories: true)
+        try Data("this is no database, and long enough to tell".utf8).write(
+            to: URL(filePath: folder.data + "/secrets.db"))
+        try await withHub(Self.setting, in: folder) { hub in
+            let peer = try await hub.client("exist")
+            #expect(try await ask(peer, "use").code == "store")
+            #expect(try await peer.give([weight()]).results == ["stored"])
+        }
+    }
+}
