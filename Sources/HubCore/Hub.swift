@@ -191,7 +191,7 @@ public final class Hub: Service, Sendable {
                 await keeper.run(until: leaving)
                 return nil
             }
-            group.addTask { [told] in await self.watchResources(keeper, until: leaving) { told.raise() } }
+            group.addTask { [told] in await self.watchResources(keeper, bus, until: leaving) { told.raise() } }
             group.addTask {
                 while !leaving.isRaised {
                     await bus.look(at: StoreRoom(store: directories.storePath))
@@ -220,13 +220,15 @@ public final class Hub: Service, Sendable {
     /// Leaves cleanly at `memory_limit`, and when the file descriptors are nearly used up.
     ///
     /// libzmq hides one growth, an unfinished multipart message, and aborts when it cannot accept a connection; nothing else bounds these.
+    /// Before that, what comes from other machines is sent away: it may be the cause, and the hub's own machine should not pay for it.
     private func watchResources(
-        _ keeper: ConfigurationKeeper, until leaving: Flag, leave: @Sendable () -> Void
+        _ keeper: ConfigurationKeeper, _ bus: Bus, until leaving: Flag, leave: @Sendable () -> Void
     ) async -> HubError? {
         var turn = 0
         while !leaving.isRaised {
-            // Connections come faster than memory grows.
             let limit = turn % 8 == 0 ? await keeper.configuration.hub.memoryLimit : nil
+            if let pressure = networkPressure(limit) { await bus.restNetwork(because: pressure) }
+            // Connections come faster than memory grows.
             if let shortage = descriptorShortage() ?? memoryShortage(limit) {
                 leave()
                 return shortage
@@ -235,6 +237,17 @@ public final class Hub: Service, Sendable {
             await leaving.wait(upTo: .milliseconds(250))
         }
         return nil
+    }
+
+    /// Why what comes from other machines is sent away for a while; `nil` while there is enough for all.
+    private func networkPressure(_ limit: ByteSize?) -> String? {
+        if let most = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree, open > most / 2 {
+            return "\(open) files and connections are open, of \(most)"
+        }
+        guard let limit, let resident = ProcessMemory.residentBytes(), resident > Int64(limit.bytes) / 4 * 3 else {
+            return nil
+        }
+        return "the hub holds \(resident) bytes, of memory_limit = \(limit.bytes)"
     }
 
     private func memoryShortage(_ limit: ByteSize?) -> HubError? {

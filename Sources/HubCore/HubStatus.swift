@@ -30,6 +30,10 @@ public struct HubStatus: Codable, Hashable, Sendable {
 
     public struct Endpoints: Codable, Hashable, Sendable {
         public var door, feed: String
+        /// Where plugins on other machines come in; absent where none do.
+        public var tcp: String?
+        /// Why nobody comes in there.
+        public var tcpFault: String?
     }
 
     public struct StoreState: Codable, Hashable, Sendable {
@@ -53,7 +57,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
 
     public struct SessionStatus: Codable, Hashable, Sendable {
         public var instance, plugin, version, mode: String
-        /// `owner` or `plugin`.
+        /// `owner`, `plugin` or `remote`.
         public var endpoint: String
     }
 
@@ -69,6 +73,8 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     public var kind: String
     public var enabled: Bool
     public var executable: String?
+    /// Whether it runs on another machine and comes with a key.
+    public var remote: Bool?
     public var state: PluginState
     /// Seconds until it is started again, where that is going to happen.
     public var restartIn: Double?
@@ -124,6 +130,8 @@ public enum PluginState: String, Codable, Hashable, Sendable, CaseIterable {
     case failed
     /// Ended by itself with nothing more to do.
     case finished
+    /// On another machine, and has no session.
+    case away
     /// Not started, or ended with the hub.
     case stopped
 }

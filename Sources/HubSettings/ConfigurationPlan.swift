@@ -9,7 +9,9 @@ public struct ConfigurationPlan: Sendable, Hashable {
     public var hubChanges: [String]
     /// Persons that are new, gone or described differently, sorted.
     public var personChanges: [String]
-    /// What happens to each instance that runs now or shall run.
+    /// Instances on another machine that are new, gone or described differently, sorted: their sessions begin anew.
+    public var remoteChanges: [String]
+    /// What happens to each instance that runs here now or shall run here.
     public var instances: [String: Action]
 
     /// The steps from `old` to `new`.
@@ -23,6 +25,7 @@ public struct ConfigurationPlan: Sendable, Hashable {
             ("clock", old.hub.clock == new.hub.clock), ("memory_limit", old.hub.memoryLimit == new.hub.memoryLimit),
             ("log_level", old.hub.logLevel == new.hub.logLevel), ("keep_raw", old.hub.keepRaw == new.hub.keepRaw),
             ("zone", old.hub.zone == new.hub.zone),
+            ("tcp", old.hub.tcp == new.hub.tcp), ("insecure", old.hub.isInsecure == new.hub.isInsecure),
             ("live_per_second", old.hub.livePerSecond == new.hub.livePerSecond),
         ].filter { !$0.1 }.map(\.0)
 
@@ -30,8 +33,13 @@ public struct ConfigurationPlan: Sendable, Hashable {
         personChanges = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }.sorted()
 
         let samePersons = Set(before.keys) == Set(after.keys)
-        let running = Self.byName(old.plugins.filter(\.enabled), \.name)
-        let wanted = Self.byName(new.plugins.filter(\.enabled), \.name)
+        let running = Self.byName(old.plugins.filter(\.startsHere), \.name)
+        let wanted = Self.byName(new.plugins.filter(\.startsHere), \.name)
+        let away = Self.byName(old.plugins.filter(\.comesFromElsewhere), \.name)
+        let expected = Self.byName(new.plugins.filter(\.comesFromElsewhere), \.name)
+        remoteChanges = Set(away.keys).union(expected.keys).filter { name in
+            away[name] != expected[name] || away[name]?.persons == .all && !samePersons
+        }.sorted()
         instances = [:]
         for name in Set(running.keys).union(wanted.keys) {
             instances[name] =

@@ -22,6 +22,7 @@ extension ConfigurationReader {
         {
             instance.executable = path
         }
+        readRemote(&instance, values, common, table: table)
         if let persons = common.first(where: { $0.name == "persons" }) {
             instance.persons = readPersons(persons.entry, table: table)
         }
@@ -34,7 +35,9 @@ extension ConfigurationReader {
                 at: field.entry.position, table: table, "does not start while a part of it cannot be read")
         }
         guard let declarations = manifests(name, instance.executable) else {
-            if instance.enabled {
+            if instance.isRemote {
+                reportRemote(instance, own: own, at: field.entry.position, table: table)
+            } else if instance.enabled {
                 let place = common.first { $0.name == "executable" }
                 checker.report(
                     at: place?.entry.position ?? field.entry.position, table: table, key: "executable",
@@ -127,9 +130,9 @@ extension ConfigurationReader {
 
     /// Two enabled instances that would do the same work twice.
     mutating func reportTwins(_ plugins: [(instance: PluginInstance, position: SourcePosition)]) {
-        for (number, plugin) in plugins.enumerated() where plugin.instance.enabled {
+        for (number, plugin) in plugins.enumerated() where plugin.instance.startsHere {
             let twin = plugins[..<number].first {
-                $0.instance.enabled && $0.instance.executable == plugin.instance.executable
+                $0.instance.startsHere && $0.instance.executable == plugin.instance.executable
                     && $0.instance.settings == plugin.instance.settings
             }
             guard let twin else { continue }

@@ -5,6 +5,9 @@ struct ConfigurationReader {
     var checker: TableChecker
     /// Where the persons stand, for problems that only show when all are known.
     var personPlaces: [String: SourcePosition] = [:]
+    /// Where the hub listens on the network, and who has which port of it for a feed.
+    var tcp: TCPEndpoint?
+    var feedPorts: [Int: String] = [:]
     var slotPlaces: [(person: String, instance: String, slot: Int, position: SourcePosition)] = []
 
     init(text: String, file: String, fileMode: UInt16?, environment: SettingsEnvironment) {
@@ -115,13 +118,16 @@ struct ConfigurationReader {
         let run =
             values["run"]?.string ?? environment.directoryVariable("XDG_RUNTIME_DIR").map { $0 + "/health-hub" }
             ?? data + "/run"
+        let (tcp, isInsecure) = endpoint(values, position)
+        self.tcp = tcp
         let runPlace = values["run"] != nil ? "run" : "data"
         reportLongSocketPath(run, at: position(runPlace))
         return HubSection(
             data: data, run: run, clock: clock, memoryLimit: values["memory_limit"]?.size,
             logLevel: values["log_level"]?.string.flatMap(HubSection.LogLevel.init) ?? .info,
             keepRaw: values["keep_raw"]?.boolean ?? false, zone: values["zone"]?.string,
-            livePerSecond: values["live_per_second"]?.integer.map { Int($0) } ?? HubSection.usualLivePerSecond)
+            livePerSecond: values["live_per_second"]?.integer.map { Int($0) } ?? HubSection.usualLivePerSecond,
+            tcp: tcp, isInsecure: isInsecure)
     }
 
     private mutating func reportLongSocketPath(_ run: String, at position: SourcePosition) {

@@ -32,6 +32,11 @@ public struct HubSection: Sendable, Hashable {
     /// LIVE and EVENT messages of an instance in a second that reach the feed; what is beyond is dropped.
     public var livePerSecond: Int
 
+    /// Where plugins on other machines come with their keys; nil: nowhere.
+    public var tcp: TCPEndpoint?
+    /// No keys and no encryption at ``tcp``, which is a loopback address then.
+    public var isInsecure: Bool
+
     /// What a scale or a watch sends, with room to spare; a stream of a waveform needs more.
     public static let usualLivePerSecond = 50
 
@@ -49,11 +54,11 @@ public struct HubSection: Sendable, Hashable {
     public init(
         data: String, run: String, clock: ClockSetting = .system, memoryLimit: ByteSize? = nil,
         logLevel: LogLevel = .info, keepRaw: Bool = false, zone: String? = nil,
-        livePerSecond: Int = usualLivePerSecond
+        livePerSecond: Int = usualLivePerSecond, tcp: TCPEndpoint? = nil, isInsecure: Bool = false
     ) {
         (self.data, self.run, self.clock, self.memoryLimit) = (data, run, clock, memoryLimit)
         (self.logLevel, self.keepRaw, self.zone) = (logLevel, keepRaw, zone)
-        self.livePerSecond = livePerSecond
+        (self.livePerSecond, self.tcp, self.isInsecure) = (livePerSecond, tcp, isInsecure)
     }
 }
 
@@ -138,10 +143,19 @@ public struct PluginInstance: Sendable, Hashable {
     public var keepRaw: Bool
     /// Resident memory at which its process is ended and started again; 512 MiB unless written.
     public var memoryLimit: ByteSize
+    /// Whether it runs on another machine, or is started by somebody else, and comes to ``HubSection/tcp`` with a key.
+    public var isRemote = false
+    /// The port on which a remote instance may listen to its feed; nil if it does not.
+    public var feedPort: Int?
     /// The plugin's own settings, checked against its manifest, defaults included.
     ///
     /// Empty if the instance is disabled and its plugin is not installed.
     public var settings: [String: SettingValue]
+
+    /// Whether the hub starts a process for it.
+    public var startsHere: Bool { enabled && !isRemote }
+    /// Whether it may come with a key.
+    public var comesFromElsewhere: Bool { enabled && isRemote }
 
     /// An instance of these values, with the names `hub.conf` would give by default; nothing is checked.
     public init(
@@ -223,6 +237,14 @@ extension HubConfiguration {
             "live_per_second", .integer(Bounds(1, 10_000_000)),
             help: "Passing values (LIVE, EVENT) that an instance may publish in a second.",
             default: .integer(Int64(HubSection.usualLivePerSecond))),
+        .init(
+            "tcp", .string(),
+            help:
+                "Where plugins on other machines come with their keys, such as tcp://0.0.0.0:7788; nowhere if not set."),
+        .init(
+            "insecure", .boolean,
+            help: "No keys and no encryption: any program of this machine is whichever remote instance it says.",
+            default: .boolean(false)),
     ]
 
     /// The settings of `[person.<name>]` but `slots`, a table of positions by instance.
@@ -249,6 +271,12 @@ extension HubConfiguration {
             "memory_limit", .size(Bounds(ByteSize(mebibytes: 16))),
             help: "Memory at which its process is ended and started again.",
             default: .string(PluginInstance.defaultMemoryLimit.description)),
+        .init(
+            "remote", .boolean, help: "Whether it runs on another machine and comes with a key (hub keys new).",
+            default: .boolean(false)),
+        .init(
+            "feed_port", .integer(Bounds(1, 65_535)),
+            help: "Port at the address of [hub] tcp on which a remote instance listens; it cannot if not set."),
     ]
 
     static let namePattern = "[A-Za-z0-9][A-Za-z0-9_.\\-]{0,63}"

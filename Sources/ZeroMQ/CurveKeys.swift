@@ -68,6 +68,11 @@ public struct CurveKeyPair: Hashable, Sendable {
     public let publicKey: CurveKey
     public let secretKey: CurveSecretKey
 
+    /// A pair; whether the two belong together is not checked.
+    public init(publicKey: CurveKey, secretKey: CurveSecretKey) {
+        (self.publicKey, self.secretKey) = (publicKey, secretKey)
+    }
+
     /// A new random pair.
     /// - Throws: ``ZeroMQError/Code/notSupported`` when this libzmq was built without CURVE.
     public static func generate() throws(ZeroMQError) -> CurveKeyPair {

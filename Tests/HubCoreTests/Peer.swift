@@ -87,10 +87,17 @@ actor Peer {
         var user: String?
         var password = ""
         var routingID: [UInt8]?
+        var key: Key?
         /// Prefixes, of a SUB.
         var topics: [String] = []
         /// Whether it takes what arrives; one that does not also keeps its queue short.
         var reads = true
+    }
+
+    /// What CURVE needs.
+    struct Key: Sendable {
+        var hub: CurveKey
+        var pair: CurveKeyPair
     }
 
     static func dealer(_ endpoint: String, _ options: Options = Options()) async throws -> Peer {
@@ -112,6 +119,11 @@ actor Peer {
         if let user = options.user {
             try socket.set(.plainUsername, to: user)
             try socket.set(.plainPassword, to: options.password)
+        }
+        if let key = options.key {
+            try socket.set(.curveServerKey, to: key.hub)
+            try socket.set(.curvePublicKey, to: key.pair.publicKey)
+            try socket.set(.curveSecretKey, to: key.pair.secretKey)
         }
         if let id = options.routingID { try socket.set(.routingID, to: id) }
         try socket.set(.reconnectInterval, to: .milliseconds(20))

@@ -40,6 +40,8 @@ struct Setting: Sendable {
     var keepRaw = false
     var clock = ClockSetting.system
     var memoryLimit: ByteSize?
+    var tcp: TCPEndpoint?
+    var isInsecure = false
     /// Patient with silence, for a busy machine is slow.
     var policy = SessionPolicy(heartbeat: Heartbeat(interval: 5_000, timeout: 600_000))
     var lifePolicy = LifePolicy()
@@ -53,7 +55,8 @@ struct Setting: Sendable {
 
     func checked(in folder: Folder) -> CheckedConfiguration {
         let hub = HubSection(
-            data: folder.data, run: folder.run, clock: clock, memoryLimit: memoryLimit, keepRaw: keepRaw, zone: "UTC")
+            data: folder.data, run: folder.run, clock: clock, memoryLimit: memoryLimit, keepRaw: keepRaw, zone: "UTC",
+            tcp: tcp, isInsecure: isInsecure)
         let people = persons.map { name in
             var person = PersonSection(name: name)
             person.slots = slots[name] ?? [:]

@@ -14,7 +14,7 @@ struct StatusText {
     ///
     /// A scale that nobody stood on since yesterday is not fresh, and yet well.
     static func isWell(_ status: HubStatus) -> Bool {
-        status.store.state == "ok" && status.store.warning == nil
+        status.store.state == "ok" && status.store.warning == nil && status.endpoints.tcpFault == nil
             && status.plugins.allSatisfy { plugin in
                 !plugin.enabled
                     || (plugin.alive || plugin.state == .finished) && plugin.delivering != false
@@ -49,6 +49,11 @@ struct StatusText {
             "records  \(records), newest \(status.epoch)-\(status.head)", storeLine,
             "door     \(status.endpoints.door)", "feed     \(status.endpoints.feed)",
         ]
+        if let tcp = status.endpoints.tcp {
+            let fault = status.endpoints.tcpFault
+            lines.append(
+                "network  \(tcp)" + (fault.map { "  " + Shade.bad.paint("closed", colours) + ": \($0)" } ?? ""))
+        }
         if status.clock != "system" { lines.append("clock    \(status.clock)") }
         return lines
     }
@@ -76,6 +81,7 @@ struct StatusText {
         case .disabled: Shade.faint.paint("disabled", colours)
         case .running, .finished: Shade.good.paint(plugin.state.rawValue, colours)
         case .starting, .ending, .stopped: plugin.state.rawValue
+        case .away: Shade.doubtful.paint("away", colours)
         case .restarting: Shade.doubtful.paint("restarting\(pause)", colours)
         case .silent, .quarantined, .failed: Shade.bad.paint(plugin.state.rawValue, colours)
         }

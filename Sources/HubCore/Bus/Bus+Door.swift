@@ -16,11 +16,26 @@ extension Bus {
                     _ = try gate?.send(Message())
                     continue
                 }
-                _ = try gate?.sendMultipart(
-                    request.reply(tokens.verdict(on: request.credentials, domain: request.domain)))
+                let verdict = verdict(on: request)
+                if case .refuse(let reason) = verdict, !request.address.isEmpty {
+                    logOfSessions(
+                        .notice, "the network: a log-in was refused",
+                        ["address": "\(request.address)", "reason": "\(reason)"])
+                }
+                _ = try gate?.sendMultipart(request.reply(verdict))
             }
         } catch {
             logger.error("the gate broke", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+extension Bus {
+    private func verdict(on request: ZAPRequest) -> ZAPRequest.Verdict {
+        switch request.credentials {
+        case .curve(let key): verdict(onKey: key, domain: request.domain)
+        case .none: verdictOnNobody()
+        default: tokens.verdict(on: request.credentials, domain: request.domain)
         }
     }
 }
@@ -67,13 +82,15 @@ extension Bus {
     private func receive(_ message: borrowing Multipart, at now: Int64) {
         let peer = message.lend(0) { RoutingID($0) }
         // Whoever is known is asked first whether it comes over the endpoint that it is known from.
-        if let guest = guest(peer), message.property("User-Id", is: guest.user) {
+        if let guest = guest(peer), message.property("User-Id", is: guest.logIn) {
             let isLive = message.lend(1) { Verb($0) == .live }
             if isLive, passPlainLive(message, of: guest, from: peer, at: now) { return }
-            return receive(message, from: peer, over: guest.user.map(Endpoint.plugin) ?? .owner, at: now)
+            return receive(message, from: peer, over: guest.endpoint, at: now)
         }
-        let user = message.property("User-Id").flatMap { $0.isEmpty ? nil : $0 }
-        let endpoint = user.map(Endpoint.plugin) ?? .owner
+        guard let endpoint = endpoint(of: message.property("User-Id")) else {
+            return perform(
+                sessions.refuse(WireError(.forbidden, "this key is not valid any more, or hub.conf does not expect its instance"), from: peer))
+        }
         if let session = sessions[peer], session.endpoint != endpoint {
             // A routing id that came back over another endpoint: a stranger, whatever it knows.
             perform(sessions.gone(peer))

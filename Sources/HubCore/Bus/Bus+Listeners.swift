@@ -84,13 +84,23 @@ extension Bus {
         loop.schedule(after: Self.restOfFeed) { [weak self] in self?.assumeIsolated { $0.wakeFeed(of: instance) } }
     }
 
-    private func wakeFeed(of instance: String?) {
+    /// Opens a feed that is closed, now or as soon as it can be.
+    func wakeFeed(of instance: String?) {
         // The instance may have ended and begun again meanwhile.
         guard let feed = feed(of: instance), !feed.isOpen else { return }
+        guard !feed.isOnNetwork || network.restsUntil <= now else { return }
         do throws(ZeroMQError) {
             try open(feed)
+            feed.hasFailed = false
         } catch {
-            logger.error("a feed cannot be opened again", metadata: ["error": "\(error)"])
+            // After a close libzmq needs a moment to let go of a port.
+            if !feed.hasFailed, error.code != .addressInUse {
+                feed.hasFailed = true
+                logger.error("a feed cannot be opened", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])
+            }
+            loop.schedule(after: feed.hasFailed ? .seconds(2) : .milliseconds(100)) { [weak self] in
+                self?.assumeIsolated { $0.wakeFeed(of: instance) }
+            }
         }
     }
 

@@ -16,7 +16,8 @@ extension Bus {
             let intake = Intake(
                 instance: hello.instance, policy: policy, rules: facts.rules,
                 validation: RecordValidation(registry: registry))
-            guests[peer] = Guest(reference, endpoint, hello, policy, registry, intake)
+            guests[peer] = Guest(
+                reference, endpoint, logIn: logIn(of: endpoint), hello, policy, registry, intake)
             ledger.sessionBegan(hello)
             if endpoint != .owner, hello.mode == .run { bell.sessionBegan(hello.instance) }
             // Whoever greets again before each question, as a follower may, is no news.
@@ -34,10 +35,23 @@ extension Bus {
         }
     }
 
+    /// As whom libzmq names those who come in there.
+    private func logIn(of endpoint: Endpoint) -> String? {
+        switch endpoint {
+        case .owner: nil
+        case .plugin(let user): user
+        case .remote(let user): user.flatMap(network.key).map(LogIn.text) ?? LogIn.anyone
+        }
+    }
+
     private func policy(for hello: Hello, _ endpoint: Endpoint) throws(WireError) -> InstancePolicy {
         guard hello.plugin != HandRecord.plugin, hello.instance != "hub" else {
             throw WireError(
                 .instance, "HELLO: the plugin \"hand\" and the instance \"hub\" are the hub's own; take other names")
+        }
+        guard !endpoint.isRemote || facts.instances[hello.instance]?.remote != nil else {
+            throw WireError(
+                .instance, "HELLO.instance: hub.conf has no [plugin.\(hello.instance)] with remote = true")
         }
         if let policy = facts.instances[hello.instance] {
             guard policy.plugin == nil || policy.plugin == hello.plugin else {

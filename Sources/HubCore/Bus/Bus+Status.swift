@@ -1,3 +1,4 @@
+import HubSettings
 import HubStore
 import HubWire
 import Samples
@@ -21,7 +22,9 @@ extension Bus {
             hub: store.hubID, version: facts.version, epoch: cursor.epoch, head: cursor.sequence,
             records: accounts.reduce(0) { $0 + $1.stored }, inbox: inbox, time: facts.clock.time.text,
             clock: facts.clock.description, uptime: Double(now) / 1_000,
-            endpoints: HubStatus.Endpoints(door: facts.endpoints.door, feed: facts.endpoints.feed),
+            endpoints: HubStatus.Endpoints(
+                door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: network.setting?.endpoint.description,
+                tcpFault: network.fault),
             store: HubStatus.StoreState(
                 path: facts.storePath, state: storeFault.map { "\($0.code)" } ?? "ok", error: storeFault?.message,
                 free: roomWatch.room?.free, log: roomWatch.room?.log, warning: roomWatch.warning(facts.storePath)),
@@ -54,6 +57,14 @@ extension Bus {
         let own = sinks.filter { $0.instance == plugin.name }
         plugin.delivering = own.isEmpty ? nil : own.allSatisfy(\.isWell)
         plugin.lastError = seen.lastError ?? plugin.lastError
+        if plugin.remote == true, plugin.enabled {
+            plugin.state = plugin.alive ? .running : .away
+            if network.setting?.isInsecure == false, network.key(of: plugin.name) == nil {
+                plugin.advice = "has no key: hub keys new \(plugin.name)"
+            } else if !plugin.alive {
+                plugin.advice = "has no session: start it on its machine, with its key file"
+            }
+        }
         if let life = lives[plugin.name] {
             (plugin.state, plugin.pid, plugin.restarts) = (life.word, life.pid, life.restarts)
             plugin.restartIn = life.pause(at: now).map { Double($0) / 1_000 }
@@ -71,7 +82,17 @@ extension Bus {
         sessions.all.values.sorted { $0.serial < $1.serial }.map { session in
             HubStatus.SessionStatus(
                 instance: session.hello.instance, plugin: session.hello.plugin, version: session.hello.version,
-                mode: session.hello.mode.rawValue, endpoint: session.endpoint == .owner ? "owner" : "plugin")
+                mode: session.hello.mode.rawValue, endpoint: session.endpoint.word)
+        }
+    }
+}
+
+extension Endpoint {
+    fileprivate var word: String {
+        switch self {
+        case .owner: "owner"
+        case .plugin: "plugin"
+        case .remote: "remote"
         }
     }
 }

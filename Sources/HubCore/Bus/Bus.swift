@@ -29,6 +29,7 @@ actor Bus {
     /// Which of the feed endpoints an instance has, as long as the hub runs.
     var feedNumbers: [String: Int] = [:]
     var gate: Socket?
+    var network: Network
     /// What is received and what is sent, one message at a time; their memory is used again.
     var incoming = Multipart()
     var outgoing = Multipart()
@@ -82,6 +83,7 @@ actor Bus {
         (self.facts, self.store, self.secrets, self.committer) = (facts, store, secrets, committer)
         (self.loop, self.context, self.logger) = (loop, context, logger)
         sessions = SessionTable(policy: facts.policy)
+        network = Network(facts.network)
         ledger = InstanceLedger(instances: facts.plugins.map(\.name))
     }
 
@@ -90,8 +92,10 @@ actor Bus {
     /// A class, because every message looks at it, and its decoder keeps memory that must have one owner.
     final class Guest {
         let reference: SessionReference
-        /// Who logged in on the plugin endpoint; `nil` on the owner's.
-        let user: String?
+        /// Where it came in.
+        let endpoint: Endpoint
+        /// As whom it logged in there (``LogIn``); `nil` for the owner.
+        let logIn: String?
         let hello: Hello
         let policy: InstancePolicy
         let registry: TypeRegistry
@@ -107,13 +111,12 @@ actor Bus {
         var questions: [Int64: Task<Void, Never>] = [:]
 
         init(
-            _ reference: SessionReference, _ endpoint: Endpoint, _ hello: Hello, _ policy: InstancePolicy,
-            _ registry: TypeRegistry,
-            _ intake: Intake
+            _ reference: SessionReference, _ endpoint: Endpoint, logIn: String?, _ hello: Hello,
+            _ policy: InstancePolicy, _ registry: TypeRegistry, _ intake: Intake
         ) {
             (self.reference, self.hello, self.policy, self.registry) = (reference, hello, policy, registry)
             self.intake = intake
-            user = if case .plugin(let user) = endpoint { user } else { nil }
+            (self.endpoint, self.logIn) = (endpoint, logIn)
             decoder = RecordDecoder(plugin: hello.plugin, registry: registry)
         }
     }
@@ -144,6 +147,12 @@ extension Bus {
                 session.endpoint == .owner || !restarting.contains(instance)
             else { continue }
             perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
+        }
+        followRemoteInstances()
+        // Over the network grants are a promise: no session goes on with what it was granted before, whatever its mode.
+        let remote = Set(sessions.all.values.filter(\.endpoint.isRemote).map(\.hello.instance))
+        for instance in remote where !before.saysTheSame(as: facts, to: instance) {
+            perform(sessions.dismissRemote(instance, because: "the hub's configuration has changed"))
         }
     }
 }
@@ -177,6 +186,7 @@ extension Bus {
         self.door = consume door
 
         try openFeed()
+        openNetwork()
         beat()
         pulseRegularly()
     }

@@ -16,6 +16,10 @@ final class Feed {
         case open
         /// The processes of one instance, by launch token; the gate is told this domain.
         case token(domain: String)
+        /// The instance on another machine, by its key; this is the hub's own.
+        case key(CurveSecretKey, domain: String)
+        /// Any program of this machine, where `insecure = true`.
+        case anyone(domain: String)
     }
 
     let endpoint: String
@@ -25,10 +29,20 @@ final class Feed {
     private(set) var audience: Audience { didSet { changes.note() } }
     private let changes: FeedChanges
     private var socket: Socket?
+    /// Whether the log says that it cannot be opened.
+    var hasFailed = false
 
     init(_ endpoint: String, _ security: Security, grant: ReadGrant? = nil, changes: FeedChanges) {
         (self.endpoint, self.security, self.grant, self.changes) = (endpoint, security, grant, changes)
         audience = Audience(grant == nil ? .owner : .instance)
+    }
+
+    /// Whether other machines reach it.
+    var isOnNetwork: Bool {
+        switch security {
+        case .open, .token: false
+        case .key, .anyone: true
+        }
     }
 
     var isOpen: Bool { socket != nil }
@@ -48,7 +62,15 @@ final class Feed {
         case .token(let domain):
             try socket.set(.zapDomain, to: domain)
             try socket.set(.plainServer, to: true)
+        case .key(let key, let domain):
+            try socket.set(.zapDomain, to: domain)
+            try socket.set(.curveServer, to: true)
+            try socket.set(.curveSecretKey, to: key)
+            try socket.set(.handshakeInterval, to: Bus.networkPatience)
+            try socket.set(.tcpKeepalive, to: true)
+        case .anyone(let domain): try socket.set(.zapDomain, to: domain)
         }
+        try socket.set(.ipv6, to: endpoint.hasPrefix("tcp://["))
         try socket.bind(endpoint)
         loop.watch(socket) { _ in subscribed() }
         self.socket = consume socket

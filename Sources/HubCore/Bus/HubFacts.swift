@@ -9,6 +9,8 @@ struct HubFacts: Sendable {
     let endpoints: HubEndpoints
     let clock: HubClock
     let policy: SessionPolicy
+    /// Where plugins on other machines come in; `nil`: nowhere.
+    let network: Network.Setting?
     /// By instance, as `hub.conf` has them.
     var instances: [String: InstancePolicy]
     /// For programs that `hub.conf` does not name.

@@ -18,6 +18,14 @@ struct InstancePolicy: Sendable, Hashable {
     /// What its manifest says it can be asked to do; `nil` where no manifest is known.
     var commands: [CommandDeclaration]?
 
+    /// Set where the instance runs on another machine.
+    var remote: Remote?
+
+    struct Remote: Hashable, Sendable {
+        /// Where it may listen; `nil`: nowhere.
+        let feedPort: Int?
+    }
+
     /// Whoever may open the owner's socket owns the data.
     static func owner(keepsRaw: Bool) -> InstancePolicy {
         InstancePolicy(grants: Grants(), persons: nil, keepsRaw: keepsRaw, settings: .emptyObject)
@@ -29,16 +37,14 @@ struct InstancePolicy: Sendable, Hashable {
 
     /// The policy of a configured instance.
     ///
-    /// - Parameters:
-    ///   - reads: the types its manifest asks to read.
-    ///   - writes: the types its manifest asks to write. `hub.conf` may narrow both.
-    ///   - plugin: the name in its manifest, if that is known.
-    ///   - commands: of its manifest, if that is known.
-    init(
-        _ instance: PluginInstance, reads: [String], writes: [String], plugin: String? = nil,
-        commands: [CommandDeclaration]? = nil
-    ) {
-        (self.plugin, self.commands) = (plugin, commands)
+    /// What its manifest asks for `hub.conf` may narrow. Without a manifest an instance on another machine gets what `hub.conf` grants it
+    /// and no more.
+    init(_ instance: PluginInstance, _ manifest: Manifest?) {
+        let asked = instance.isRemote ? [] : ["*"]
+        let reads = manifest?.reads ?? instance.grants.read ?? asked
+        let writes = manifest?.writes ?? instance.grants.write ?? asked
+        (plugin, commands) = (manifest?.name ?? (instance.isRemote ? instance.kind : nil), manifest?.commands)
+        remote = instance.isRemote ? Remote(feedPort: instance.feedPort) : nil
         if case .only(let names) = instance.persons { persons = names } else { persons = nil }
         let scope = persons ?? ["*"]
         grants = Grants(

@@ -3,13 +3,15 @@ import HubSettings
 /// The way from the configuration that the hub follows to that of a file.
 struct ApplyPlan {
     /// Keys of `[hub]` that only a new start of the hub can follow.
-    static let hubKeysOfStart: Set<String> = ["data", "run", "clock", "log_level", "live_per_second"]
+    static let hubKeysOfStart: Set<String> = ["data", "run", "clock", "log_level", "live_per_second", "tcp", "insecure"]
 
     /// What the file says, but for ``needsRestart``.
     let configuration: HubConfiguration
     let needsRestart: [String]
     let persons: [String]
     let steps: [ApplyReport.Step]
+    /// Those of ``steps`` whose process is not ours.
+    private let elsewhere: Set<String>
 
     init(
         from running: CheckedConfiguration, _ current: HubConfiguration, to wanted: CheckedConfiguration,
@@ -24,7 +26,11 @@ struct ApplyPlan {
         followed.hub.zone = next.hub.zone
         configuration = followed
         let (before, after) = (Self.sections(current), Self.sections(next))
-        steps = plan.instances.sorted { $0.key < $1.key }.map { name, action in
+        elsewhere = Set(plan.remoteChanges)
+        let awaySteps = plan.remoteChanges.map {
+            ApplyReport.Step(instance: $0, action: .restart, why: "on another machine: its sessions begin anew")
+        }
+        steps = awaySteps + plan.instances.sorted { $0.key < $1.key }.map { name, action in
             let hasNewProgram =
                 running.manifests[name] != wanted.manifests[name]
                 || running.executables[name] != wanted.executables[name]
@@ -42,7 +48,7 @@ struct ApplyPlan {
     }
 
     func instances(_ action: ConfigurationPlan.Action) -> Set<String> {
-        Set(steps.filter { $0.action == action }.map(\.instance))
+        Set(steps.filter { $0.action == action }.map(\.instance)).subtracting(elsewhere)
     }
 
     /// The problems for which a file is not followed at all.

@@ -78,9 +78,11 @@ public struct ConfigurationLoader: Sendable {
             instance, _ in
             answers.manifests[instance]?.settings
         }
+        // A program that runs elsewhere need not be here.
+        let elsewhere = Set(loaded.configuration?.plugins.filter(\.isRemote).map(\.name) ?? [])
         return CheckedConfiguration(
-            loaded: loaded, manifests: answers.manifests, executables: answers.executables, faults: answers.faults,
-            file: path, text: text)
+            loaded: loaded, manifests: answers.manifests, executables: answers.executables,
+            faults: answers.faults.filter { !elsewhere.contains($0.key) }, file: path, text: text)
     }
 
     private struct Answers {

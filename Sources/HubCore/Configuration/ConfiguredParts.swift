@@ -26,15 +26,15 @@ struct ConfiguredParts: Sendable {
             throw HubError(.store, error.message)
         }
         let policies = configuration.plugins.filter(\.enabled).map { instance in
-            let manifest = checked.manifests[instance.name]
-            let policy = InstancePolicy(
-                instance, reads: manifest?.reads ?? ["*"], writes: manifest?.writes ?? ["*"], plugin: manifest?.name,
-                commands: manifest?.commands)
-            return (instance.name, policy)
+            (instance.name, InstancePolicy(instance, checked.manifests[instance.name]))
         }
         let machineZone = TimeZone.current.identifier
         return HubFacts(
             version: Hub.version, endpoints: endpoints, clock: clock, policy: policy,
+            network: configuration.hub.tcp.map {
+                Network.Setting(
+                    endpoint: $0, isInsecure: configuration.hub.isInsecure, ring: KeyRing(data: configuration.hub.data))
+            },
             instances: Dictionary(policies, uniquingKeysWith: { first, _ in first }),
             strangers: .owner(keepsRaw: configuration.hub.keepRaw),
             persons: configuration.persons.map { person in
@@ -49,7 +49,7 @@ struct ConfiguredParts: Sendable {
 
     /// What can be started; what cannot stops nothing else.
     func programs(_ checked: CheckedConfiguration, _ configuration: HubConfiguration) -> [Supervisor.Program] {
-        configuration.plugins.filter(\.enabled).compactMap { instance in
+        configuration.plugins.filter(\.startsHere).compactMap { instance in
             do throws(HubError) {
                 guard let executable = checked.executables[instance.name] else {
                     throw HubError(.configuration, checked.faults[instance.name] ?? "it has no program")

@@ -8,13 +8,33 @@ enum PluginCatalogue {
         var enabled: Bool
         var executable: String?
         var summary, version: String?
+        var remote: Bool?
+        /// What its manifest asks for.
         var reads, writes: [String]?
+        /// What `hub.conf` leaves of it; absent where it says nothing.
+        var granted: Granted?
+        /// What it may: types and persons.
+        var grants: Grants
         var persons: [String]?
         /// Secrets print as `<secret>`.
         var settings: [String: SettingValue]
         var declarations: [SettingDeclaration]?
         var commands: [CommandDeclaration]?
         var fault: String?
+
+        struct Granted: Encodable {
+            var read, write: [String]?
+        }
+        struct Grants: Encodable {
+            var read, write: Scope
+            struct Scope: Encodable {
+                var types, persons: [String]
+
+                init(_ scope: HubWire.Grants.Scope) { (types, persons) = (scope.types, scope.persons) }
+            }
+
+            init(_ grants: HubWire.Grants) { (read, write) = (Scope(grants.read), Scope(grants.write)) }
+        }
     }
 
     static func json(_ configuration: HubConfiguration, _ checked: CheckedConfiguration) -> RawJSON {
@@ -27,18 +47,25 @@ enum PluginCatalogue {
                     name: plugin.name, kind: plugin.kind, enabled: plugin.enabled,
                     executable: checked.executables[plugin.name], summary: manifest?.summary,
                     version: manifest?.version,
-                    reads: manifest?.reads, writes: manifest?.writes, persons: persons, settings: plugin.settings,
-                    declarations: manifest?.settings, commands: manifest?.commands, fault: checked.faults[plugin.name])
+                    remote: plugin.isRemote ? true : nil, reads: manifest?.reads, writes: manifest?.writes,
+                    granted: plugin.grants == PluginInstance.Grants()
+                        ? nil : Entry.Granted(read: plugin.grants.read, write: plugin.grants.write),
+                    grants: Entry.Grants(InstancePolicy(plugin, manifest).grants), persons: persons,
+                    settings: plugin.settings,
+                    declarations: manifest?.settings, commands: manifest?.commands,
+                    fault: plugin.isRemote ? nil : checked.faults[plugin.name])
             })
     }
 
     /// The instances that run, those that cannot, and those whose settings are wrong.
     static func statuses(_ configuration: HubConfiguration, _ checked: CheckedConfiguration) -> [PluginStatus] {
         let known = configuration.plugins.map { plugin in
-            PluginStatus(
+            var status = PluginStatus(
                 name: plugin.name, kind: plugin.kind, enabled: plugin.enabled,
                 executable: checked.executables[plugin.name],
-                fault: plugin.enabled ? checked.faults[plugin.name] : nil)
+                fault: plugin.startsHere ? checked.faults[plugin.name] : nil)
+            if plugin.isRemote { status.remote = true }
+            return status
         }
         let refused = checked.loaded.refusedInstances.map { name in
             PluginStatus(

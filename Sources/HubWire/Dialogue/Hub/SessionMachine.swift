@@ -220,6 +220,12 @@ public struct SessionMachine: Sendable {
         return [.reply(.error(error))] + end(.refused(.helloFirst))
     }
 
+    /// The peer may not come any more.
+    mutating func expel(_ reason: String) -> [SessionAction] {
+        guard isAlive else { return [] }
+        return [.reply(.error(WireError(.forbidden, reason, closed: true)))] + end(.refused(.forbidden))
+    }
+
     /// A newer session takes the place of this one.
     mutating func replace() -> [SessionAction] {
         guard isAlive else { return [] }

@@ -151,7 +151,7 @@ extension SessionTable {
     }
 
     private func judge(_ hello: Hello, from peer: RoutingID, endpoint: Endpoint) throws(WireError) {
-        if case .plugin(let user) = endpoint, user != hello.instance {
+        if let user = endpoint.user, user != hello.instance {
             throw WireError(.forbidden, "HELLO.instance: this log-in is of instance \(user)", closed: true)
         }
         guard !unread.isExhausted(peer) else {
@@ -162,10 +162,24 @@ extension SessionTable {
         }
         let makesRoom = sessions[peer] != nil || hello.mode == .run && runners[hello.instance] != nil
         // A script that leaks sessions must lock out neither the hub's own plugins nor who comes to see what is wrong.
-        let kept = endpoint == .owner && hello.mode == .run ? policy.limits.sessions / 16 : 0
-        guard sessions.count < policy.limits.sessions - kept || makesRoom else {
+        let kept = policy.limits.sessions / 16
+        let isKeptFor =
+            switch endpoint {
+            case .owner: hello.mode != .run
+            case .plugin: true
+            case .remote: false
+            }
+        guard sessions.count < policy.limits.sessions - (isKeptFor ? 0 : kept) || makesRoom else {
             throw WireError(
                 .limit, "HELLO: the hub has \(sessions.count) sessions, which is its limit; try again later")
+        }
+        // Nor may whoever has got hold of one key lock out the other machines.
+        guard case .remote = endpoint, !makesRoom else { return }
+        let most = max(1, policy.limits.sessions / 16)
+        guard sessions.count(where: { $0.value.endpoint.isRemote && $0.value.hello.instance == hello.instance }) < most
+        else {
+            throw WireError(
+                .limit, "HELLO: \(hello.instance) has \(most) sessions over the network, which is its limit; end one")
         }
     }
 }
@@ -207,6 +221,20 @@ extension SessionTable {
     /// Ends the session in which an instance runs; it greets again and sends what was not STORED (R4.22).
     public mutating func dismiss(_ instance: String, because reason: String) -> [PeerAction] {
         runners[instance].map { peer in act(on: peer) { $0.dismiss(reason) } } ?? []
+    }
+
+    /// Ends all sessions of one instance that came over the network: what WELCOME has granted them holds no longer (R4.22).
+    public mutating func dismissRemote(_ instance: String, because reason: String) -> [PeerAction] {
+        remotePeers(of: instance).flatMap { peer in act(on: peer) { $0.dismiss(reason) } }
+    }
+
+    /// Ends the sessions of one instance that came over the network, whose key is not valid any more (R4.24).
+    public mutating func expel(_ instance: String, because reason: String) -> [PeerAction] {
+        remotePeers(of: instance).flatMap { peer in act(on: peer) { $0.expel(reason) } }
+    }
+
+    private func remotePeers(of instance: String) -> [RoutingID] {
+        sessions.filter { $0.value.endpoint.isRemote && $0.value.hello.instance == instance }.map(\.key)
     }
 
     /// Ends the sessions that have been silent too long (R4.6).

@@ -4,6 +4,19 @@ public enum Endpoint: Hashable, Sendable {
     case owner
     /// Logged in with this instance's launch token.
     case plugin(user: String)
+    /// Over the network, with this instance's key; nil where no key is asked for, and only remote instances may come.
+    case remote(user: String?)
+
+    public var isRemote: Bool { if case .remote = self { true } else { false } }
+
+    /// The one instance that may say HELLO here; nil where it is not known.
+    public var user: String? {
+        switch self {
+        case .owner: nil
+        case .plugin(let user): user
+        case .remote(let user): user
+        }
+    }
 }
 
 /// What all sessions of a hub have in common.

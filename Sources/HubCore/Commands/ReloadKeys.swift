@@ -1,0 +1,21 @@
+import HubWire
+
+/// `reload-keys`: the keys of plugins on other machines have changed on disk; what was revoked ends at once.
+struct ReloadKeys: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "reload-keys", help: "Reads the keys of plugins on other machines anew, and ends what was revoked.")
+
+    private struct Result: Encodable {
+        var keys: Int
+        var revoked: [String]
+    }
+
+    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+        do throws(HubError) {
+            let (keys, revoked) = try bus.reloadKeys()
+            return JSONText().object(Result(keys: keys, revoked: revoked))
+        } catch {
+            throw CommandFailure("keys", error.message)
+        }
+    }
+}

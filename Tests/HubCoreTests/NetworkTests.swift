@@ -1,0 +1,332 @@
+import Foundation
+import HubSettings
+import HubWire
+import Samples
+import Testing
+import ZeroMQ
+
+@testable import HubCore
+
+/// Plugins on other machines: keys, and what holds without them.
+@Suite(.serialized) struct NetworkTests {
+    /// A port that nobody listens at just now.
+    private static func freePort() throws -> Int {
+        let socket = try Socket(.pull, in: try Context())
+        let endpoint = try socket.bind("tcp://127.0.0.1:*")
+        return try #require(endpoint.split(separator: ":").last.flatMap { Int($0) })
+    }
+
+    /// A hub that expects `bedroom` (writes weight, reads it of me) and `laptop` (reads all, with a feed).
+    private static func setting(isInsecure: Bool = false) throws -> Setting {
+        var setting = Setting()
+        setting.persons = ["me", "you"]
+        setting.tcp = TCPEndpoint(address: "127.0.0.1", port: try freePort())
+        setting.isInsecure = isInsecure
+        var bedroom = PluginInstance(
+            name: "bedroom", kind: "scale", persons: .only(["me"]), grants: .init(read: ["weight"], write: ["weight"]))
+        bedroom.isRemote = true
+        var laptop = PluginInstance(name: "laptop", grants: .init(read: ["*"]))
+        (laptop.isRemote, laptop.feedPort) = (true, try freePort())
+        setting.plugins = [bedroom, laptop]
+        return setting
+    }
+
+    private static func key(_ instance: String, in folder: Folder, replacing: Bool = false) throws -> Peer.Key {
+        let ring = KeyRing(data: folder.data)
+        let pair = try #require(try ring.add(instance, replacing: replacing, at: HubClock.system.time))
+        return Peer.Key(hub: try ring.hubKeys().publicKey, pair: pair)
+    }
+
+    private static func peer(_ setting: Setting, _ key: Peer.Key?) async throws -> Peer {
+        try await Peer.dealer(try #require(setting.tcp?.description), Peer.Options(key: key))
+    }
+
+    private static func feed(_ setting: Setting) throws -> String {
+        let port = try #require(setting.plugins[1].feedPort)
+        return "tcp://127.0.0.1:\(port)"
+    }
+
+    private static let hello = [
+        Array("HELLO".utf8), Array(#"{"protocol":[1],"instance":"bedroom","plugin":"scale","version":"1"}"#.utf8),
+    ]
+
+    @Test func `R2.5 R4.23 with its key an instance is itself and nobody else, and may what it was granted`()
+        async throws
+    {
+        let folder = try Folder()
+        let setting = try Self.setting()
+        let key = try Self.key("bedroom", in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let bedroom = try await Self.peer(setting, key)
+            for name in ["laptop", "stranger", "hub-status"] {
+                let forged = try await bedroom.ask(
+                    "HELLO", #"{"protocol":[1],"instance":"\#(name)","plugin":"scale","version":"1"}"#)
+                #expect(forged.code == "forbidden" && forged.body["closed"].truth == true, "\(forged)")
+            }
+            let other = try await bedroom.ask(
+                "HELLO", #"{"protocol":[1],"instance":"bedroom","plugin":"ihealth-hs3","version":"1"}"#)
+            #expect(other.code == "instance", "\(other)")
+            let welcome = try await bedroom.hello("bedroom", plugin: "scale")
+            #expect(
+                welcome["grants"]
+                    == JSON(
+                        #"{"read":{"types":["weight"],"persons":["me"]},"write":{"types":["weight"],"persons":["me"]}}"#
+                    ))
+            #expect(welcome["feed"].string == "")
+            let heart =
+                #"{"type":"heartRate","value":60,"unit":"count/min","start":"2024-03-15T07:30:05Z","key":"h"}"#
+            #expect(try await bedroom.give([weight("a"), heart]).results == ["stored", "forbidden"])
+            // R8.6 R8.10: what only the owner may ask.
+            for want in ["status", "plugins", "persons", "accounts"] {
+                #expect(try await bedroom.query("", want: want).code == "forbidden")
+            }
+            #expect(try await bedroom.command("stop").code == "forbidden")
+            #expect(try await bedroom.command("reload-keys").code == "forbidden")
+            let owner = try await hub.client("owner")
+            _ = try await owner.give([weight("yours", 60, #","subject":{"name":"you"}"#)])
+            #expect(try await bedroom.all().records.count == 1)
+            let plugin = try await owner.status()["plugins"][0]
+            #expect(plugin.fits(JSON(#"{"name":"bedroom","remote":true,"alive":true,"state":"running"}"#)), "\(plugin)")
+            let session = try await owner.status()["sessions"].array.first { $0["instance"].string == "bedroom" }
+            #expect(session?["endpoint"].string == "remote")
+            #expect(try await owner.status()["plugins"][1]["advice"].string?.contains("hub keys new laptop") == true)
+        }
+    }
+
+    @Test func `R2.5 R7.6 a remote instance listens at its own port with its own key, to what it may read`()
+        async throws
+    {
+        let folder = try Folder()
+        var setting = try Self.setting()
+        setting.plugins[1].persons = .only(["me"])
+        let (laptop, bedroom) = (try Self.key("laptop", in: folder), try Self.key("bedroom", in: folder))
+        try await withHub(setting, in: folder) { hub in
+            let door = try await Self.peer(setting, laptop)
+            #expect(try await door.hello("laptop")["feed"].string == (try Self.feed(setting)))
+            let listener = try await Peer.listener(try Self.feed(setting), [""], Peer.Options(key: laptop))
+            var thieves: [Peer] = []
+            for options in [Peer.Options(), Peer.Options(key: bedroom), Peer.Options(user: "laptop", password: "x")] {
+                thieves.append(try await Peer.listener(try Self.feed(setting), [""], options))
+            }
+            let owner = try await hub.client("owner")
+            var heard: Frames?
+            var number = 0
+            while heard == nil {
+                number += 1
+                _ = try await owner.give([
+                    weight("y\(number)", 60, #","subject":{"name":"you"}"#),
+                    weight("m\(number)", 60, #","subject":{"name":"me"}"#),
+                ])
+                repeat {
+                    heard = await listener.nextIfAny(within: .milliseconds(100))
+                } while heard?.topic == "hub/pulse/"
+            }
+            #expect(heard?.topic == "sample/weight/me/owner/")
+            for thief in thieves { #expect(await thief.nextIfAny(within: .milliseconds(50)) == nil) }
+        }
+    }
+
+    @Test func `R2.6 without a valid key nothing is said, heard or done over the network`() async throws {
+        let folder = try Folder()
+        let setting = try Self.setting()
+        let key = try Self.key("bedroom", in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let unknown = Peer.Key(hub: key.hub, pair: try CurveKeyPair.generate())
+            let wrongHub = Peer.Key(hub: try CurveKeyPair.generate().publicKey, pair: key.pair)
+            var strangers: [Peer] = []
+            for options in [
+                Peer.Options(), Peer.Options(user: "bedroom", password: "x"), Peer.Options(key: unknown),
+                Peer.Options(key: wrongHub),
+            ] {
+                let stranger = try await Peer.dealer(try #require(setting.tcp?.description), options)
+                await stranger.send(Self.hello, isCertain: false)
+                strangers.append(stranger)
+            }
+            let bedroom = try await Self.peer(setting, key)
+            try await bedroom.hello("bedroom", plugin: "scale")
+            #expect(try await bedroom.give([weight("a")]).results == ["stored"])
+            for stranger in strangers { #expect(await stranger.nextIfAny(within: .milliseconds(100)) == nil) }
+            let owner = try await hub.client("owner")
+            #expect(try await owner.status()["sessions"].array.count == 2)
+            #expect(hub.log.lines.contains { $0.contains("no such key") && $0.contains("127.0.0.1") })
+            // Keys are never logged, not even public ones.
+            let secret = key.pair.secretKey.z85
+            #expect(!hub.log.lines.contains { $0.contains(secret) || $0.contains(key.pair.publicKey.z85) })
+        }
+    }
+
+    @Test
+    func `R4.24 a revoked key ends its sessions, its listening and its connections at once, and nobody else's work`()
+        async throws
+    {
+        let folder = try Folder()
+        let setting = try Self.setting()
+        let (stolen, good) = (try Self.key("laptop", in: folder), try Self.key("bedroom", in: folder))
+        try await withHub(setting, in: folder) { hub in
+            let owner = try await hub.client("owner")
+            let thief = try await Self.peer(setting, stolen)
+            try await thief.hello("laptop")
+            let ear = try await Peer.listener(try Self.feed(setting), [""], Peer.Options(key: stolen))
+            let bedroom = try await Self.peer(setting, good)
+            try await bedroom.hello("bedroom", plugin: "scale")
+            var number = 0
+            func giveUntilHeard(_ listener: Peer) async throws {
+                repeat {
+                    number += 1
+                    _ = try await owner.give([weight("k\(number)", 70, #","subject":{"name":"me"}"#)])
+                } while await listener.nextIfAny(within: .milliseconds(100)) == nil
+            }
+            try await giveUntilHeard(ear)
+
+            #expect(try KeyRing(data: folder.data).remove("laptop"))
+            let outcome = try await owner.command("reload-keys")
+            #expect(outcome.body["result"] == JSON(#"{"keys":1,"revoked":["laptop"]}"#), "\(outcome)")
+            let farewell = try await thief.next()
+            #expect(farewell.code == "forbidden" && farewell.body["closed"].truth == true, "\(farewell)")
+            // Before its connection ends it is answered so, and after that not at all.
+            await thief.say("HELLO", #"{"protocol":[1],"instance":"laptop","plugin":"laptop","version":"1"}"#)
+            while let answer = await thief.nextIfAny(within: .milliseconds(500)) {
+                #expect(answer.code == "forbidden", "\(answer)")
+                await thief.say("QUERY", #"{"id":1,"want":"records"}"#)
+            }
+            while await ear.nextIfAny(within: .zero) != nil {}
+            for round in 0..<5 { _ = try await owner.give([weight("after\(round)", 70, #","subject":{"name":"me"}"#)]) }
+            #expect(await ear.nextIfAny(within: .milliseconds(200)) == nil)
+            // The others come back by themselves.
+            try await eventually("bedroom is back") {
+                await bedroom.send(Self.hello, isCertain: false)
+                while let answer = await bedroom.nextIfAny(within: .milliseconds(200)) {
+                    if answer.verb == "WELCOME" { return true }
+                }
+                return false
+            }
+            #expect(try await bedroom.give([weight("z")]).results == ["stored"])
+            // A new key for the same instance works, and the old one does not begin to.
+            let fresh = try Self.key("laptop", in: folder)
+            #expect(try await owner.command("reload-keys").body["result"]["keys"].int == 2)
+            let again = try await Peer.listener(try Self.feed(setting), ["sample/"], Peer.Options(key: fresh))
+            try await giveUntilHeard(again)
+            #expect(await ear.nextIfAny(within: .milliseconds(100)) == nil)
+        }
+    }
+
+    @Test func `a replaced key is void, and a damaged or missing one of the hub is said`() async throws {
+        let folder = try Folder()
+        let setting = try Self.setting()
+        let old = try Self.key("bedroom", in: folder)
+        #expect(try KeyRing(data: folder.data).add("bedroom", replacing: false, at: HubClock.system.time) == nil)
+        let new = try Self.key("bedroom", in: folder, replacing: true)
+        for (path, mode) in [("keys", 0o700), ("keys/hub.json", 0o600), ("keys/instances/bedroom.json", 0o600)] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder.data)/\(path)")
+            #expect(attributes[.posixPermissions] as? Int == mode, "\(path)")
+        }
+        #expect(
+            !(try String(contentsOfFile: "\(folder.data)/keys/instances/bedroom.json", encoding: .utf8))
+                .contains(new.pair.secretKey.z85))
+        try await withHub(setting, in: folder) { _ in
+            let late = try await Self.peer(setting, old)
+            await late.send(Self.hello, isCertain: false)
+            let bedroom = try await Self.peer(setting, new)
+            try await bedroom.hello("bedroom", plugin: "scale")
+            #expect(await late.nextIfAny(within: .milliseconds(100)) == nil)
+        }
+        try Data("{}".utf8).write(to: URL(filePath: "\(folder.data)/keys/hub.json"))
+        try await withHub(setting, in: folder) { hub in
+            let owner = try await hub.client("owner")
+            let fault = try await owner.status()["endpoints"]["tcpFault"].string
+            #expect(fault?.contains("keys/hub.json is damaged") == true, "\(fault ?? "")")
+            #expect(try await owner.give([weight("a")]).results == ["stored"])
+        }
+    }
+
+    @Test func `R2.7 insecure: any program of this machine is the remote instance it says, and no other`() async throws
+    {
+        let folder = try Folder()
+        var setting = try Self.setting(isInsecure: true)
+        setting.plugins.append(PluginInstance(name: "local"))
+        try await withHub(setting, in: folder) { hub in
+            let peer = try await Self.peer(setting, nil)
+            for name in ["local", "stranger"] {
+                let refused = try await peer.ask(
+                    "HELLO", #"{"protocol":[1],"instance":"\#(name)","plugin":"scale","version":"1"}"#)
+                #expect(refused.code == "instance", "\(refused)")
+            }
+            try await peer.hello("bedroom", plugin: "scale")
+            #expect(try await peer.give([weight("a")]).results == ["stored"])
+            #expect(try await peer.query("", want: "status").code == "forbidden")
+            #expect(try await peer.command("stop").code == "forbidden")
+            let listener = try await Peer.listener(try Self.feed(setting), ["sample/"])
+            var heard: Frames?
+            var number = 0
+            while heard == nil {
+                number += 1
+                _ = try await peer.give([weight("k\(number)")])
+                heard = await listener.nextIfAny(within: .milliseconds(100))
+            }
+            #expect(heard?.topic == "sample/weight/me/scale/")
+            #expect(!FileManager.default.fileExists(atPath: folder.data + "/keys"))
+        }
+    }
+
+    @Test func `R4.25 one key takes a sixteenth of all sessions at most`() async throws {
+        let folder = try Folder()
+        var setting = try Self.setting()
+        setting.policy.limits.sessions = 32
+        let key = try Self.key("bedroom", in: folder)
+        try await withHub(setting, in: folder) { hub in
+            var peers: [Peer] = []
+            for _ in 0..<2 {
+                let peer = try await Self.peer(setting, key)
+                try await peer.hello("bedroom", plugin: "scale", mode: "once")
+                peers.append(peer)
+            }
+            let third = try await Self.peer(setting, key)
+            let refused = try await third.ask(
+                "HELLO", #"{"protocol":[1],"instance":"bedroom","plugin":"scale","version":"1","mode":"check"}"#)
+            #expect(refused.code == "limit", "\(refused)")
+            _ = try await hub.client("owner")
+            for peer in peers { await peer.close() }
+        }
+    }
+
+    @Test func `a port that is taken is said in the status, and opened when it is free`() async throws {
+        let folder = try Folder()
+        let setting = try Self.setting()
+        let key = try Self.key("bedroom", in: folder)
+        let endpoint = try #require(setting.tcp?.description)
+        let squatter = try Squatter(endpoint)
+        try await withHub(setting, in: folder) { hub in
+            let owner = try await hub.client("owner")
+            #expect(try await owner.give([weight("a")]).results == ["stored"])
+            try await eventually("the status says it") {
+                try await owner.status()["endpoints"]["tcpFault"].string?.contains(endpoint) == true
+            }
+            squatter.close()
+            let bedroom = try await Self.peer(setting, key)
+            try await bedroom.hello("bedroom", plugin: "scale")
+            #expect(try await owner.status()["endpoints"]["tcpFault"] == .null)
+        }
+    }
+}
+
+/// Holds a port, as another program might.
+private final class Squatter {
+    private let descriptor: CInt
+
+    init(_ endpoint: String) throws {
+        let port = try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) })
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(result == 0 && listen(descriptor, 1) == 0)
+    }
+
+    func close() { Glibc.close(descriptor) }
+}
