@@ -8,10 +8,12 @@ import Foundation
 
 /// Where the hub's door is, and how to get in.
 package struct HubAddress: Sendable {
-    /// PLAIN log-in of a launched plugin (Protocol §2).
-    package struct LogIn: Sendable {
-        var instance: String
-        var token: String
+    /// How to get in where a log-in is asked for (Protocol §2).
+    package enum LogIn: Sendable {
+        /// A plugin that the hub has started: PLAIN.
+        case token(instance: String, token: String)
+        /// A plugin on another machine: CURVE.
+        case key(HubKey)
     }
 
     /// An endpoint as ZeroMQ writes it.
@@ -33,7 +35,9 @@ struct Launch {
     /// Reads the environment and, on a launch, the token from stdin; nil when the hub did not start this process.
     /// - Throws: ``PluginFailure`` when only a part is there.
     static func read(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> Launch? {
-        guard let door = environment["HUB_DOOR"] else { return nil }
+        // A shell that asked `hub status --env` has HUB_DOOR too: with a key it is not meant.
+        guard let door = environment["HUB_DOOR"], environment["HUB_INSTANCE"] != nil || environment["HUB_KEY"] == nil
+        else { return nil }
         guard let instance = environment["HUB_INSTANCE"], let state = environment["HUB_STATE"] else {
             throw PluginFailure(
                 .usage,
@@ -44,7 +48,7 @@ struct Launch {
                 .usage, "HUB_DOOR is set, but the first line on stdin holds no launch token; by hand use --door")
         }
         return Launch(
-            address: HubAddress(door: door, logIn: .init(instance: instance, token: token)), instance: instance,
+            address: HubAddress(door: door, logIn: .token(instance: instance, token: token)), instance: instance,
             stateDirectory: state)
     }
 

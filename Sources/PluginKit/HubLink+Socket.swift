@@ -75,7 +75,7 @@ extension HubLink {
             switch event.kind {
             case .handshakeSucceeded: connected()
             case .handshakeRefused:
-                fail(WireError(.forbidden, "the log-in with the launch token was refused", closed: true))
+                fail(WireError(.forbidden, address.refusal, closed: true))
             case .disconnected: lost("the connection ended")
             default: break
             }

@@ -41,7 +41,7 @@ actor HubLink {
     let state: PluginState?
     var machine: ClientMachine
     private let context: Context
-    private let address: HubAddress
+    let address: HubAddress
     private let signal: AsyncStream<Signal>.Continuation
     private let origin = ContinuousClock.now
 
@@ -115,9 +115,13 @@ actor HubLink {
         try socket.set(.reconnectIntervalMax, to: .seconds(2))
         try socket.set(.linger, to: .milliseconds(500))
         try socket.set(.maxMessageSize, to: 16 << 20)
-        if let logIn = address.logIn {
-            try socket.set(.plainUsername, to: logIn.instance)
-            try socket.set(.plainPassword, to: logIn.token)
+        switch address.logIn {
+        case .token(let instance, let token):
+            try socket.set(.plainUsername, to: instance)
+            try socket.set(.plainPassword, to: token)
+        case .key(let key):
+            try key.apply(to: socket)
+        case nil: break
         }
         let monitor = try socket.monitor()
         loop.watch(monitor.events) { [weak self] _ in self?.assumeIsolated { $0.monitorIsReady() } }

@@ -33,6 +33,11 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
                   hub-\(P.manifest.name) --check --settings my.conf
                   hub-\(P.manifest.name) --once --settings my.conf --door ipc:///run/user/1000/health-hub/door
 
+                On another machine than the hub's, or under another service manager, with the file that \
+                `hub keys new` prints there:
+
+                  hub-\(P.manifest.name) --run --key hub.key
+
                 `hub status --json` prints the door of a running hub. What the hub has not stored yet is kept in the state \
                 directory and sent when it is there again.
 
@@ -49,6 +54,11 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
     var door: String?
 
     @Option(
+        help: ArgumentHelp(
+            "The key file of a hub on another machine, from hub keys new; $HUB_KEY if not given.", valueName: "file"))
+    var key: String?
+
+    @Option(
         help: ArgumentHelp("The name this instance has at the hub; \(P.manifest.name) if not given.", valueName: "name")
     )
     var instance: String?
@@ -59,6 +69,10 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
     var state: String?
 
     @Flag(help: "Log details too.") var verbose = false
+
+    func validate() throws {
+        if door != nil, key != nil { throw ValidationError("--door and --key exclude each other.") }
+    }
 
     func run() async throws {
         guard let verb else {
@@ -129,18 +143,37 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         return lines.joined(separator: "\n")
     }
 
-    /// Where the hub is: `--door`, or what the hub has handed over.
-    private func place(_ launch: Launch?) throws -> (address: HubAddress, instance: String, state: String) {
-        let instance = instance ?? launch?.instance ?? P.manifest.name
+    /// What the hub has handed over, unless the arguments say where it is.
+    private func readLaunch() throws -> Launch? { door == nil && key == nil ? try Launch.read() : nil }
+
+    /// The key of another machine's hub, if there is one.
+    private func readKey(_ launch: Launch?) throws -> HubKey? {
+        guard door == nil, launch == nil else { return nil }
+        guard let path = key ?? ProcessInfo.processInfo.environment["HUB_KEY"], !path.isEmpty else { return nil }
+        if let warning = HubKey.warning(path: path) { say(warning) }
+        let key = try HubKey(path: path)
+        guard instance == nil || instance == key.instance else {
+            throw PluginFailure(.usage, "--instance \(instance ?? ""): the key \(path) is of \(key.instance)")
+        }
+        return key
+    }
+
+    /// Where the hub is: `--door`, what the hub has handed over, or what the key says.
+    private func place(
+        _ launch: Launch?, _ key: HubKey?
+    ) throws -> (address: HubAddress, instance: String, state: String) {
+        let instance = instance ?? launch?.instance ?? key?.instance ?? P.manifest.name
         guard PeerName.isValid(instance) else {
             throw PluginFailure(.usage, "--instance \(instance): expected \(PeerName.expected)")
         }
         let directory = state ?? launch?.stateDirectory ?? Self.defaultState(instance)
         if let door { return (HubAddress(door: door), instance, directory) }
+        if let key { return (HubAddress(door: key.door, logIn: .key(key)), instance, directory) }
         guard let launch else {
             throw PluginFailure(
                 .usage,
-                "there is no hub to give to: add --door URL (hub status --json prints it), or let the hub start this")
+                "there is no hub to give to: add --door URL (hub status --json prints it) or --key FILE (hub keys new makes it), or let the hub start this"
+            )
         }
         return (launch.address, instance, directory)
     }
@@ -152,9 +185,10 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
     }
 
     private func work(_ mode: Hello.Mode) async throws {
-        let launch = door == nil ? try Launch.read() : nil
+        let launch = try readLaunch()
+        let key = try readKey(launch)
         let settings = try readSettings()
-        let (address, instance, directory) = try place(launch)
+        let (address, instance, directory) = try place(launch, key)
         let signals = StopSignals(watchingInput: launch != nil)
         let runner = PluginRunner(
             P(), mode: mode, address: address, instance: instance, stateDirectory: directory, settings: settings,
@@ -165,19 +199,21 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
     }
 
     private func check() async throws -> String {
-        let launch = door == nil ? try Launch.read() : nil
+        let launch = try readLaunch()
+        let key = try readKey(launch)
         if let settings = try readSettings() {
-            let instance = instance ?? P.manifest.name
+            let instance = instance ?? key?.instance ?? P.manifest.name
             let context = CheckContext(
                 instance: instance, settings: settings, clock: .system, logger: makeLogger(instance))
             return try await checked(context)
         }
-        guard door != nil || launch != nil else {
+        guard door != nil || launch != nil || key != nil else {
             throw PluginFailure(
                 .usage,
-                "there is nothing to check with: add --settings FILE, or --door URL of a hub that knows the settings")
+                "there is nothing to check with: add --settings FILE, or --door URL or --key FILE of a hub that knows the settings"
+            )
         }
-        let (address, instance, directory) = try place(launch)
+        let (address, instance, directory) = try place(launch, key)
         let logger = makeLogger(instance)
         let runner = PluginRunner(
             P(), mode: .check, address: address, instance: instance, stateDirectory: directory, settings: nil,

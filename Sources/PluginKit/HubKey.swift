@@ -1,0 +1,68 @@
+import Foundation
+import HubWire
+import ZeroMQ
+
+/// A key file, read and checked: how a plugin on another machine gets in (Protocol §2).
+package struct HubKey: Sendable {
+    package let instance: String
+    package let door: String
+    let hub: CurveKey
+    let pair: CurveKeyPair
+
+    /// - Parameter path: of the file that `hub keys new` has printed.
+    /// - Throws: ``PluginFailure`` when it cannot be read or is none.
+    package init(path: String) throws {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw PluginFailure(.usage, "\(path): the key cannot be read: \(error.localizedDescription)")
+        }
+        try self.init(data, path)
+    }
+
+    init(_ data: Data, _ path: String) throws {
+        // What a decoder says of a file could quote it, and it holds a secret.
+        guard let file = try? JSONDecoder().decode(KeyFile.self, from: data), PeerName.isValid(file.instance),
+            file.door.hasPrefix("tcp://"), let hub = CurveKey(z85: file.serverKey),
+            let publicKey = CurveKey(z85: file.publicKey), let secretKey = CurveSecretKey(z85: file.secretKey)
+        else {
+            throw PluginFailure(
+                .usage, "\(path): this is no whole key file; make one with hub keys new NAME on the hub's machine")
+        }
+        guard try secretKey.publicKey() == publicKey else {
+            throw PluginFailure(
+                .usage, "\(path): the two keys do not belong together; take the file as hub keys new has printed it")
+        }
+        (instance, door, self.hub) = (file.instance, file.door, hub)
+        pair = CurveKeyPair(publicKey: publicKey, secretKey: secretKey)
+    }
+
+    /// Sentence for people when others can read the file; nil when all is well.
+    static func warning(path: String) -> String? {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+            let mode = (attributes[.posixPermissions] as? NSNumber)?.uint16Value, mode & 0o077 != 0
+        else { return nil }
+        return "\(path): others can read this key, and whoever has it is this plugin; chmod 600 \(path)"
+    }
+
+    func apply(to socket: borrowing Socket) throws(ZeroMQError) {
+        try socket.set(.curveServerKey, to: hub)
+        try socket.set(.curvePublicKey, to: pair.publicKey)
+        try socket.set(.curveSecretKey, to: pair.secretKey)
+        // A cable that was pulled sends no farewell; libzmq's own probes find out, and connect anew.
+        try socket.set(.heartbeatInterval, to: .seconds(10))
+        try socket.set(.heartbeatTimeout, to: .seconds(20))
+    }
+}
+
+extension HubAddress {
+    /// Why a log-in was refused, and what to do.
+    var refusal: String {
+        switch logIn {
+        case .key(let key):
+            "the hub at \(door) does not know this key (any more), or does not expect \(key.instance); on its machine see hub keys list and hub.conf"
+        case .token, nil: "the log-in with the launch token was refused"
+        }
+    }
+}
