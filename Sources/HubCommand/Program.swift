@@ -59,7 +59,8 @@ struct RootCommand: ParsableCommand {
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
             ApplyCommand.self, LogsCommand.self, ReleaseCommand.self, DoCommand.self, RefreshCommand.self,
             SamplesCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self, AssignCommand.self,
-            InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, BackupCommand.self,
+            InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
+            BackupCommand.self,
             RestoreCommand.self, DoctorCommand.self, ServiceCommand.self, DemoCommand.self,
         ])
 }

@@ -8,8 +8,8 @@ import Testing
 
     init() throws { programs = try ReadmePrograms() }
 
-    @Test func `The README has the three programs, and the first is five lines`() throws {
-        #expect(programs.names == ["follow.py", "publish.py", "subscribe.py"])
+    @Test func `The README has the four programs`() throws {
+        #expect(programs.names == ["follow.py", "publish.py", "remote.py", "subscribe.py"])
     }
 
     @Test func `A batch published in Python is stored, and a second time a duplicate`() async throws {

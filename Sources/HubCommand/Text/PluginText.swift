@@ -1,5 +1,6 @@
 import HubSettings
 import HubWire
+import Samples
 
 /// One entry of the hub's answer about its plugins, and how it prints.
 struct PluginText: Codable {
@@ -9,8 +10,12 @@ struct PluginText: Codable {
     var executable: String?
     var summary: String?
     var version: String?
+    var remote: Bool?
+    /// What its manifest asks for.
     var reads: [String]?
     var writes: [String]?
+    /// What it may, after `hub.conf` has narrowed that.
+    var grants: Grants?
     var persons: [String]?
     /// Values as `hub.conf` and the defaults make them; secrets as `<secret>`.
     var settings: [String: SettingValue]
@@ -20,10 +25,18 @@ struct PluginText: Codable {
     /// Why its program cannot be asked or started.
     var fault: String?
 
+    struct Grants: Codable {
+        var read, write: Scope
+
+        struct Scope: Codable { var types, persons: [String] }
+    }
+
     var lines: [String] {
         var facts: [(String, String?)] = [
             ("what", summary), ("program", executable.map { version == nil ? $0 : "\($0), version \(version ?? "")" }),
-            ("reads", PluginText.types(reads)), ("writes", PluginText.types(writes)),
+            ("where", remote == true ? "another machine; it comes with a key (hub keys list)" : nil),
+            ("reads", PluginText.types(asked: reads, granted: grants?.read.types)),
+            ("writes", PluginText.types(asked: writes, granted: grants?.write.types)),
             ("persons", persons.map { $0.joined(separator: ", ") } ?? "all"), ("fault", fault),
         ]
         facts.removeAll { $0.1 == nil }
@@ -51,8 +64,20 @@ struct PluginText: Codable {
         return commands?.isEmpty ?? true ? [] : table.takeLines()
     }
 
-    private static func types(_ types: [String]?) -> String? {
-        types.flatMap { $0.isEmpty ? nil : $0 == ["*"] ? "all types" : $0.joined(separator: ", ") }
+    /// What it may, and what it asked for where that is more.
+    private static func types(asked: [String]?, granted: [String]?) -> String? {
+        guard let granted else { return asked.flatMap(types) }
+        let refused = asked.map { names in
+            let asked = names.map { TypeRegistry.standard.resolve($0)?.id.rawValue ?? $0 }
+            return asked.contains("*") && !granted.contains("*")
+                ? ["all types"] : asked.filter { !granted.contains($0) }
+        }
+        guard let refused, !refused.isEmpty, !granted.contains("*") else { return types(granted) }
+        return "\(types(granted) ?? "nothing") (asks also for \(refused.joined(separator: ", ")); not granted)"
+    }
+
+    private static func types(_ types: [String]) -> String? {
+        types.isEmpty ? nil : types == ["*"] ? "all types" : types.joined(separator: ", ")
     }
 
     static func text(_ value: SettingValue) -> String {

@@ -37,14 +37,17 @@ public final class HubHost: Sendable {
     public let folder: TemporaryFolder
     public let configuration: String
 
-    /// - Parameter plugins: tables of `hub.conf` beside `[hub]` and `[person.me]`.
-    public init(plugins: String = "") throws {
+    /// - Parameters:
+    ///   - hub: more settings of `[hub]`.
+    ///   - plugins: tables of `hub.conf` beside `[hub]` and `[person.me]`.
+    public init(hub: String = "", plugins: String = "") throws {
         folder = try TemporaryFolder()
         configuration = try folder.write(
             """
             [hub]
             data = "\(folder.path)/data"
             run = "\(folder.path)/run"
+            \(hub)
 
             [person.me]
             zone = "Europe/Berlin"
