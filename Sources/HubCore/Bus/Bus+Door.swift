@@ -89,7 +89,9 @@ extension Bus {
         }
         guard let endpoint = endpoint(of: message.property("User-Id")) else {
             return perform(
-                sessions.refuse(WireError(.forbidden, "this key is not valid any more, or hub.conf does not expect its instance"), from: peer))
+                sessions.refuse(
+                    WireError(.forbidden, "this key is not valid any more, or hub.conf does not expect its instance"),
+                    from: peer))
         }
         if let session = sessions[peer], session.endpoint != endpoint {
             // A routing id that came back over another endpoint: a stranger, whatever it knows.

@@ -3,7 +3,9 @@ import HubSettings
 /// The way from the configuration that the hub follows to that of a file.
 struct ApplyPlan {
     /// Keys of `[hub]` that only a new start of the hub can follow.
-    static let hubKeysOfStart: Set<String> = ["data", "run", "clock", "log_level", "live_per_second", "tcp", "insecure"]
+    static let hubKeysOfStart: Set<String> = [
+        "data", "run", "clock", "log_level", "live_per_second", "tcp", "insecure",
+    ]
 
     /// What the file says, but for ``needsRestart``.
     let configuration: HubConfiguration
@@ -30,21 +32,24 @@ struct ApplyPlan {
         let awaySteps = plan.remoteChanges.map {
             ApplyReport.Step(instance: $0, action: .restart, why: "on another machine: its sessions begin anew")
         }
-        steps = awaySteps + plan.instances.sorted { $0.key < $1.key }.map { name, action in
-            let hasNewProgram =
-                running.manifests[name] != wanted.manifests[name]
-                || running.executables[name] != wanted.executables[name]
-            return switch action {
-            case .start: ApplyReport.Step(instance: name, action: .start, why: "it is new, enabled or can start now")
-            case .stop: ApplyReport.Step(instance: name, action: .stop, why: "it is gone or disabled")
-            case .restart where before[name] == after[name]:
-                ApplyReport.Step(instance: name, action: .restart, why: "the persons have changed")
-            case .restart: ApplyReport.Step(instance: name, action: .restart, why: "its section has changed")
-            case .leave where hasNewProgram:
-                ApplyReport.Step(instance: name, action: .restart, why: "its program has changed")
-            case .leave: ApplyReport.Step(instance: name, action: .leave)
+        steps =
+            awaySteps
+            + plan.instances.sorted { $0.key < $1.key }.map { name, action in
+                let hasNewProgram =
+                    running.manifests[name] != wanted.manifests[name]
+                    || running.executables[name] != wanted.executables[name]
+                return switch action {
+                case .start:
+                    ApplyReport.Step(instance: name, action: .start, why: "it is new, enabled or can start now")
+                case .stop: ApplyReport.Step(instance: name, action: .stop, why: "it is gone or disabled")
+                case .restart where before[name] == after[name]:
+                    ApplyReport.Step(instance: name, action: .restart, why: "the persons have changed")
+                case .restart: ApplyReport.Step(instance: name, action: .restart, why: "its section has changed")
+                case .leave where hasNewProgram:
+                    ApplyReport.Step(instance: name, action: .restart, why: "its program has changed")
+                case .leave: ApplyReport.Step(instance: name, action: .leave)
+                }
             }
-        }
     }
 
     func instances(_ action: ConfigurationPlan.Action) -> Set<String> {
