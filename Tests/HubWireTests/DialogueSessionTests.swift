@@ -246,7 +246,7 @@ import Testing
     }
 
     @Test func `R3.8 a verb that is not served is unsupported, whatever its body`() {
-        var table = SessionTable()
+        var table = SessionTable(policy: SessionPolicy(serves: Verb.fromClient.subtracting([.token, .tokenPut])))
         table.hello()
         for verb in ["TOKEN", "TOKEN-PUT"] {
             let error = table.receive(verb, "{}").error

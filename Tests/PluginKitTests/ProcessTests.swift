@@ -104,7 +104,7 @@ struct ExampleProcess {
     @Test func `check needs settings or a hub, and says so`() async throws {
         let (status, _, errors) = try await ExampleProcess(["--check"]).result()
         #expect(status == 64)
-        #expect(errors.contains("add --settings FILE, or --door URL of a hub"))
+        #expect(errors.contains("add --settings FILE, or --door URL or --key FILE of a hub"))
     }
 
     @Test func `check takes its settings from a file, or from the hub without replacing its session`() async throws {
