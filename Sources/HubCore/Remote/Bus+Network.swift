@@ -115,7 +115,8 @@ extension Bus {
             let domain = LaunchTokens.feedDomain(of: instance)
             let security: Feed.Security =
                 network.hubKey.map { .key($0, domain: domain) } ?? .anyone(domain: domain)
-            feeds.append(Feed(endpoint, security, grant: facts.reading(of: instance)))
+            feeds.append(
+                Feed(endpoint, security, grant: facts.reading(of: instance), changes: feedChanges))
             wakeFeed(of: instance)
         }
     }
