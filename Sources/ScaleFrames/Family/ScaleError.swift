@@ -46,6 +46,18 @@ public struct ScaleError: Sendable, Hashable {
         (sentence, self.raw) = ("\(model.rawValue): \(row.sentence)", raw)
     }
 
+    /// An error whose number is in no document: the number stays, and nothing is guessed.
+    static func undocumented(_ code: Int, raw: UInt8?, of model: ScaleModel) -> ScaleError {
+        ScaleError(
+            model, undocumented: code, raw: raw,
+            "\(model.rawValue): the scale reported error \(code), which is not documented")
+    }
+
+    private init(_ model: ScaleModel, undocumented code: Int, raw: UInt8?, _ sentence: String) {
+        (self.model, self.code, name, errorClass, self.raw) = (model, code, "unknown", .unknown, raw)
+        self.sentence = sentence
+    }
+
     private init(_ model: ScaleModel, unknown raw: UInt8, code: Int?) {
         (self.model, self.code, name, errorClass, self.raw) = (model, code, "unknown", .unknown, raw)
         let hex = String(raw, radix: 16, uppercase: true)

@@ -65,7 +65,7 @@ public struct HS4Host: ScaleDialogue {
         case .tick: tick(at: now, &actions)
         case .stop: if phase != .offline, phase != .closing { close(&actions) }
         case .linkClosed: closeLink(&actions)
-        case .command: actions.append(.event(.userResult(false)))  // A HS4 has no users.
+        case .command(let command): actions.append(.event(command.refusal))  // A HS4 has no users.
         }
         return actions
     }

@@ -251,7 +251,7 @@ extension HS4Host {
         acknowledge(waiting.arrival, &actions)
         switch waiting.source {
         case .memory: went(on: waiting.more, reading: waiting.reading, isRepeat: false, at: now, &actions)
-        case .weighing:
+        case .weighing, .cloud:
             tell(.confirm(.stableWeight), &actions)
             actions.append(.event(.stableWeight(waiting.reading, isRepeat: false)))
             measureAgain(at: now)

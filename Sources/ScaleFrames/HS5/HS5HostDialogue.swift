@@ -131,9 +131,10 @@ extension HS5Host {
             if phase == .idle || phase == .measuring { beginRound(at: now, &actions) }
             return actions.append(.event(.userResult(true)))
         }
-        guard scale != nil, asked == nil, phase != .loggingIn, phase != .closing else {
-            return actions.append(.event(.userResult(false)))
-        }
+        // Nobody knows how the cloud would be asked on the wire.
+        guard scale != nil, asked == nil, phase != .loggingIn, phase != .closing,
+            command.refusal == .userResult(false)
+        else { return actions.append(.event(command.refusal)) }
         asked = command
         // Between two users' memories or weighings; a list is asked for first, for who is where may have changed.
         if phase == .idle || phase == .measuring && weighingBy == nil { beginRound(at: now, &actions) }
@@ -158,7 +159,7 @@ extension HS5Host {
             }
         case .modifyUser(let profile): message = position(of: profile.serial).map { .modifyUser($0, profile) }
         case .deleteUser(let serial): message = position(of: serial).map { .deleteUser($0, serial: serial) }
-        case .listUsers, .measure: message = nil
+        case .listUsers, .measure, .autoConnect, .cloud: message = nil
         }
         guard let message else { return changed(false, at: now, &actions) }
         phase = .changingUsers
@@ -290,7 +291,7 @@ extension HS5Host {
             transfer?.received += waiting.readings.count
             actions += waiting.readings.map { .event(.memoryRecord($0, isRepeat: false)) }
             went(on: waiting.more, at: now, &actions)
-        case .weighing:
+        case .weighing, .cloud:
             for reading in waiting.readings {
                 if reading.composition != nil {
                     actions.append(.event(.bodyComposition(reading, isRepeat: false)))

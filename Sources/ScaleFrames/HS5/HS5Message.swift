@@ -90,12 +90,28 @@ public struct HS5Profile: Sendable, Hashable {
     public let height: UInt8
     public let isAthlete: Bool
     public let isMale: Bool
+    /// Where it is known: a bridge is told it instead of the age.
+    public let birthday: WallTime?
+
+    /// Nil for what the scale does not take, which on the day `today` has an age for the birthday.
+    public init?(
+        serial: UInt32, birthday: WallTime, today: WallTime, height: Int, isAthlete: Bool, isMale: Bool
+    ) {
+        let hadBirthday = (today.month, today.day) >= (birthday.month, birthday.day)
+        self.init(
+            serial: serial, age: today.year - birthday.year - (hadBirthday ? 0 : 1), height: height,
+            isAthlete: isAthlete, isMale: isMale, birthday: birthday)
+    }
 
     /// Nil for what the scale does not take.
     public init?(serial: UInt32, age: Int, height: Int, isAthlete: Bool, isMale: Bool) {
+        self.init(serial: serial, age: age, height: height, isAthlete: isAthlete, isMale: isMale, birthday: nil)
+    }
+
+    private init?(serial: UInt32, age: Int, height: Int, isAthlete: Bool, isMale: Bool, birthday: WallTime?) {
         guard HS5Profile.isSerial(serial), (7...99).contains(age), (81...219).contains(height) else { return nil }
         (self.serial, self.age, self.height) = (serial, UInt8(age), UInt8(height))
-        (self.isAthlete, self.isMale) = (isAthlete, isMale)
+        (self.isAthlete, self.isMale, self.birthday) = (isAthlete, isMale, birthday)
     }
 
     /// Whether a number can name a person.

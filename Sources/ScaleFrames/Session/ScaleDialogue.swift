@@ -54,6 +54,22 @@ public enum ScaleCommand: Sendable, Hashable {
     case deleteUser(serial: UInt32)
     /// Open the measurement for this user from now on; nil: for nobody, who weighs is then read from the memory.
     case measure(serial: UInt32?)
+    /// Whether the scale calls the host by itself; ``ScaleEvent/commandResult(_:)`` follows.
+    ///
+    /// HS3 from firmware 1.0.2, and only over a bridge: nobody knows it on the wire.
+    case autoConnect(Bool)
+    /// Fetch what the scale has put into the vendor's cloud; ``ScaleEvent/commandResult(_:)`` follows the records.
+    ///
+    /// HS5, and only over a bridge.
+    case cloud
+
+    /// What is said of it where it cannot be done.
+    var refusal: ScaleEvent {
+        switch self {
+        case .listUsers, .createUser, .modifyUser, .deleteUser, .measure: .userResult(false)
+        case .autoConnect, .cloud: .commandResult(false)
+        }
+    }
 }
 
 /// What the driver of a dialogue has to do, in order.
@@ -76,6 +92,8 @@ public struct ScaleDelivery: Sendable, Hashable {
         case memory
         /// Someone has just stood on the scale.
         case weighing
+        /// The vendor's cloud, by way of a bridge.
+        case cloud
     }
 
     public let token: ScaleToken
@@ -130,6 +148,16 @@ public enum ScaleEvent: Sendable, Hashable {
     case userList([UInt32?])
     /// What became of a change to the users.
     case userResult(Bool)
+    /// What became of another command.
+    case commandResult(Bool)
+    /// Whether the person may use the scale, as a bridge has found out.
+    case authentication(UserAuthentication)
+    /// The number that the vendor's software has for the person.
+    case userSerial(UInt32)
+    /// A record of the vendor's cloud that is kept.
+    case cloudRecord(ScaleReading, isRepeat: Bool)
+    /// How full the battery is, in percent.
+    case battery(Int)
     /// The scale reports an error, or the host has found one.
     case deviceError(ScaleError)
     /// The scale said something it should not have; a sentence without any weight.

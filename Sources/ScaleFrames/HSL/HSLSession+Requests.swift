@@ -1,0 +1,211 @@
+extension HSLSession {
+    // MARK: Who is there
+
+    mutating func attach(_ info: HSLDeviceInfo, at now: ScaleMoment, _ actions: inout [Action]) {
+        let device = info.id
+        guard device.model == settings.model else { return }
+        if isForOne {
+            only = only ?? device
+            guard only == device else {
+                guard others.count < Self.scaleLimit, others.insert(device).inserted else { return }
+                return warn(nil, "another scale, \(device), is behind this link; it is left alone", &actions)
+            }
+        }
+        guard scales[device] != nil || scales.count < Self.scaleLimit else {
+            return warn(device, "more than \(Self.scaleLimit) scales behind one link; this one is not served", &actions)
+        }
+        var scale = scales[device] ?? Scale(info: info)
+        scale.info = HSLDeviceInfo(
+            device, name: info.name ?? scale.info.name, firmware: info.firmware ?? scale.info.firmware,
+            hardware: info.hardware ?? scale.info.hardware, transport: info.transport ?? scale.info.transport)
+        guard !scale.isHere else { return scales[device] = scale }
+        (scale.isHere, scale.memoryAt, scale.pauseUntil, scale.wasVerified) = (true, now.uptime, nil, false)
+        scales[device] = scale
+        let identity = ScaleIdentity(
+            protocolName: "HSL/1", name: scale.info.name ?? device.model.rawValue,
+            firmware: scale.info.firmware ?? "", hardware: scale.info.hardware ?? "", manufacturer: "iHealth",
+            model: device.model.rawValue)
+        actions.append(.event(.connected(identity), of: device))
+        advance(device, at: now, &actions)
+    }
+
+    mutating func detach(_ device: HSLDeviceID, isError: Bool, _ actions: inout [Action]) {
+        guard var scale = scales[device], scale.isHere else { return }
+        let asked = scale.asked
+        let isTold = scale.request?.told.contains(ScaleError.disconnected(device.model).code ?? -1) ?? false
+        (scale.isHere, scale.request, scale.asked, scale.lastNumber) = (false, nil, nil, nil)
+        (scale.pauseUntil, scale.memoryAt, scale.round, scale.hasFreshList) = (nil, nil, [], false)
+        scales[device] = scale
+        // What was shown as stable is a weighing, whether or not the rest of it comes.
+        releaseHeld(device, &actions)
+        if let asked { actions.append(.event(asked.refusal, of: device)) }
+        if isError, !isTold { actions.append(.event(.deviceError(.disconnected(device.model)), of: device)) }
+        actions.append(.event(.disconnected, of: device))
+    }
+
+    // MARK: What is asked next
+
+    /// When an idle scale is to be asked for its memory.
+    func dueAt(_ scale: Scale) -> Duration? {
+        guard scale.isHere, scale.pauseUntil == nil, let request = scale.request else {
+            return scale.isHere && scale.request == nil && scale.pauseUntil == nil ? scale.memoryAt : nil
+        }
+        return request.isWaiting && !request.isCancelled ? scale.memoryAt : nil
+    }
+
+    mutating func timePasses(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
+        guard let scale = scales[device], scale.isHere else { return }
+        if let by = scale.request?.by, now.uptime >= by { return timedOut(device, at: now, &actions) }
+        if let due = dueAt(scale), now.uptime >= due, scale.request != nil {
+            cancel(device, at: now, &actions)
+        }
+        advance(device, at: now, &actions)
+    }
+
+    /// Opens the next request of a scale that has none.
+    mutating func advance(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
+        guard phase == .open, let scale = scales[device], scale.isHere, scale.request == nil else { return }
+        if let asked = scale.asked { return begin(asked, device, at: now, &actions) }
+        if let pause = scale.pauseUntil {
+            guard now.uptime >= pause else { return }
+            scales[device]?.pauseUntil = nil
+        }
+        let isMemoryDue = scale.memoryAt.map { now.uptime >= $0 } ?? false
+        let user = HSLJSON.object(settings.user.json)
+        switch device.model {
+        case .hs3:
+            scales[device]?.memoryAt = nil
+            start(.hs3Init, ["user": user], device, at: now, &actions)
+        case .hs4 where isMemoryDue && !scale.needsVerification:
+            start(.hs4Memory, ["user": ["userID": .string(settings.user.userID)]], device, at: now, &actions)
+        case .hs4:
+            let unit = HSLJSON.int(Int(settings.unit.rawValue))
+            start(.hs4Measure, ["unit": unit, "user": user], device, at: now, &actions)
+        case .hs5 where isMemoryDue: start(.hs5OpenUsers, ["user": user], device, at: now, &actions)
+        case .hs5:
+            if let serial = scale.round.first {
+                start(.hs5Memory, ["user": ["serialNub": .int(Int(serial))]], device, for: serial, at: now, &actions)
+            } else if let serial = settings.measures, scale.users.contains(serial) {
+                var person: [String: HSLJSON] = ["serialNub": .int(Int(serial))]
+                person["height"] = settings.user.height.map { .int($0) }
+                start(.hs5Measure, ["user": .object(person)], device, for: serial, at: now, &actions)
+                scales[device]?.request?.isWaiting = true
+                scales[device]?.request?.by = nil
+            }
+        }
+    }
+
+    mutating func start(
+        _ operation: HSLOperation, _ arguments: HSLJSON, _ device: HSLDeviceID, for serial: UInt32? = nil,
+        at now: ScaleMoment, _ actions: inout [Action]
+    ) {
+        let limit =
+            switch operation {
+            case .hs3Init, .hs4Measure, .hs4Memory, .hs5OpenUsers, .hs5Cloud: settings.authenticationTimeout
+            default: settings.resultTimeout
+            }
+        scales[device]?.request = Request(
+            id: nextRequest, operation: operation, serial: serial, by: now.uptime + limit)
+        let request = HSLRequest(id: nextRequest, device: device, operation: operation, arguments: arguments)
+        nextRequest += 1
+        send(.request(request), at: now, &actions)
+    }
+
+    mutating func cancel(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
+        guard let request = scales[device]?.request, !request.isCancelled else { return }
+        scales[device]?.request?.isCancelled = true
+        scales[device]?.request?.by = now.uptime + settings.resultTimeout
+        send(.cancel(ref: request.id), at: now, &actions)
+    }
+
+    private mutating func timedOut(_ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]) {
+        guard let request = scales[device]?.request else { return }
+        guard !request.isCancelled else {
+            return close(HSLComplaint(.timeout, "no end of a cancelled request", ref: request.id), at: now, &actions)
+        }
+        if request.transfer == nil, request.operation == .hs4Memory || request.operation == .hs5Memory {
+            actions.append(.event(.memoryStart(false), of: device))
+        }
+        tell(.noAnswer(device.model), device, &actions)
+        scales[device]?.pauseUntil = now.uptime + settings.retryAfter
+        cancel(device, at: now, &actions)
+    }
+
+    // MARK: How requests end
+
+    mutating func take(_ result: HSLResult, at now: ScaleMoment, _ actions: inout [Action]) {
+        if let open = listing, open.id == result.ref {
+            listing = nil
+            for info in result.devices ?? [] { attach(info, at: now, &actions) }
+            return
+        }
+        guard let device = scales.first(where: { $0.value.request?.id == result.ref })?.key else {
+            return warn(nil, "the end of a request that is not open; ignored", &actions)
+        }
+        if result.status == .failed, let code = result.errorCode { tell(code, device, &actions) }
+        end(device, result.status, at: now, &actions)
+    }
+
+    mutating func complained(_ complaint: HSLComplaint, at now: ScaleMoment, _ actions: inout [Action]) {
+        if let open = listing, complaint.ref == open.id { return listing = nil }
+        warn(nil, "the other side reports \(complaint.code.prefix(40))", &actions)
+        guard let ref = complaint.ref, let device = scales.first(where: { $0.value.request?.id == ref })?.key else {
+            return
+        }
+        end(device, .failed, at: now, &actions)
+    }
+
+    private mutating func end(
+        _ device: HSLDeviceID, _ status: HSLResult.Status, at now: ScaleMoment, _ actions: inout [Action]
+    ) {
+        guard let request = scales[device]?.request else { return }
+        scales[device]?.request = nil
+        releaseHeld(device, &actions)
+        let isDone = status == .done
+        let endsAlone =
+            request.operation == .hs3Init || request.operation == .hs4Measure
+            || request.operation == .hs5Measure
+        if status == .failed || isDone && endsAlone && !request.hasWeighed, scales[device]?.pauseUntil == nil {
+            scales[device]?.pauseUntil = now.uptime + settings.retryAfter
+        }
+        switch request.operation {
+        case .hs4Memory:
+            let isRefused = request.told.contains(111)
+            let isNew = scales[device]?.wasVerified == false
+            scales[device]?.needsVerification = isRefused && isNew
+            scales[device]?.memoryAt = isDone ? nil : now.uptime + settings.memoryEvery
+            // The measurement that admits the person comes first, at once.
+            if isRefused, isNew {
+                scales[device]?.pauseUntil = nil
+                scales[device]?.memoryAt = now.uptime
+            }
+        case .hs5OpenUsers:
+            scales[device]?.memoryAt = now.uptime + settings.memoryEvery
+            let users = scales[device]?.users.compactMap(\.self) ?? []
+            scales[device]?.round = isDone ? users : []
+            scales[device]?.hasFreshList = isDone
+            if scales[device]?.asked == .listUsers { scales[device]?.asked = nil }
+            if !isDone, let asked = scales[device]?.asked {
+                scales[device]?.asked = nil
+                actions.append(.event(asked.refusal, of: device))
+            }
+        case .hs5Memory: if scales[device]?.round.isEmpty == false { scales[device]?.round.removeFirst() }
+        // Who has weighed without being known is in a memory.
+        case .hs5Measure: if isDone { scales[device]?.memoryAt = now.uptime }
+        case .hs5CreateUser, .hs5ModifyUser, .hs5DeleteUser:
+            finish(device, .userResult(isDone && request.result == true), &actions)
+            scales[device]?.memoryAt = now.uptime
+        case .hs3AutoConnectOn, .hs3AutoConnectOff:
+            finish(device, .commandResult(isDone && request.result == true), &actions)
+        case .hs5Cloud: finish(device, .commandResult(isDone), &actions)
+        case .hs3Init, .hs4Measure, .listDevices, .stopSession: break
+        }
+        advance(device, at: now, &actions)
+    }
+
+    private mutating func finish(_ device: HSLDeviceID, _ event: ScaleEvent, _ actions: inout [Action]) {
+        scales[device]?.asked = nil
+        scales[device]?.pauseUntil = nil
+        actions.append(.event(event, of: device))
+    }
+}

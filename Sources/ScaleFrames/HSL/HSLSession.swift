@@ -1,0 +1,284 @@
+/// The connector's side of HSL/1 with everything behind one link, as a value: inputs go in, actions come out.
+///
+/// No sockets, no clock and no randomness of its own. Keep it across connections: it remembers what it was told is kept. A durable event
+/// is acknowledged only after ``Input/kept(_:)``. ``HSLDialogue`` is the same for one scale, as the scales' own protocols are.
+public struct HSLSession: Sendable {
+    public var settings: Settings
+
+    var phase = Phase.offline
+    /// Whose numbers the other side has.
+    var family = HSLFamily.ios
+    var scales: [HSLDeviceID: Scale] = [:]
+    var lines = HSLLines()
+    var nextRequest = 1
+    var listing: (id: Int, by: Duration)?
+
+    var nextToken = 0
+    var deliveries: [ScaleToken: Waiting] = [:]
+    /// Device and rid of what is kept.
+    var keptEvents = RecentKeys<String>()
+    /// When the link is made anew, because something could not be kept.
+    var reconnectAt: Duration?
+
+    /// Whether one scale is served, and which; the others behind the link are named once.
+    var isForOne = false
+    var only: HSLDeviceID?
+    var others: Set<HSLDeviceID> = []
+
+    private let seed: [UInt8]
+    private var connections = 0
+    private var nonce: [UInt8] = []
+    private var peer: HSLHello?
+    private var helloBy: Duration?
+    private var pingAt: Duration?
+    private var pongBy: Duration?
+    private var pings = 0
+    /// When wrong proofs came.
+    private var refusals: [Duration] = []
+    private var complaints = 0
+
+    enum Phase: Sendable, Hashable { case offline, greeting, open, closing }
+
+    /// What happens to a session.
+    public enum Input: Sendable, Hashable {
+        case linkOpened
+        /// Bytes of the stream, cut anywhere.
+        case received([UInt8])
+        case kept(ScaleToken)
+        /// The device sends them again in the next session.
+        case notKept(ScaleToken)
+        case tick
+        case stop
+        case linkClosed
+        case command(ScaleCommand, HSLDeviceID)
+    }
+
+    /// What its driver has to do, in order.
+    public enum Action: Sendable, Hashable {
+        /// Write these bytes: one line.
+        case send([UInt8])
+        case deliver(ScaleDelivery, of: HSLDeviceID)
+        /// Of no scale where it is about the link.
+        case event(ScaleEvent, of: HSLDeviceID?)
+        /// Close the link, then say ``Input/linkClosed``.
+        case close
+    }
+
+    /// At most this many deliveries wait for an answer: more than any memory has records.
+    static let waitingLimit = 256
+    static let scaleLimit = 16
+    /// After so many lines that are none the link is closed.
+    private static let complaintLimit = 32
+
+    /// - Parameter seed: 32 bytes nobody can guess, from which nonces are made; every process has its own.
+    public init(settings: Settings, seed: [UInt8] = HSLSession.freshSeed()) {
+        (self.settings, self.seed) = (settings, seed)
+    }
+
+    public static func freshSeed() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: 0...255) } }
+
+    /// The uptime at which to call with ``Input/tick``; nil where nothing is waited for.
+    public var deadline: Duration? {
+        guard phase != .offline, phase != .closing else { return nil }
+        let waits = scales.values.flatMap { scale in
+            [scale.request?.by, scale.isHere && scale.request == nil ? scale.pauseUntil : nil, dueAt(scale)]
+        }
+        return ([helloBy, pingAt, pongBy, listing?.by, reconnectAt] + waits).compactMap(\.self).min()
+    }
+
+    /// Whether nothing of the past is left to be told by this scale, and weights that come are those of this moment.
+    public func isMeasuring(_ device: HSLDeviceID) -> Bool {
+        guard phase == .open, let scale = scales[device], scale.isHere, scale.backlog.isEmpty,
+            !deliveries.values.contains(where: { $0.device == device && $0.event == .memoryRecord && $0.isCurrent })
+        else { return false }
+        switch (device.model, scale.request?.operation) {
+        case (.hs3, .hs3Init): return scale.request?.isWaiting == true
+        case (.hs4, .hs4Measure): return scale.wasVerified && !scale.needsVerification && scale.memoryAt == nil
+        case (.hs5, .hs5Measure), (.hs5, nil): return scale.hasFreshList && scale.round.isEmpty
+        default: return false
+        }
+    }
+
+    public mutating func handle(_ input: Input, at now: ScaleMoment) -> [Action] {
+        var actions: [Action] = []
+        switch input {
+        case .linkOpened:
+            closeLink(&actions)
+            open(at: now, &actions)
+        case .received(let bytes):
+            // In pieces, so that what is held is bounded whatever the driver hands over.
+            for start in stride(from: 0, to: bytes.count, by: 4096) where phase == .greeting || phase == .open {
+                receive(Array(bytes[start..<min(start + 4096, bytes.count)]), at: now, &actions)
+            }
+        case .kept(let token): resolve(token, isKept: true, at: now, &actions)
+        case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
+        case .tick: tick(at: now, &actions)
+        case .stop: stop(&actions)
+        case .linkClosed: closeLink(&actions)
+        case .command(let command, let device): ask(command, of: device, at: now, &actions)
+        }
+        return actions
+    }
+
+    // MARK: The link
+
+    private mutating func open(at now: ScaleMoment, _ actions: inout [Action]) {
+        connections += 1
+        nonce = Array(SHA256.authenticate(Array("nonce \(connections)".utf8), key: seed).prefix(16))
+        (phase, peer, complaints) = (.greeting, nil, 0)
+        helloBy = now.uptime + settings.helloTimeout
+        lines.reset()
+        send(
+            .hello(
+                HSLHello(
+                    role: .connector, implementation: settings.implementation, version: settings.version,
+                    family: .wire, models: [settings.model], nonce: nonce)), at: now, &actions)
+    }
+
+    private mutating func closeLink(_ actions: inout [Action]) {
+        guard phase != .offline else { return }
+        let isError = phase != .closing
+        phase = .offline
+        for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) { detach(device, isError: isError, &actions) }
+        for token in deliveries.keys { deliveries[token]?.isCurrent = false }
+        (helloBy, pingAt, pongBy, listing, reconnectAt, nextRequest) = (nil, nil, nil, nil, nil, 1)
+    }
+
+    /// Says why, and closes.
+    mutating func close(_ complaint: HSLComplaint?, at now: ScaleMoment, _ actions: inout [Action]) {
+        guard phase != .offline, phase != .closing else { return }
+        if let complaint {
+            send(.error(complaint), at: now, &actions)
+            warn(nil, "the link is closed: \(complaint.code)", &actions)
+        }
+        phase = .closing
+        actions.append(.close)
+    }
+
+    private mutating func stop(_ actions: inout [Action]) {
+        guard phase == .greeting || phase == .open else { return }
+        if phase == .open {
+            let request = HSLRequest(id: nextRequest, device: nil, operation: .stopSession, arguments: [:])
+            actions.append(.send(HSLMessage.request(request).bytes))
+        }
+        actions.append(.send(HSLMessage.bye(reason: "stopped").bytes))
+        phase = .closing
+        actions.append(.close)
+    }
+
+    private mutating func tick(at now: ScaleMoment, _ actions: inout [Action]) {
+        guard phase != .offline, phase != .closing else { return }
+        if let by = helloBy, now.uptime >= by {
+            return close(HSLComplaint(.timeout, "no hello, or no proof of the token, in time"), at: now, &actions)
+        }
+        if let by = pongBy, now.uptime >= by {
+            return close(HSLComplaint(.timeout, "no answer to a ping"), at: now, &actions)
+        }
+        if let at = reconnectAt, now.uptime >= at {
+            actions.append(.send(HSLMessage.bye(reason: "to repeat what was not acknowledged").bytes))
+            return close(nil, at: now, &actions)
+        }
+        if let at = pingAt, now.uptime >= at {
+            pings += 1
+            send(.ping(pings), at: now, &actions)
+            pongBy = now.uptime + settings.pongTimeout
+            pingAt = nil
+        }
+        if let by = listing?.by, now.uptime >= by { listing = nil }
+        for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) {
+            guard phase == .open else { return }
+            timePasses(device, at: now, &actions)
+        }
+    }
+
+    // MARK: Lines
+
+    mutating func send(_ message: HSLMessage, at now: ScaleMoment, _ actions: inout [Action]) {
+        actions.append(.send(message.bytes))
+    }
+
+    func warn(_ device: HSLDeviceID?, _ text: String, _ actions: inout [Action]) {
+        actions.append(.event(.protocolWarning(text), of: device))
+    }
+
+    private mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [Action]) {
+        for line in lines.append(bytes) {
+            guard phase == .greeting || phase == .open else { return }
+            do throws(HSLComplaint) {
+                try take(try HSLMessage(line: line), at: now, &actions)
+            } catch {
+                complain(error, at: now, &actions)
+            }
+        }
+        if lines.isOverlong {
+            close(HSLComplaint(.lineTooLong, "a line has at most \(HSLLines.limit) bytes"), at: now, &actions)
+        }
+    }
+
+    private mutating func complain(_ complaint: HSLComplaint, at now: ScaleMoment, _ actions: inout [Action]) {
+        complaints += 1
+        let isFatal =
+            phase == .greeting && peer == nil || complaint.known == .authFailed || complaints > Self.complaintLimit
+        guard !isFatal else { return close(complaint, at: now, &actions) }
+        send(.error(complaint), at: now, &actions)
+        warn(nil, "a line was refused: \(complaint.code), \(complaint.text)", &actions)
+    }
+
+    private mutating func take(
+        _ message: HSLMessage, at now: ScaleMoment, _ actions: inout [Action]
+    ) throws(HSLComplaint) {
+        (pongBy, pingAt) = (nil, phase == .open ? now.uptime + settings.pingAfter : nil)
+        switch (message, phase) {
+        case (.ping(let mark), _): send(.pong(mark), at: now, &actions)
+        case (.pong, _): break
+        case (.bye, _): close(nil, at: now, &actions)
+        case (.error(let complaint), _): complained(complaint, at: now, &actions)
+        case (.hello(let hello), .greeting) where peer == nil: try greet(hello, at: now, &actions)
+        case (.auth(let proof), .greeting): try prove(proof, at: now, &actions)
+        // A device that has a token where this side has none may prove it all the same.
+        case (.auth, .open) where settings.token == nil: break
+        case (.event(let event), .open): take(event, at: now, &actions)
+        case (.result(let result), .open): take(result, at: now, &actions)
+        default: throw HSLComplaint(.badMessage, "this message does not belong here")
+        }
+    }
+
+    private mutating func greet(
+        _ hello: HSLHello, at now: ScaleMoment, _ actions: inout [Action]
+    ) throws(HSLComplaint) {
+        guard hello.role == .device else { throw HSLComplaint(.badMessage, "role: both sides are connectors") }
+        (peer, family) = (hello, hello.family)
+        if !hello.models.isEmpty, !hello.models.contains(settings.model) {
+            warn(nil, "the other side has no \(settings.model.rawValue)", &actions)
+        }
+        if settings.token == nil { welcome(at: now, &actions) }
+    }
+
+    private mutating func prove(
+        _ proof: String, at now: ScaleMoment, _ actions: inout [Action]
+    ) throws(HSLComplaint) {
+        guard let token = settings.token, let peer else { return }
+        refusals.removeAll { now.uptime >= $0 + .seconds(60) }
+        guard refusals.count < 5 else { throw HSLComplaint(.authFailed, "five wrong proofs in a minute; wait") }
+        guard token.accepts(proof, connector: nonce, device: peer.nonce) else {
+            refusals.append(now.uptime)
+            throw HSLComplaint(.authFailed, "the proof is not that of the token")
+        }
+        welcome(at: now, &actions)
+    }
+
+    private mutating func welcome(at now: ScaleMoment, _ actions: inout [Action]) {
+        (phase, helloBy, pingAt) = (.open, nil, now.uptime + settings.pingAfter)
+        let random = Array(SHA256.authenticate(Array("session \(connections)".utf8), key: seed).prefix(16)).hex
+        let parts = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)].map { (start, end) in
+            String(random.dropFirst(start).prefix(end - start))
+        }
+        let resume = scales.compactMapValues(\.lastAcknowledged)
+        send(.welcome(session: parts.joined(separator: "-"), resumeFrom: resume), at: now, &actions)
+        listing = (nextRequest, now.uptime + settings.resultTimeout)
+        send(
+            .request(HSLRequest(id: nextRequest, device: nil, operation: .listDevices, arguments: [:])), at: now,
+            &actions)
+        nextRequest += 1
+    }
+}

@@ -1,0 +1,199 @@
+import Testing
+
+@testable import ScaleFrames
+
+/// The connector's side of HSL/1, line by line.
+struct HSLConnectorTests {
+    /// A connector and what it has said and asked for.
+    struct Rig {
+        var dialogue: HSLDialogue
+        var uptime = Duration.zero
+        var sent: [HSLMessage] = []
+        var events: [ScaleEvent] = []
+        var open: [ScaleDelivery] = []
+        var isClosed = false
+        var keeps = true
+
+        init(_ model: ScaleModel, deviceId: String? = nil, _ change: (inout HSLSession.Settings) -> Void = { _ in }) {
+            var settings = HSLSession.Settings(model: model)
+            settings.user = HSLUser(userID: "a@example.org", height: 180)
+            change(&settings)
+            dialogue = HSLDialogue(settings: settings, deviceId: deviceId, seed: Array(repeating: 7, count: 32))
+        }
+
+        var now: ScaleMoment {
+            ScaleMoment(uptime: uptime, wall: WallTime(2024, 3, 15, 19, 5, 9) ?? .startOf2000)
+        }
+
+        mutating func give(_ input: ScaleInput) {
+            for action in dialogue.handle(input, at: now) {
+                switch action {
+                case .send(let bytes):
+                    if let message = try? HSLMessage(line: Array(bytes.dropLast())) { sent.append(message) }
+                case .deliver(let delivery):
+                    open.append(delivery)
+                    if keeps { give(.kept(delivery.token)) }
+                case .event(let event): events.append(event)
+                case .close:
+                    isClosed = true
+                    give(.linkClosed)
+                }
+            }
+        }
+
+        mutating func say(_ line: String) { give(.received(Array((line + "\n").utf8))) }
+
+        mutating func pass(_ time: Duration) {
+            let end = uptime + time
+            while let next = dialogue.deadline, next <= end {
+                uptime = max(uptime, next)
+                give(.tick)
+            }
+            uptime = end
+        }
+
+        /// Connected, greeted, with this scale listed.
+        mutating func meet(_ device: String, firmware: String = "1.0.2", sdk: String = "sim") {
+            give(.linkOpened)
+            say(
+                #"{"t":"hello","v":1,"role":"device","impl":"t","sdk":"\#(sdk)","nonce":"\#(HSLConnectorTests.nonce)"}"#
+            )
+            say(#"{"t":"res","ref":1,"status":"done","devices":[{"dev":"\#(device)","firmware":"\#(firmware)"}]}"#)
+        }
+
+        var requests: [HSLRequest] { sent.compactMap { if case .request(let request) = $0 { request } else { nil } } }
+        var acknowledged: [String] { sent.compactMap { if case .acknowledge(_, let rid) = $0 { rid } else { nil } } }
+        var errors: [Int?] { events.compactMap { if case .deviceError(let error) = $0 { error.code } else { nil } } }
+        var warnings: [String] {
+            events.compactMap { if case .protocolWarning(let text) = $0 { text } else { nil } }
+        }
+    }
+
+    static let nonce = String(repeating: "00", count: 16)
+
+    @Test func `the transcript of the notes is one memory, one weighing and three acknowledgements`() throws {
+        var rig = Rig(.hs3)
+        rig.give(.linkOpened)
+        rig.say(
+            #"{"t":"hello","v":1,"role":"device","impl":"sim","impl_version":"1","sdk":"sim","models":["HS3"],"nonce":"\#(Self.nonce)"}"#
+        )
+        let dev = #""dev":"HS3:020000003001""#
+        rig.say(
+            #"{"t":"evt","n":1,\#(dev),"ev":"deviceConnected","data":{"model":"HS3","deviceId":"020000003001","notification":"HS3ConnectNoti"}}"#
+        )
+        #expect(rig.requests.map(\.operation) == [.listDevices, .hs3Init])
+        let ref = try #require(rig.requests.last?.id)
+        rig.say(
+            #"{"t":"evt","n":2,"ref":\#(ref),\#(dev),"ev":"authentication","data":{"code":2,"userID":"a@example.org","height":180}}"#
+        )
+        rig.say(#"{"t":"evt","n":3,"ref":\#(ref),\#(dev),"ev":"memoryStart","data":{"ok":true}}"#)
+        rig.say(#"{"t":"evt","n":4,"ref":\#(ref),\#(dev),"ev":"memoryCount","data":{"count":2}}"#)
+        #expect(!rig.dialogue.isMeasuring)
+        rig.say(
+            #"{"t":"evt","n":5,"ref":\#(ref),\#(dev),"ev":"memoryRecord","rid":"a1","data":{"weight":72.3,"date":"2024-03-15T07:30:05+01:00","local":"2024-03-15 07:30:05"}}"#
+        )
+        rig.say(#"{"t":"evt","n":6,"ref":\#(ref),\#(dev),"ev":"memoryProgress","data":{"progress":0.5}}"#)
+        rig.say(
+            #"{"t":"evt","n":7,"ref":\#(ref),\#(dev),"ev":"memoryRecord","rid":"a2","data":{"weight":72.6,"date":"2024-03-14T22:01:40+01:00"}}"#
+        )
+        rig.say(#"{"t":"evt","n":8,"ref":\#(ref),\#(dev),"ev":"memoryProgress","data":{"progress":1.0}}"#)
+        rig.say(#"{"t":"evt","n":9,"ref":\#(ref),\#(dev),"ev":"memoryFinish","data":{"records":2}}"#)
+        #expect(rig.dialogue.isMeasuring)
+        rig.say(
+            #"{"t":"evt","n":10,"ref":\#(ref),\#(dev),"ev":"stableWeight","rid":"a3","data":{"weight":72.1,"date":"2024-03-15T19:06:02+01:00"}}"#
+        )
+        #expect(rig.acknowledged == ["a1", "a2", "a3"])
+        let readings = rig.open.flatMap(\.readings)
+        #expect(
+            readings.map { "\($0.time?.description ?? "-") \($0.tenthsOfKilogram)" }
+                == ["2024-03-15 07:30:05 723", "2024-03-14 22:01:40 726", "2024-03-15 19:06:02 721"])
+        let wire = try #require(WallTime("2024-03-15 07:30:05").flatMap { HS3Record($0, tenthsOfKilogram: 723) })
+        #expect(readings.first?.key == wire.key.bytes, "the same weighing has the same key over the scale's own link")
+        #expect(
+            rig.events.dropFirst() == [
+                .authentication(.loggedIn), .memoryStart(true), .memoryCount(2),
+                .memoryRecord(readings[0], isRepeat: false), .memoryProgress(0.5),
+                .memoryRecord(readings[1], isRepeat: false), .memoryProgress(1), .memoryFinish(records: 2),
+                .stableWeight(readings[2], isRepeat: false),
+            ])
+    }
+
+    @Test func `nothing is acknowledged before it is kept, and what was kept is not delivered twice`() throws {
+        var rig = Rig(.hs3)
+        rig.keeps = false
+        rig.meet("HS3:020000003001")
+        let record =
+            #"{"t":"evt","n":1,"dev":"HS3:020000003001","ev":"memoryRecord","rid":"a1","data":{"weight":72.3,"local":"2024-03-15 07:30:05"}}"#
+        rig.say(record)
+        #expect(rig.acknowledged.isEmpty && rig.open.count == 1)
+        rig.give(.kept(rig.open[0].token))
+        #expect(rig.acknowledged == ["a1"])
+        rig.give(.linkClosed)
+        rig.meet("HS3:020000003001")
+        rig.say(record)
+        #expect(rig.open.count == 1)
+        #expect(rig.acknowledged == ["a1", "a1"])
+    }
+
+    @Test func `a token is proved over both nonces, and five wrong proofs in a minute are the last`() throws {
+        let token = try #require(HSLToken("correct horse"))
+        var rig = Rig(.hs3) { $0.token = token }
+        for attempt in 0..<7 {
+            rig.isClosed = false
+            rig.give(.linkOpened)
+            rig.say(
+                #"{"t":"hello","v":1,"role":"device","impl":"t","sdk":"sim","nonce":"\#(Self.nonce)"}"#)
+            #expect(rig.sent.contains { if case .welcome = $0 { true } else { false } } == false)
+            guard case .hello(let hello)? = rig.sent.last else {
+                Issue.record("no hello")
+                return
+            }
+            let right = token.proof(connector: hello.nonce, device: Array(repeating: 0, count: 16))
+            let proof = attempt < 6 ? String(right.reversed()) : right
+            rig.say(#"{"t":"auth","proof":"\#(proof)"}"#)
+            #expect(rig.isClosed == (attempt < 6), "attempt \(attempt)")
+            if attempt == 5 {
+                // The sixth is refused whatever it says.
+                rig.pass(.seconds(61))
+            }
+        }
+        #expect(rig.sent.contains { if case .welcome = $0 { true } else { false } })
+        #expect("\(token)" == "<token of 13 bytes>")
+    }
+
+    @Test func `a line of 65536 bytes is read and a longer one closes the link`() {
+        var rig = Rig(.hs3)
+        rig.meet("HS3:020000003001")
+        let head = #"{"t":"ping","k":1,"x":""#
+        rig.say(head + String(repeating: "x", count: 65_536 - head.utf8.count - 2) + #""}"#)
+        #expect(rig.sent.last == .pong(1))
+        rig.say(head + String(repeating: "x", count: 65_536 - head.utf8.count - 1) + #""}"#)
+        #expect(rig.isClosed)
+        #expect(
+            rig.sent.contains { if case .error(let complaint) = $0 { complaint.known == .lineTooLong } else { false } })
+    }
+
+    @Test func `SHA-256 and its HMAC give the published digests`() {
+        #expect(
+            SHA256.hash(Array("abc".utf8)).hex == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(SHA256.hash([]).hex == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        #expect(
+            SHA256.hash(Array("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq".utf8)).hex
+                == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1")
+        #expect(
+            SHA256.hash(Array(repeating: 0x61, count: 1_000_000)).hex
+                == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+        // RFC 4231, cases 1, 2 and 6.
+        #expect(
+            SHA256.authenticate(Array("Hi There".utf8), key: Array(repeating: 0x0B, count: 20)).hex
+                == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
+        #expect(
+            SHA256.authenticate(Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8)).hex
+                == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+        #expect(
+            SHA256.authenticate(
+                Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8),
+                key: Array(repeating: 0xAA, count: 131)
+            ).hex == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
+    }
+}
