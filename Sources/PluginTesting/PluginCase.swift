@@ -3,6 +3,7 @@ import HubSettings
 import HubWire
 import Logging
 public import PluginKit
+import Samples
 import ZeroMQ
 
 /// One case of a plugin: a folder with what the far side does and what the hub must then hold.
@@ -13,7 +14,7 @@ import ZeroMQ
 /// | `script.json` | what the far side does, in a form of the plugin's own |
 /// | `expected.jsonl` | the records, one per line in the order in which the hub first stored them, as the source sends them; the text `"*"` stands for any value; lines that begin with `#` are comments |
 /// | `deliveries.jsonl` | of a sink: the deliveries, one per line in their order, as `{"want", "records", "results"}`: the records as the hub writes them, and the results that the sink must give; each is sent when the one before is answered. `expected.jsonl` may then be missing |
-/// | `hub.json` | optional: `{"clock": "…", "persons": [{"name", "zone"}]}` of the hub |
+/// | `hub.json` | optional: `{"clock": "…", "persons": […]}` of the hub, a person as in WELCOME |
 ///
 /// ```swift
 /// @Test(arguments: PluginCase.all(in: .module)) func `gives what the case expects`(_ testCase: PluginCase) async throws {
@@ -145,8 +146,27 @@ public struct PluginCase: Sendable, CustomStringConvertible {
 
     private struct HubFile: Decodable {
         struct Person: Decodable {
+            struct Profile: Decodable {
+                var uid: String
+                var unit, sex, birthDate: String?
+                var slot: Int?
+                var height: Double?
+                var athlete: Bool?
+            }
             var name: String
             var zone: String?
+            var profile: Profile?
+
+            var entry: Welcome.PersonEntry {
+                Welcome.PersonEntry(
+                    name: name, zone: zone,
+                    profile: profile.map { profile in
+                        PersonProfile(
+                            uid: profile.uid, unit: profile.unit.flatMap(PersonSection.Unit.init), slot: profile.slot,
+                            height: profile.height, sex: profile.sex.flatMap(PersonSection.Sex.init),
+                            birthDate: profile.birthDate.flatMap { LocalDate($0) }, athlete: profile.athlete)
+                    })
+            }
         }
         var clock: String?
         var persons: [Person]?
@@ -157,7 +177,7 @@ public struct PluginCase: Sendable, CustomStringConvertible {
         guard let data = try? Data(contentsOf: directory.appending(path: "hub.json")) else { return behaviour }
         let file = try JSONDecoder().decode(HubFile.self, from: data)
         if let clock = file.clock { behaviour.clock = clock }
-        if let persons = file.persons { behaviour.persons = persons.map { .init(name: $0.name, zone: $0.zone) } }
+        if let persons = file.persons { behaviour.persons = persons.map(\.entry) }
         return behaviour
     }
 }

@@ -46,6 +46,8 @@ struct Setting: Sendable {
     var policy = SessionPolicy(heartbeat: Heartbeat(interval: 5_000, timeout: 600_000))
     var lifePolicy = LifePolicy()
     var slots: [String: [String: Int]] = [:]
+    /// Persons of whom more is known than their names and slots; in the place of `persons`.
+    var people: [PersonSection] = []
 
     /// An instance whose program is a script.
     mutating func add(_ instance: PluginInstance, script: String) {
@@ -57,12 +59,12 @@ struct Setting: Sendable {
         let hub = HubSection(
             data: folder.data, run: folder.run, clock: clock, memoryLimit: memoryLimit, keepRaw: keepRaw, zone: "UTC",
             tcp: tcp, isInsecure: isInsecure)
-        let people = persons.map { name in
+        let named = persons.map { name in
             var person = PersonSection(name: name)
             person.slots = slots[name] ?? [:]
             return person
         }
-        let configuration = HubConfiguration(hub: hub, persons: people, plugins: plugins)
+        let configuration = HubConfiguration(hub: hub, persons: people.isEmpty ? named : people, plugins: plugins)
         return CheckedConfiguration(
             loaded: LoadedConfiguration(configuration: configuration, problems: [], refusedInstances: []),
             manifests: manifests, executables: executables, faults: [:])

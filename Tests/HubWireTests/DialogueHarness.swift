@@ -1,4 +1,5 @@
 import Foundation
+import HubSettings
 import HubWire
 import Samples
 import Testing
@@ -120,10 +121,17 @@ extension PeerAction {
 }
 
 extension Welcome {
+    /// A person whose body is known.
+    static let anna = PersonEntry(
+        name: "anna", zone: "Europe/Berlin",
+        profile: PersonProfile(
+            uid: "u-1", unit: .stones, slot: 0, height: 168.5, sex: .female, birthDate: LocalDate("1984-05-06"),
+            athlete: false))
+
     static func sample(session: String = "s", credit: Credit = .window) -> Welcome {
         Welcome(
             session: session, hub: "h", epoch: "k7qz2m5a", head: 1_042, instance: "kitchen-script",
-            plugin: "kitchen-script", credit: credit, persons: [PersonEntry(name: "me", zone: "Europe/Berlin")],
+            plugin: "kitchen-script", credit: credit, persons: [PersonEntry(name: "me", zone: "Europe/Berlin"), anna],
             time: Timestamp(microseconds: 1_710_484_205_000_000), feed: "ipc:///run/feed",
             serves: Verb.allCases.filter(Verb.stable.contains))
     }

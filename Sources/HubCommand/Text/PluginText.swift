@@ -17,6 +17,8 @@ struct PluginText: Codable {
     /// What it may, after `hub.conf` has narrowed that.
     var grants: Grants?
     var persons: [String]?
+    /// Whether it is told what `hub.conf` says of their bodies.
+    var profiles: Bool?
     /// Values as `hub.conf` and the defaults make them; secrets as `<secret>`.
     var settings: [String: SettingValue]
     var declarations: [SettingDeclaration]?
@@ -37,7 +39,7 @@ struct PluginText: Codable {
             ("where", remote == true ? "another machine; it comes with a key (hub keys list)" : nil),
             ("reads", PluginText.types(asked: reads, granted: grants?.read.types)),
             ("writes", PluginText.types(asked: writes, granted: grants?.write.types)),
-            ("persons", persons.map { $0.joined(separator: ", ") } ?? "all"), ("fault", fault),
+            ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("fault", fault),
         ]
         facts.removeAll { $0.1 == nil }
         var lines = [name + (kind == name ? "" : " (\(kind))") + (enabled ? "" : ", not enabled")]
@@ -50,6 +52,8 @@ struct PluginText: Codable {
         }
         return lines + (declarations?.isEmpty ?? true ? [] : table.takeLines()) + commandLines
     }
+
+    private var told: String { profiles == true ? "; it is told their height, sex, birth date, unit and slot" : "" }
 
     /// A line for each command, and one for each of its arguments.
     var commandLines: [String] {

@@ -102,7 +102,7 @@ extension Bus {
             head: cursor.sequence, instance: hello.instance, plugin: hello.plugin, grants: policy.grants,
             limits: facts.policy.limits, credit: facts.policy.credit, heartbeat: facts.policy.heartbeat,
             settings: policy.settings,
-            persons: facts.visiblePersons(policy),
+            persons: facts.visiblePersons(policy, hello.instance),
             clock: announcement.clock, time: announcement.time,
             feed: endpoint == .owner ? facts.endpoints.feed : feed(of: hello.instance)?.endpoint ?? "",
             serves: Verb.allCases.filter(facts.policy.serves.contains))

@@ -1,3 +1,4 @@
+import HubSettings
 import HubWire
 import Samples
 
@@ -15,7 +16,8 @@ struct HubFacts: Sendable {
     var instances: [String: InstancePolicy]
     /// For programs that `hub.conf` does not name.
     var strangers: InstancePolicy
-    var persons: [Welcome.PersonEntry]
+    /// As `hub.conf` describes them.
+    var persons: [HubPerson]
     var rules: PersonRules
     let storePath: String
     /// What the answer to `plugins` says of each instance.
@@ -35,12 +37,39 @@ struct HubFacts: Sendable {
     /// Whether a WELCOME to `instance` would be the same.
     func saysTheSame(as other: HubFacts, to instance: String) -> Bool {
         let (mine, others) = (instances[instance] ?? strangers, other.instances[instance] ?? other.strangers)
-        return mine == others && visiblePersons(mine) == other.visiblePersons(others)
+        return mine == others && visiblePersons(mine, instance) == other.visiblePersons(others, instance)
     }
 
-    /// The persons that an instance of this policy is told of.
-    func visiblePersons(_ policy: InstancePolicy) -> [Welcome.PersonEntry] {
+    /// What an instance of this policy is told of its persons.
+    func visiblePersons(_ policy: InstancePolicy, _ instance: String) -> [Welcome.PersonEntry] {
         persons.filter { policy.persons?.contains($0.name) ?? true }
+            .map { $0.entry(for: instance, withProfile: policy.seesProfiles) }
+    }
+}
+
+/// A person of `hub.conf`.
+struct HubPerson: Sendable, Hashable {
+    let name: String
+    let zone: String
+    /// Without a slot: that is another for each instance.
+    private let profile: PersonProfile
+    private let slots: [String: Int]
+
+    /// - Parameters:
+    ///   - uid: the permanent name of the person.
+    ///   - zone: that of persons without their own.
+    init(_ section: PersonSection, uid: String, zone: String) {
+        (name, self.zone, slots) = (section.name, section.zone ?? zone, section.slots)
+        profile = PersonProfile(
+            uid: uid, unit: section.unit, height: section.height, sex: section.sex,
+            birthDate: section.birthDate.map { LocalDate(daysSinceEpoch: $0.daysSince1970) }, athlete: section.athlete)
+    }
+
+    func entry(for instance: String, withProfile: Bool) -> Welcome.PersonEntry {
+        guard withProfile else { return Welcome.PersonEntry(name: name, zone: zone) }
+        var profile = profile
+        profile.slot = slots[instance]
+        return Welcome.PersonEntry(name: name, zone: zone, profile: profile)
     }
 }
 

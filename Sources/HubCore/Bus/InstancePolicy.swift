@@ -17,6 +17,8 @@ struct InstancePolicy: Sendable, Hashable {
     var plugin: String?
     /// What its manifest says it can be asked to do; `nil` where no manifest is known.
     var commands: [CommandDeclaration]?
+    /// Whether it is told of its persons' bodies what `hub.conf` says.
+    var seesProfiles = false
 
     /// Set where the instance runs on another machine.
     var remote: Remote?
@@ -44,6 +46,7 @@ struct InstancePolicy: Sendable, Hashable {
         let reads = manifest?.reads ?? instance.grants.read ?? asked
         let writes = manifest?.writes ?? instance.grants.write ?? asked
         (plugin, commands) = (manifest?.name ?? (instance.isRemote ? instance.kind : nil), manifest?.commands)
+        seesProfiles = manifest?.profiles ?? false
         remote = instance.isRemote ? Remote(feedPort: instance.feedPort) : nil
         if case .only(let names) = instance.persons { persons = names } else { persons = nil }
         let scope = persons ?? ["*"]

@@ -28,7 +28,8 @@ struct ConfiguredParts: Sendable {
         let policies = configuration.plugins.filter(\.enabled).map { instance in
             (instance.name, InstancePolicy(instance, checked.manifests[instance.name]))
         }
-        let machineZone = TimeZone.current.identifier
+        let zone = configuration.hub.zone ?? TimeZone.current.identifier
+        let uids = Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })
         return HubFacts(
             version: Hub.version, endpoints: endpoints, clock: clock, policy: policy,
             network: configuration.hub.tcp.map {
@@ -37,12 +38,8 @@ struct ConfiguredParts: Sendable {
             },
             instances: Dictionary(policies, uniquingKeysWith: { first, _ in first }),
             strangers: .owner(keepsRaw: configuration.hub.keepRaw),
-            persons: configuration.persons.map { person in
-                Welcome.PersonEntry(name: person.name, zone: person.zone ?? configuration.hub.zone ?? machineZone)
-            },
-            rules: PersonRules(
-                configuration.persons,
-                uids: Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })),
+            persons: configuration.persons.map { HubPerson($0, uid: uids[$0.name] ?? "", zone: zone) },
+            rules: PersonRules(configuration.persons, uids: uids),
             storePath: directories.storePath, catalogue: PluginCatalogue.json(configuration, checked),
             plugins: PluginCatalogue.statuses(configuration, checked), started: began)
     }

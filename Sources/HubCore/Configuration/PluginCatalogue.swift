@@ -16,6 +16,8 @@ enum PluginCatalogue {
         /// What it may: types and persons.
         var grants: Grants
         var persons: [String]?
+        /// Whether it is told what `hub.conf` says of their bodies.
+        var profiles: Bool?
         /// Secrets print as `<secret>`.
         var settings: [String: SettingValue]
         var declarations: [SettingDeclaration]?
@@ -51,7 +53,7 @@ enum PluginCatalogue {
                     granted: plugin.grants == PluginInstance.Grants()
                         ? nil : Entry.Granted(read: plugin.grants.read, write: plugin.grants.write),
                     grants: Entry.Grants(InstancePolicy(plugin, manifest).grants), persons: persons,
-                    settings: plugin.settings,
+                    profiles: manifest?.profiles, settings: plugin.settings,
                     declarations: manifest?.settings, commands: manifest?.commands,
                     fault: plugin.isRemote ? nil : checked.faults[plugin.name])
             })

@@ -24,19 +24,21 @@ public struct Manifest: Hashable, Sendable, Codable {
     public var commands: [CommandDeclaration]
     /// What it can do as a sink; `nil` when it is none.
     public var sink: SinkAbilities?
+    /// Whether it is told what `hub.conf` says of its persons' bodies (``PersonProfile``): for devices that keep users of their own.
+    public var profiles: Bool
 
     public init(
         name: String, summary: String, version: String, protocols: [Int] = ProtocolVersion.spoken, reads: [String] = [],
         writes: [String] = [], declares: [TypeDeclaration] = [], settings: [SettingDeclaration] = [],
-        commands: [CommandDeclaration] = [], sink: SinkAbilities? = nil
+        commands: [CommandDeclaration] = [], sink: SinkAbilities? = nil, profiles: Bool = false
     ) {
         (self.name, self.summary, self.version, self.protocols) = (name, summary, version, protocols)
         (self.reads, self.writes, self.declares) = (reads, writes, declares)
-        (self.settings, self.commands, self.sink) = (settings, commands, sink)
+        (self.settings, self.commands, self.sink, self.profiles) = (settings, commands, sink, profiles)
     }
 
     private enum CodingKeys: String, CodingKey {
-        case name, summary, version, reads, writes, declares, settings, commands, sink
+        case name, summary, version, reads, writes, declares, settings, commands, sink, profiles
         case protocols = "protocol"
     }
 
@@ -53,6 +55,7 @@ public struct Manifest: Hashable, Sendable, Codable {
         settings = try members.decodeIfPresent([SettingDeclaration].self, forKey: .settings) ?? []
         commands = try members.decodeIfPresent([CommandDeclaration].self, forKey: .commands) ?? []
         sink = try members.decodeIfPresent(SinkAbilities.self, forKey: .sink)
+        profiles = try members.decodeIfPresent(Bool.self, forKey: .profiles) ?? false
     }
 
     /// What is wrong with it, in sentences for the plugin's author; empty if nothing is.

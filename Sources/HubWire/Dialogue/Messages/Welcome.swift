@@ -2,17 +2,6 @@ public import Samples
 
 /// WELCOME: the hub opens a session (Protocol §4.2).
 public struct Welcome: Hashable, Sendable {
-    /// A person as a plugin sees one.
-    public struct PersonEntry: Hashable, Sendable {
-        public var name: String
-        /// IANA name of the person's zone.
-        public var zone: String?
-
-        public init(name: String, zone: String? = nil) {
-            (self.name, self.zone) = (name, zone)
-        }
-    }
-
     /// The major version both will speak.
     public var version: Int
     /// The hub's name for this session, for logs.
@@ -94,16 +83,5 @@ extension Welcome: BodyCoding {
         body.member("time", time: time)
         body.member("feed", text: feed)
         body.member("serves", texts: serves.map(\.rawValue))
-    }
-}
-
-extension Welcome.PersonEntry: BodyCoding {
-    init(reading object: ObjectReader) throws(WireError) {
-        self.init(name: try object.text("name"), zone: try object.textIfPresent("zone"))
-    }
-
-    func write(to body: inout ObjectWriter) {
-        body.member("name", text: name)
-        body.member("zone", text: zone)
     }
 }

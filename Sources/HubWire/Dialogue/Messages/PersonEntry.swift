@@ -1,0 +1,81 @@
+public import HubSettings
+public import Samples
+
+extension Welcome {
+    /// A person as a plugin sees one.
+    public struct PersonEntry: Hashable, Sendable {
+        public var name: String
+        /// IANA name of the person's zone.
+        public var zone: String?
+        /// What a device needs to know of the body; only where the plugin's manifest asks for it.
+        public var profile: PersonProfile?
+
+        public init(name: String, zone: String? = nil, profile: PersonProfile? = nil) {
+            (self.name, self.zone, self.profile) = (name, zone, profile)
+        }
+    }
+}
+
+/// What `hub.conf` says of a person's body, for a plugin whose device keeps users of its own (Protocol §4.2).
+///
+/// What is not written there is nil: nothing about a body is guessed.
+public struct PersonProfile: Hashable, Sendable {
+    /// Permanent, also when the person is renamed.
+    public var uid: String
+    /// The unit in which the person wants to see weights.
+    public var unit: PersonSection.Unit?
+    /// The person's position on the device of this instance.
+    public var slot: Int?
+    /// Centimetres.
+    public var height: Double?
+    public var sex: PersonSection.Sex?
+    public var birthDate: LocalDate?
+    /// Whether the device shall use its formulas for athletes.
+    public var athlete: Bool?
+
+    public init(
+        uid: String, unit: PersonSection.Unit? = nil, slot: Int? = nil, height: Double? = nil,
+        sex: PersonSection.Sex? = nil, birthDate: LocalDate? = nil, athlete: Bool? = nil
+    ) {
+        (self.uid, self.unit, self.slot, self.height) = (uid, unit, slot, height)
+        (self.sex, self.birthDate, self.athlete) = (sex, birthDate, athlete)
+    }
+}
+
+extension Welcome.PersonEntry: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        self.init(
+            name: try object.text("name"), zone: try object.textIfPresent("zone"),
+            profile: try object.objectIfPresent("profile"))
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("name", text: name)
+        body.member("zone", text: zone)
+        body.member("profile", object: profile)
+    }
+}
+
+extension PersonProfile: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        self.init(
+            uid: try object.text("uid"), unit: try object.wordIfPresent("unit", as: PersonSection.Unit.self),
+            slot: try object.integerIfPresent("slot", in: 0...255).map { Int($0) },
+            height: try object.numberIfPresent("height", in: 1...400),
+            sex: try object.wordIfPresent("sex", as: PersonSection.Sex.self),
+            birthDate: try object.optional("birthDate", "a date such as 1984-05-06") { value throws(WireError) in
+                object.string(value).flatMap { LocalDate($0) }
+            },
+            athlete: try object.truthIfPresent("athlete"))
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("uid", text: uid)
+        body.member("unit", text: unit?.rawValue)
+        body.member("slot", integer: slot.map { Int64($0) })
+        body.member("height", number: height)
+        body.member("sex", text: sex?.rawValue)
+        body.member("birthDate", text: birthDate?.text)
+        body.member("athlete", truth: athlete)
+    }
+}
