@@ -124,6 +124,8 @@ let package = Package(
         tests("ScaleFramesTests", ["ScaleFrames"], resources: [.copy("vectors.jsonl"), .copy("Sessions")]),
         module("ScaleLinks"),
         tests("ScaleLinksTests", ["ScaleLinks"]),
+        module("ScaleConnector", ["PluginKit", "ScaleFrames", "ScaleLinks"]),
+        tests("ScaleConnectorTests", ["ScaleConnector", "PluginKit", "ScaleFrames"]),
         .target(
             name: "ScaleSimulation", dependencies: ["ScaleFrames"], path: "Simulators/Scales/Sources/ScaleSimulation",
             swiftSettings: strict),
@@ -138,9 +140,12 @@ let package = Package(
             "JSONLinesTests", ["JSONLines", "PluginKit", "PluginTesting", "HubSettings", "HubWire", "Samples"],
             path: "Plugins/JSONLines/Tests",
             resources: [.copy("Cases")]),
-        program("IHealthHS3", ["PluginKit", "ScaleFrames", "ScaleLinks"], path: "Plugins/IHealthHS3/Sources"),
+        program(
+            "IHealthHS3", ["PluginKit", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
+            path: "Plugins/IHealthHS3/Sources"),
         tests(
-            "IHealthHS3Tests", ["IHealthHS3", "PluginTesting", "ScaleSimulation", "ScaleFrames", "ScaleLinks"],
+            "IHealthHS3Tests",
+            ["IHealthHS3", "PluginTesting", "ScaleConnector", "ScaleSimulation", "ScaleFrames", "ScaleLinks"],
             path: "Plugins/IHealthHS3/Tests", resources: [.copy("Cases")]),
     ],
     swiftLanguageModes: [.v6]

@@ -10,6 +10,8 @@ struct LinkLoop {
     private var listener: Listener?
     private var opening: Attempt?
     private var connection: Descriptor?
+    /// The same, where it carries datagrams.
+    private var datagrams: DatagramPort?
     /// What the connection has not taken yet.
     private var unsent: [UInt8] = []
     private var pause: Duration
@@ -39,8 +41,12 @@ struct LinkLoop {
             let (orders, alarmIsDue) = mailbox.orders(at: now)
             hasEnded = false
             if connection != nil {
-                unsent += orders.outgoing
-                flush()
+                if let datagrams {
+                    for outgoing in orders.outgoing { datagrams.send(outgoing, to: orders.peer) }
+                } else {
+                    for outgoing in orders.outgoing { unsent += outgoing.bytes }
+                    flush()
+                }
             }
             if orders.mustHangUp { close(nil) }
             if orders.mustStop { break }
@@ -103,6 +109,11 @@ struct LinkLoop {
         do throws(ScaleLinkError) {
             if let place = link.awaited, listener == nil { listener = try Listener(link, place) }
             guard let place = link.dialled else { return }
+            if case .udp(let host, let port, let bind) = place {
+                let socket = try DatagramPort(link, place, host: host, port: port, bind: bind)
+                datagrams = socket
+                return opened(socket.descriptor)
+            }
             var opening = try Opening(link, place)
             take(opening.begin(), of: opening)
         } catch {
@@ -142,6 +153,12 @@ struct LinkLoop {
     // MARK: The link
 
     private mutating func read() {
+        if let datagrams {
+            // Whoever talks is there; silence after a connection is not.
+            pause = shortestPause
+            if let (bytes, sender) = datagrams.receive() { mailbox.post(.received(bytes), from: sender) }
+            return
+        }
         switch connection?.read() {
         case .done(let bytes):
             pause = shortestPause  // Whoever talks is there; silence after a connection is not.
@@ -170,7 +187,7 @@ struct LinkLoop {
 
     private mutating func close(_ reason: ScaleLinkError?) {
         guard connection != nil else { return }
-        (connection, unsent) = (nil, [])
+        (connection, datagrams, unsent) = (nil, nil, [])
         mailbox.post(.closed(reason))
         hasEnded = true
         retryLater()

@@ -10,11 +10,13 @@ public final class LinkRunner: Sendable {
     public enum Event: Sendable, Hashable {
         /// The link stands.
         case opened
-        /// Bytes of the scale, cut anywhere, 4 KiB at most.
+        /// Bytes of the scale, cut anywhere, 4 KiB at most; on a datagram link one datagram.
         case received([UInt8])
         /// The link has ended: by the other side, a failure, or ``LinkRunner/hangUp()`` (nil).
         case closed(ScaleLinkError?)
-        /// Nobody can be reached. Told once per outage and reason; attempts go on.
+        /// Nobody can be reached.
+        ///
+        /// Told once per outage and reason; attempts go on.
         case unreachable(ScaleLinkError)
         /// The time of ``LinkRunner/setAlarm(at:)`` has come.
         case alarm
@@ -56,6 +58,17 @@ public final class LinkRunner: Sendable {
     ///
     /// A peer that leaves 64 KiB unread is hung up on.
     public func send(_ bytes: [UInt8]) { mailbox.send(bytes) }
+
+    /// Sends bytes to everybody who may be the scale; on a link with one other end the same as ``send(_:)``.
+    public func search(_ bytes: [UInt8]) { mailbox.send(bytes, isSearch: true) }
+
+    /// Whoever sent what ``next()`` has handed out last is the scale: ``send(_:)`` reaches it from now on.
+    ///
+    /// Means something on a datagram link alone, where bytes to nobody are dropped.
+    public func settle() { mailbox.settle() }
+
+    /// Has ``next()`` hand out an ``Event/alarm`` now.
+    public func wake() { mailbox.post(.alarm) }
 
     /// Asks for ``Event/alarm`` at `instant`, in place of an earlier wish; nil asks for none.
     ///

@@ -8,7 +8,9 @@ final class Mailbox: Sendable {
     struct Orders {
         var mustStop: Bool
         var mustHangUp: Bool
-        var outgoing: [UInt8]
+        var outgoing: [Outgoing]
+        /// Where datagrams go.
+        var peer: DatagramAddress?
         var alarm: ContinuousClock.Instant?
         /// Whether the owner can take more bytes.
         var hasRoom: Bool
@@ -16,10 +18,27 @@ final class Mailbox: Sendable {
         var isDrained: Bool
     }
 
+    /// Bytes that are written together.
+    struct Outgoing {
+        var bytes: [UInt8]
+        /// Whether they are for everybody who may be the scale.
+        var isSearch = false
+    }
+
+    /// An event, and where a datagram came from.
+    private struct Entry {
+        var event: LinkRunner.Event
+        var sender: DatagramAddress?
+    }
+
     private struct State {
-        var events: [LinkRunner.Event] = []
+        var events: [Entry] = []
         var waiter: CheckedContinuation<LinkRunner.Event?, Never>?
-        var outgoing: [UInt8] = []
+        var outgoing: [Outgoing] = []
+        var outgoingBytes = 0
+        /// Who sent what was handed out last.
+        var lastSender: DatagramAddress?
+        var peer: DatagramAddress?
         var mustHangUp = false
         var mustStop = false
         var alarm: ContinuousClock.Instant?
@@ -40,7 +59,11 @@ final class Mailbox: Sendable {
     func next() async -> LinkRunner.Event? {
         await withCheckedContinuation { continuation in
             let result: LinkRunner.Event?? = state.withLock { state in
-                if !state.events.isEmpty { return .some(state.events.removeFirst()) }
+                if !state.events.isEmpty {
+                    let entry = state.events.removeFirst()
+                    state.lastSender = entry.sender ?? state.lastSender
+                    return .some(entry.event)
+                }
                 if state.hasEnded { return .some(nil) }
                 state.waiter = continuation
                 return nil
@@ -51,13 +74,18 @@ final class Mailbox: Sendable {
         }
     }
 
-    func send(_ bytes: [UInt8]) {
+    func send(_ bytes: [UInt8], isSearch: Bool = false) {
         state.withLock { state in
-            state.outgoing += bytes
-            if state.outgoing.count > Mailbox.sendLimit { (state.outgoing, state.mustHangUp) = ([], true) }
+            state.outgoing.append(Outgoing(bytes: bytes, isSearch: isSearch))
+            state.outgoingBytes += bytes.count
+            if state.outgoingBytes > Mailbox.sendLimit {
+                (state.outgoing, state.outgoingBytes, state.mustHangUp) = ([], 0, true)
+            }
         }
         bell.ring()
     }
+
+    func settle() { state.withLock { $0.peer = $0.lastSender } }
 
     func setAlarm(_ instant: ContinuousClock.Instant?) {
         let isEarlier = state.withLock { state in
@@ -79,12 +107,13 @@ final class Mailbox: Sendable {
 
     // MARK: The thread's side
 
-    func post(_ event: LinkRunner.Event) {
+    func post(_ event: LinkRunner.Event, from sender: DatagramAddress? = nil) {
         let waiter = state.withLock { state in
             guard let waiter = state.waiter.take() else {
-                state.events.append(event)
+                state.events.append(Entry(event: event, sender: sender))
                 return nil as CheckedContinuation<LinkRunner.Event?, Never>?
             }
+            state.lastSender = sender ?? state.lastSender
             return waiter
         }
         waiter?.resume(returning: event)
@@ -94,9 +123,10 @@ final class Mailbox: Sendable {
         state.withLock { state in
             let isDue = state.alarm.map { $0 <= now } ?? false
             if isDue { state.alarm = nil }
-            defer { (state.outgoing, state.mustHangUp) = ([], false) }
+            defer { (state.outgoing, state.outgoingBytes, state.mustHangUp) = ([], 0, false) }
             let orders = Orders(
-                mustStop: state.mustStop, mustHangUp: state.mustHangUp, outgoing: state.outgoing, alarm: state.alarm,
+                mustStop: state.mustStop, mustHangUp: state.mustHangUp, outgoing: state.outgoing,
+                peer: state.peer, alarm: state.alarm,
                 hasRoom: state.events.count < Mailbox.readLimit, isDrained: state.events.isEmpty)
             return (orders, isDue)
         }

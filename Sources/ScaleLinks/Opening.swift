@@ -114,7 +114,7 @@ struct Listener {
                 if let problem = demand(security, on: descriptor) { throw .opening(link, place, errno: problem) }
             case .unix(let path): Listener.removeStale(path, address)
             case .tcp: setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-            case .serial: break
+            case .serial, .udp: break
             }
             if address.use({ bind(number, $0, $1) }) == 0, listen(number, 4) == 0 {
                 self.descriptor = descriptor
@@ -183,7 +183,7 @@ struct SocketAddress {
             let bytes = withUnsafeBytes(of: address) { Array($0) }
             return [SocketAddress(family: AF_UNIX, protocolNumber: 0, bytes: bytes)]
         case .tcp(let host, let port): return try lookUp(link, host, port, isPassive)
-        case .serial: return []
+        case .serial, .udp: return []
         }
     }
 

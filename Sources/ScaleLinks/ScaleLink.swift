@@ -7,6 +7,8 @@
 /// | `tcp://HOST:PORT`, `tcp-accept://HOST:PORT` | a bridge or a simulator |
 /// | `unix:///PATH`, `unix-accept:///PATH` | the same on this machine |
 /// | `serial:///dev/rfcomm0` | a serial device or a pseudo terminal, in raw mode |
+/// | `udp://192.168.1.20:10000?bind=8000`, `udp://*` | a scale on the network, at this address or searched for by broadcast |
+/// | `hsl://HOST:PORT`, `hsl-accept://HOST:PORT` | a program that speaks HSL/1, such as a bridge on a phone |
 public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
     /// Something that can be dialled or waited at.
     enum Place: Sendable, Hashable {
@@ -14,12 +16,16 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         case tcp(host: String, port: UInt16)
         case unix(path: String)
         case serial(path: String)
+        /// Without a host everybody is searched for.
+        case udp(host: String?, port: UInt16, bind: UInt16)
     }
 
     /// What is called or opened, again and again; nil where the scale has to come by itself.
     let dialled: Place?
     /// Where the scale may come by itself.
     let awaited: Place?
+    /// Whether the other end speaks HSL/1 and not a scale's own frames.
+    public let isHSL: Bool
     /// As it was written.
     public let description: String
 
@@ -27,6 +33,17 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
     public var bluetoothAddress: BluetoothAddress? {
         for case .rfcomm(let address, _, _) in [dialled, awaited] { return address }
         return nil
+    }
+
+    /// Whether it is a serial port, by Bluetooth or by wire.
+    public var isSerialPort: Bool {
+        if case .serial = dialled { true } else { bluetoothAddress != nil }
+    }
+
+    /// Whether it is awaited where other machines can come.
+    public var isOpenToOthers: Bool {
+        guard case .tcp(let host, _) = awaited else { return false }
+        return !host.hasPrefix("127.") && host != "localhost" && host != "::1"
     }
 
     /// The most seconds between two attempts that fails to find anybody.
@@ -40,7 +57,9 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         description = text
         guard let end = text.firstRange(of: "://") else { throw ScaleLink.wrong(text, "there is no ://") }
         let rest = text[end.upperBound...]
-        switch text[..<end.lowerBound] {
+        let scheme = text[..<end.lowerBound]
+        isHSL = scheme.hasPrefix("hsl")
+        switch scheme {
         case "rfcomm":
             var options = try Options(text, rest, allowed: ["channel", "security", "accept"])
             let address = try ScaleLink.address(text, options.place)
@@ -52,19 +71,22 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
             let address = try ScaleLink.address(text, options.place)
             awaited = .rfcomm(address, channel: try options.channel("channel") ?? 1, try options.security())
             dialled = nil
-        case "tcp": (dialled, awaited) = (try ScaleLink.tcp(text, rest, allowsZero: false), nil)
-        case "tcp-accept": (dialled, awaited) = (nil, try ScaleLink.tcp(text, rest, allowsZero: true))
+        case "tcp", "hsl": (dialled, awaited) = (try ScaleLink.tcp(text, rest, allowsZero: false), nil)
+        case "tcp-accept", "hsl-accept": (dialled, awaited) = (nil, try ScaleLink.tcp(text, rest, allowsZero: true))
         case "unix": (dialled, awaited) = (.unix(path: try ScaleLink.path(text, rest, limit: 107)), nil)
         case "unix-accept": (dialled, awaited) = (nil, .unix(path: try ScaleLink.path(text, rest, limit: 107)))
         case "serial": (dialled, awaited) = (.serial(path: try ScaleLink.path(text, rest, limit: 4095)), nil)
+        case "udp":
+            var options = try Options(text, rest, allowed: ["bind"])
+            (dialled, awaited) = (try ScaleLink.udp(text, options.place, bind: try options.port("bind") ?? 8000), nil)
         default: throw ScaleLink.wrong(text, "\"\(text[..<end.lowerBound])\" is no kind of link")
         }
     }
 
     /// The forms, for help and messages.
     public static let forms =
-        "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, unix:///PATH, unix-accept:///… "
-        + "or serial:///dev/…"
+        "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, unix:///PATH, unix-accept:///…, "
+        + "serial:///dev/…, udp://*, hsl://HOST:PORT or hsl-accept://…"
 
     private static func wrong(_ text: String, _ why: String) -> ScaleLinkError {
         ScaleLinkError(.address, "link \"\(text)\": \(why); expected \(forms)")
@@ -85,6 +107,20 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else { throw wrong(text, "there is no host") }
         return .tcp(host: String(host), port: UInt16(port))
+    }
+
+    /// A host may stand without a port, `*` for everybody.
+    private static func udp(_ text: String, _ place: Substring, bind: UInt16) throws(ScaleLinkError) -> Place {
+        let parts = place.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let host = parts.first, !host.isEmpty else { throw wrong(text, "there is no host") }
+        var port: UInt16 = 10_000
+        if parts.count == 2 {
+            guard let number = number(parts[1], 1...65535) else {
+                throw wrong(text, "there is no port from 1 to 65535 at its end")
+            }
+            port = UInt16(number)
+        }
+        return .udp(host: host == "*" ? nil : String(host), port: port, bind: bind)
     }
 
     private static func path(_ text: String, _ rest: Substring, limit: Int) throws(ScaleLinkError) -> String {
@@ -128,6 +164,14 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
                 throw ScaleLink.wrong(text, "\(name) \"\(digits)\" is no RFCOMM channel from 1 to 30")
             }
             return UInt8(number)
+        }
+
+        mutating func port(_ name: Substring) throws(ScaleLinkError) -> UInt16? {
+            guard let digits = values[name] else { return nil }
+            guard let number = ScaleLink.number(digits, 0...65535) else {
+                throw ScaleLink.wrong(text, "\(name) \"\(digits)\" is no port from 0 to 65535")
+            }
+            return UInt16(number)
         }
 
         mutating func security() throws(ScaleLinkError) -> BluetoothSecurity {

@@ -38,6 +38,8 @@ public struct ScaleLinkError: Error, Sendable, Hashable, CustomStringConvertible
             return ScaleLinkError(
                 isForbidden ? .machine : isAbsent ? .asleep : .refused,
                 "\(link): \(why); is the bridge or simulator running there?")
+        case .udp(_, _, let port):
+            return ScaleLinkError(.machine, "\(link): no datagrams from port \(port): \(why)")
         case .serial:
             switch number {
             case EACCES, EPERM:

@@ -65,7 +65,7 @@ struct HSLConnectorTests {
         var acknowledged: [String] { sent.compactMap { if case .acknowledge(_, let rid) = $0 { rid } else { nil } } }
         var errors: [Int?] { events.compactMap { if case .deviceError(let error) = $0 { error.code } else { nil } } }
         var warnings: [String] {
-            events.compactMap { if case .protocolWarning(let text) = $0 { text } else { nil } }
+            events.compactMap { if case .protocolWarning(let warning) = $0 { "\(warning)" } else { nil } }
         }
     }
 

@@ -24,19 +24,19 @@ struct SessionReplayTests {
     /// A delivery is kept once the script's host has sent its next acknowledgement, which is how long the captured
     /// host took.
     static func replay(_ name: String, wall: String, openAfter: Duration) throws -> (
-        host: [[UInt8]], kept: [HS3Reading], events: [HS3Host.Event]
+        host: [[UInt8]], kept: [ScaleReading], events: [ScaleEvent]
     ) {
         var settings = HS3Host.Settings()
         settings.openAfter = openAfter
         var host = HS3Host(settings: settings)
         let wall = try #require(WallTime(wall))
         var (uptime, sent): (Duration, [[UInt8]]) = (.zero, [])
-        var (open, kept): ([HS3Host.Delivery], [HS3Reading]) = ([], [])
-        var events: [HS3Host.Event] = []
-        func give(_ input: HS3Host.Input) {
+        var (open, kept): ([ScaleDelivery], [ScaleReading]) = ([], [])
+        var events: [ScaleEvent] = []
+        func give(_ input: ScaleInput) {
             for action in host.handle(input, at: ScaleMoment(uptime: uptime, wall: wall)) {
                 switch action {
-                case .send(let bytes): sent.append(bytes)
+                case .send(let bytes), .search(let bytes): sent.append(bytes)
                 case .deliver(let delivery): open.append(delivery)
                 case .event(let event): events.append(event)
                 case .close: Issue.record("the host gave up")
@@ -78,7 +78,7 @@ struct SessionReplayTests {
         let memory = Array(result.kept.prefix(2))
         #expect(
             result.events == [
-                .clock(try #require(WallTime("2018-01-29 07:33:07")), skewSeconds: 1), .connected(clockSet: true),
+                .clock(try #require(WallTime("2018-01-29 07:33:07")), skewSeconds: 1), .clockSet, .connected(nil),
                 .memoryStart(true), .memoryCount(2), .memoryRecord(memory[0], isRepeat: false), .memoryProgress(0.5),
                 .memoryRecord(memory[1], isRepeat: false), .memoryProgress(1), .memoryFinish(records: 2),
                 .stableWeight(result.kept[2], isRepeat: false),
@@ -93,7 +93,7 @@ struct SessionReplayTests {
         #expect(result.kept.last?.time?.description == "2018-01-29 07:41:15")
         #expect(
             result.events == [
-                .connected(clockSet: false), .stableWeight(result.kept[0], isRepeat: false),
+                .connected(nil), .stableWeight(result.kept[0], isRepeat: false),
                 .stableWeight(result.kept[1], isRepeat: false),
             ])
     }

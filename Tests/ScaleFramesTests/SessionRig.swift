@@ -61,7 +61,7 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
     mutating func give(host input: ScaleInput) {
         for action in host.handle(input, at: now) {
             switch action {
-            case .send(let bytes): carry(bytes, to: .device)
+            case .send(let bytes), .search(let bytes): carry(bytes, to: .device)
             case .deliver(let delivery):
                 if let keepAfter {
                     spooling.append((uptime + keepAfter, delivery))
@@ -120,7 +120,7 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
     }
 
     var warnings: [String] {
-        events.compactMap { if case .protocolWarning(let text) = $0 { text } else { nil } }
+        events.compactMap { if case .protocolWarning(let warning) = $0 { "\(warning)" } else { nil } }
     }
 
     var errors: [ScaleError] { events.compactMap { if case .deviceError(let error) = $0 { error } else { nil } } }

@@ -46,13 +46,13 @@ struct Rig {
     var keepAfter: Duration? = .milliseconds(1)
 
     /// What the host's spool holds, in order, repeats over connections included.
-    var kept: [HS3Reading] = []
-    var events: [HS3Host.Event] = []
+    var kept: [ScaleReading] = []
+    var events: [ScaleEvent] = []
     var deviceEvents: [HS3Device.Event] = []
     var sentByHost: [[UInt8]] = []
 
     private var inFlight: [(at: Duration, to: Side, bytes: [UInt8])] = []
-    private var spooling: [(at: Duration, delivery: HS3Host.Delivery)] = []
+    private var spooling: [(at: Duration, delivery: ScaleDelivery)] = []
     enum Side { case host, device }
 
     init(host: HS3Host.Settings = .init(), device: HS3Device, wall: String = "2026-11-20 07:30:00") throws {
@@ -89,10 +89,10 @@ struct Rig {
         }
     }
 
-    mutating func give(host input: HS3Host.Input) {
+    mutating func give(host input: ScaleInput) {
         for action in host.handle(input, at: now) {
             switch action {
-            case .send(let bytes):
+            case .send(let bytes), .search(let bytes):
                 sentByHost.append(bytes)
                 carry(bytes, to: .device)
             case .deliver(let delivery):
@@ -151,5 +151,5 @@ struct Rig {
             .min()
     }
 
-    var keptKeys: Set<HS3RecordKey> { Set(kept.map(\.key)) }
+    var keptKeys: Set<HS3RecordKey> { Set(kept.compactMap { HS3Record($0.raw[...])?.key }) }
 }

@@ -1,13 +1,16 @@
 import PluginKit
+import ScaleConnector
 import ScaleFrames
 import ScaleLinks
 
 /// The connector of an iHealth HS3 bathroom scale.
 @main
-struct IHealthHS3: SourcePlugin {
+struct IHealthHS3: ScalePlugin {
     static let manifest = Manifest(
         name: "ihealth-hs3", summary: "Weights of an iHealth HS3 scale, new ones and its memory.", version: "1.0",
         writes: ["weight"], settings: HS3Settings.declarations)
+    static let model = ScaleModel.hs3
+    static let commands: [Command<Self>] = commonCommands + [autoConnect]
 
     /// The waits of the dialogue; a simulated scale can do with shorter ones.
     struct Timing: Sendable {
@@ -17,23 +20,27 @@ struct IHealthHS3: SourcePlugin {
     }
 
     var timing = Timing()
+    let desk = ScaleDesk()
 
-    func run(_ hub: PluginContext) async throws {
-        try await serve(hub, until: .stopped)
+    func setup(_ settings: PluginSettings) throws -> ScaleSetup {
+        let common = try ScaleSettings(settings, .hs3)
+        var host = try HS3Settings.host(settings, common)
+        timing.adjust(&host)
+        let adjusted = host
+        var setup = ScaleSetup(common) { _ in HS3Host(settings: adjusted) }
+        (setup.dating, setup.pause) = (host.hourMode.rawValue, timing.pause)
+        return setup
     }
 
-    func once(_ hub: PluginContext) async throws {
-        try await serve(hub, until: .memoryTransferred)
-    }
-
-    func check(_ hub: CheckContext) async throws -> String {
-        try await HS3Check(try HS3Settings(hub.settings), hub.clock).run()
-    }
-
-    private func serve(_ hub: PluginContext, until goal: HS3Connector.Goal) async throws {
-        var settings = try HS3Settings(hub.settings)
-        timing.adjust(&settings.host)
-        var connector = try await HS3Connector(hub, settings, pause: timing.pause)
-        try await connector.run(until: goal)
+    private static let autoConnect = Command<Self>(
+        "auto-connect", help: "Switches whether the scale calls this machine by itself when somebody steps on.",
+        arguments: [SettingDeclaration("on", .boolean, help: "Whether it does.", required: true)]
+    ) { plugin, call in
+        let isOn = try call.arguments.boolean("on")
+        let refusal =
+            "HS3: the switch for automatic connection is not known on this link; it needs an hsl link to a program that uses "
+            + "the vendor's software, and firmware 1.0.2 or later"
+        _ = try await plugin.desk.demand(.autoConnect(isOn), .hs3, refusal: refusal)
+        return ["autoConnect": isOn]
     }
 }

@@ -5,6 +5,7 @@ import ScaleSimulation
 import Testing
 
 @testable import IHealthHS3
+@testable import ScaleConnector
 
 @Suite(.timeLimit(.minutes(1)))
 struct CheckTests {
@@ -12,9 +13,10 @@ struct CheckTests {
         let settings = PluginSettings([
             "link": .string(link), "device_id": .string(SimulatedScale.device), "zone": .string("Europe/Berlin"),
             "set_clock": .boolean(true), "hour_mode": .string("sdk12"), "clock_bcd": .string("nearest"),
+            "auth_mode": .string("local"),
         ])
         let clock = try #require(HubClock(SimulatedScale.clock))
-        return try await HS3Check(try HS3Settings(settings), clock, patience: patience).run()
+        return try await ScaleCheck(try IHealthHS3().setup(settings), clock, patience: patience).run()
     }
 
     @Test func `a scale that answers is told, and nothing on it changes`() async throws {
@@ -63,13 +65,13 @@ struct CheckTests {
     @Test func `a Bluetooth link that cannot be had ends with what helps`() async throws {
         let settings = PluginSettings([
             "link": .string("rfcomm://02:00:00:00:30:01"), "set_clock": .boolean(true), "hour_mode": .string("sdk12"),
-            "clock_bcd": .string("nearest"),
+            "clock_bcd": .string("nearest"), "auth_mode": .string("local"),
         ])
         let failure = try await #require(throws: PluginFailure.self) {
-            _ = try await HS3Check(try HS3Settings(settings), .system, patience: .seconds(2)).run()
+            _ = try await ScaleCheck(try IHealthHS3().setup(settings), .system, patience: .seconds(2)).run()
         }
         #expect(failure.exit == .unavailable)
-        let help = HS3Check.help(try #require(BluetoothAddress("02:00:00:00:30:01")))
+        let help = ScaleCheck.help(try #require(BluetoothAddress("02:00:00:00:30:01")), .hs3)
         for words in ["bluetoothctl pair 02:00:00:00:30:01", "PIN 0000", "iHealth HS3"] {
             #expect(help.contains(words))
         }

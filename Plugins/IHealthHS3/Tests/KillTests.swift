@@ -6,6 +6,7 @@ import ScaleSimulation
 import Testing
 
 @testable import IHealthHS3
+@testable import ScaleConnector
 
 /// The real program, killed.
 @Suite(.timeLimit(.minutes(3)))
@@ -88,7 +89,7 @@ struct KillTests {
         let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
-        #expect(try JSONDecoder().decode(Manifest.self, from: output) == IHealthHS3.manifest)
+        #expect(try JSONDecoder().decode(Manifest.self, from: output) == IHealthHS3.fullManifest)
     }
 }
 

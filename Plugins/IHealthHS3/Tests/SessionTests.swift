@@ -6,6 +6,7 @@ import ScaleSimulation
 import Testing
 
 @testable import IHealthHS3
+@testable import ScaleConnector
 
 /// Whole sessions: simulated scale, real link, plugin, spool, hub.
 @Suite(.timeLimit(.minutes(1)))
@@ -194,6 +195,7 @@ struct SessionTests {
         let settings = PluginSettings([
             "link": .string(scale.link), "device_id": .string(SimulatedScale.device), "zone": .string("Europe/Berlin"),
             "set_clock": .boolean(true), "hour_mode": .string("sdk12"), "clock_bcd": .string("nearest"),
+            "auth_mode": .string("local"),
         ])
         var limits = PluginState.Limits()
         limits.records = 8

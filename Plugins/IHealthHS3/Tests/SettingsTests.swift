@@ -4,6 +4,7 @@ import ScaleFrames
 import Testing
 
 @testable import IHealthHS3
+@testable import ScaleConnector
 
 struct SettingsTests {
     static func load(_ toml: String) -> SettingsFile {
@@ -12,8 +13,12 @@ struct SettingsTests {
             declarations: IHealthHS3.manifest.settings)
     }
 
-    static func settings(_ toml: String) throws -> HS3Settings {
-        try HS3Settings(PluginSettings(try #require(load(toml).settings)))
+    static func settings(_ toml: String) throws -> ScaleSetup {
+        try IHealthHS3().setup(PluginSettings(try #require(load(toml).settings)))
+    }
+
+    static func host(_ setup: ScaleSetup) throws -> HS3Host.Settings {
+        try #require(setup.dialogue(setup.device) as? HS3Host).settings
     }
 
     @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
@@ -28,7 +33,7 @@ struct SettingsTests {
     @Test func `a Bluetooth link needs nothing else`() throws {
         let settings = try Self.settings(#"link = "rfcomm://00:4d:32:1a:2b:3c""#)
         #expect(settings.device == "004D321A2B3C")
-        #expect(settings.host == HS3Host.Settings())
+        #expect(try Self.host(settings) == HS3Host.Settings())
         #expect(settings.zone == nil)
     }
 
@@ -45,10 +50,11 @@ struct SettingsTests {
             """)
         #expect(settings.device == "02000000300A")
         #expect(settings.zone?.identifier == "Asia/Tokyo")
-        #expect(!settings.host.setsClock)
-        #expect(settings.host.hourMode == .auto)
-        #expect(settings.host.clockMode == .bcd12)
-        #expect(settings.host.errors[0x55] == 1 && settings.host.errors[0xE2] == 7 && settings.host.errors[0xA0] == 1)
+        let host = try Self.host(settings)
+        #expect(!host.setsClock)
+        #expect(host.hourMode == .auto)
+        #expect(host.clockMode == .bcd12)
+        #expect(host.errors[0x55] == 1 && host.errors[0xE2] == 7 && host.errors[0xA0] == 1)
     }
 
     @Test(arguments: [

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import IHealthHS3
+@testable import ScaleConnector
 
 /// A simulated scale behind a real link, in the zone of the tests whatever the machine's is.
 final class SimulatedScale: PluginCase.FarSide {
@@ -120,7 +121,7 @@ struct Bench {
     static func settings(_ link: String, _ more: String = "") -> String {
         """
         {"link":"\(link)","device_id":"\(SimulatedScale.device)","set_clock":true,"hour_mode":"sdk12",\
-        "clock_bcd":"nearest"\(more)}
+        "clock_bcd":"nearest","auth_mode":"local"\(more)}
         """
     }
 
@@ -159,9 +160,7 @@ struct Bench {
 func record(_ key: HS3RecordKey, isClockSuspect: Bool = false) throws -> String {
     let wall = try #require(WallTime(hs3Packed: key.packedTime, mode: .sdk12))
     let tenths = try #require(key.tenthsOfKilogram)
-    let mapping = WeightMapping(
-        source: Source(plugin: "ihealth-hs3", device: SimulatedScale.device), clock: LocalClock(SimulatedScale.zone))
-    let start = mapping.clock.place(wall).time.text
+    let start = LocalClock(SimulatedScale.zone).place(wall).time.text
     let suspect = isClockSuspect ? ",\"clockSuspect\":true" : ""
     let kilograms = tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
     return """

@@ -60,8 +60,8 @@ final class Thread: Sendable {
 /// A host on a real link: the machine of `ScaleFrames` driven by `poll` and the real clock, with an in-memory spool.
 struct HostDriver {
     var host: HS3Host
-    private(set) var kept: [HS3Reading] = []
-    private(set) var events: [HS3Host.Event] = []
+    private(set) var kept: [ScaleReading] = []
+    private(set) var events: [ScaleEvent] = []
     private var link: Descriptor?
     private let startedAt = ContinuousClock.now
     private var needsClose = false
@@ -104,10 +104,10 @@ struct HostDriver {
         give(.linkClosed)
     }
 
-    private mutating func give(_ input: HS3Host.Input) {
+    private mutating func give(_ input: ScaleInput) {
         for action in host.handle(input, at: now) {
             switch action {
-            case .send(let bytes): _ = link?.write(bytes[...])
+            case .send(let bytes), .search(let bytes): _ = link?.write(bytes[...])
             case .deliver(let delivery):
                 kept += delivery.readings
                 give(.kept(delivery.token))
@@ -136,5 +136,5 @@ struct HostDriver {
         }
     }
 
-    var keptKeys: Set<HS3RecordKey> { Set(kept.map(\.key)) }
+    var keptKeys: Set<HS3RecordKey> { Set(kept.compactMap { HS3Record($0.raw[...])?.key }) }
 }

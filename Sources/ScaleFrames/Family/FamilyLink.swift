@@ -26,7 +26,7 @@ struct FamilyLink: Sendable {
         case send([UInt8])
         /// All frames of our last message have arrived.
         case acknowledged
-        case warning(String)
+        case warning(ScaleWarning)
     }
 
     let style: Style
@@ -93,12 +93,10 @@ struct FamilyLink: Sendable {
         let frames = scan(&scanner)
         var output: [Output] = []
         if scanner.skippedBytes > skipped {
-            output.append(.warning("skipped \(scanner.skippedBytes - skipped) bytes that belong to no frame"))
+            output.append(.warning(.skippedBytes(scanner.skippedBytes - skipped)))
         }
         if scanner.badChecksums > damaged {
-            output.append(
-                .warning(
-                    "ignored \(scanner.badChecksums - damaged) frames with a wrong checksum; the scale repeats them"))
+            output.append(.warning(.badChecksums(scanner.badChecksums - damaged)))
         }
         for frame in frames { receive(frame, &output) }
         return output
@@ -106,7 +104,7 @@ struct FamilyLink: Sendable {
 
     private mutating func receive(_ frame: Frame, _ output: inout [Output]) {
         guard let frame = FamilyFrame(frame), frame.product == product.rawValue else {
-            return output.append(.warning("ignored a frame of another product"))
+            return output.append(.warning(.foreignFrame))
         }
         counter = frame.sequence &+ 1
         if frame.isAcknowledgement {
@@ -118,7 +116,7 @@ struct FamilyLink: Sendable {
         switch collector.append(frame) {
         case .incomplete: if let reply { output.append(.send(sent(reply))) }
         case .nothing:
-            output.append(.warning("ignored a frame without a message"))
+            output.append(.warning(.foreignFrame))
             if let reply { output.append(.send(sent(reply))) }
         case .message(let message):
             // A frame that was not acknowledged in time comes again with its number.

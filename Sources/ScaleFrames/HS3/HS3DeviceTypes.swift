@@ -26,8 +26,9 @@ extension HS3Device {
         public init() {}
     }
 
-    /// Everything that can be made to go wrong. Numbers called *every* count from 1: 3 means the third, sixth,
-    /// ninth…
+    /// Everything that can be made to go wrong.
+    ///
+    /// Numbers called *every* count from 1: 3 means the third, sixth, ninth…
     ///
     /// A frame whose bytes a fault has cut or damaged gets no acknowledgement, so the scale repeats it, and then
     /// sound.
@@ -74,8 +75,9 @@ extension HS3Device {
         case linkClosed
         /// ``HS3Device/deadline`` has come.
         case tick
-        /// Someone weighs this many tenths of a kilogram. Above 150 kg the scale reports Er2 and keeps nothing. `at`
-        /// is what its clock shows; nil is now.
+        /// Someone weighs this many tenths of a kilogram.
+        ///
+        /// Above 150 kg the scale reports Er2 and keeps nothing. `at` is what its clock shows; nil is now.
         case weigh(tenthsOfKilogram: Int, at: WallTime?)
         /// A weighing gets into the memory without being reported, as while no host was near.
         case store(tenthsOfKilogram: Int, at: WallTime)

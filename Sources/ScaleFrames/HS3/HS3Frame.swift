@@ -6,11 +6,15 @@ public enum HS3Command: UInt8, Sendable, Hashable, CaseIterable {
     case setClock = 0x20
     /// Scale: up to 20 records of its memory, newest first.
     case memory = 0x21
-    /// Scale: an error byte. Known from the vendor's software only; never captured.
+    /// Scale: an error byte.
+    ///
+    /// Known from the vendor's software only; never captured.
     case error = 0x22
     /// Host: open the session.
     case open = 0x23
-    /// Host: the time of the newest record it already has. The scale sends everything all the same.
+    /// Host: the time of the newest record it already has.
+    ///
+    /// The scale sends everything all the same.
     case lastKnown = 0x25
     /// Scale: how many records its memory holds.
     case memoryCount = 0x26
@@ -75,7 +79,9 @@ public struct HS3Frame: Sendable, Hashable {
 /// What a frame from the scale says.
 public enum HS3ScaleMessage: Sendable, Hashable {
     case acknowledge
-    /// Six BCD bytes: year, month, day, hour, minute, second. `HS3ClockMode` reads them.
+    /// Six BCD bytes: year, month, day, hour, minute, second.
+    ///
+    /// `HS3ClockMode` reads them.
     case clock([UInt8])
     case idBlock([UInt8])
     case memoryCount(UInt8)

@@ -7,9 +7,9 @@
 /// 100 KiB when full.
 ///
 /// The driver's duties: call ``handle(_:at:)`` for everything that happens, carry out the returned actions in order,
-/// and call it with ``Input/tick`` when ``deadline`` comes. A `28` or `21` frame is acknowledged only after
-/// ``Input/kept(_:)``.
-public struct HS3Host: Sendable {
+/// and call it with ``ScaleInput/tick`` when ``deadline`` comes. A `28` or `21` frame is acknowledged only after
+/// ``ScaleInput/kept(_:)``.
+public struct HS3Host: ScaleDialogue {
     /// What it was made with.
     public let settings: Settings
 
@@ -25,15 +25,14 @@ public struct HS3Host: Sendable {
     var openedAt: Duration?
     var hasSeenWeight = false
     var lastReceived: Duration?
-    var skewSeconds: Int?
     var transfer: Transfer?
     var provenHourMode: HS3HourMode?
 
     var nextToken = 0
-    var deliveries: [Token: Waiting] = [:]
+    var deliveries: [ScaleToken: Waiting] = [:]
     /// The last frames of this connection, to know a repeat by its number and payload.
     var recentFrames: [SeenFrame] = []
-    var keptKeys = RecentKeys<HS3RecordKey>()
+    var keptKeys = RecentKeys<[UInt8]>()
 
     /// At most this many deliveries may wait for an answer, those of ended connections included.
     static let waitingLimit = 32
@@ -85,7 +84,7 @@ public struct HS3Host: Sendable {
     struct Waiting: Sendable {
         var sequence: UInt8
         var slots: [Slot]
-        var source: DeliverySource
+        var source: ScaleDelivery.Source
         /// Whether its frame came over the connection that stands now, so that it can be acknowledged.
         var isCurrent = true
     }
@@ -93,14 +92,14 @@ public struct HS3Host: Sendable {
     /// One record of a frame: its place in the transfer, and its reading where it has one.
     struct Slot: Sendable {
         var index: UInt8?
-        var reading: HS3Reading?
+        var reading: ScaleReading?
         var isRepeat: Bool
     }
 
     struct SeenFrame: Sendable {
         var frame: HS3Frame
         /// The delivery it waits for; nil once acknowledged.
-        var waitsFor: Token?
+        var waitsFor: ScaleToken?
     }
 
     /// A host that has no link yet and knows no weighing.
@@ -109,7 +108,7 @@ public struct HS3Host: Sendable {
     /// Whether the session stands: weights that come are those of this moment.
     public var isMeasuring: Bool { phase == .measuring }
 
-    /// The uptime at which to call with ``Input/tick``; nil where nothing is waited for.
+    /// The uptime at which to call with ``ScaleInput/tick``; nil where nothing is waited for.
     public var deadline: Duration? {
         var times = [answerBy, openAt].compactMap(\.self)
         if let command, command.resendsLeft >= 0, !isResendHeld { times.append(command.nextResend) }
@@ -120,9 +119,9 @@ public struct HS3Host: Sendable {
 
     /// Takes what has happened and returns what to do about it, in order.
     ///
-    /// Any bytes may come from the scale; what is wrong with them becomes a ``Event/protocolWarning(_:)``.
-    public mutating func handle(_ input: Input, at now: ScaleMoment) -> [Action] {
-        var actions: [Action] = []
+    /// Any bytes may come from the scale; what is wrong with them becomes a ``ScaleEvent/protocolWarning(_:)``.
+    public mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction] {
+        var actions: [ScaleAction] = []
         switch input {
         case .linkOpened:
             if phase != .offline { closeLink(&actions) }
@@ -135,11 +134,12 @@ public struct HS3Host: Sendable {
         case .tick: tick(at: now, &actions)
         case .stop: if phase != .offline, phase != .closing { close(&actions) }
         case .linkClosed: closeLink(&actions)
+        case .command(let command): actions.append(.event(command.refusal))  // Nothing of the kind is known on this wire.
         }
         return actions
     }
 
-    private mutating func closeLink(_ actions: inout [Action]) {
+    private mutating func closeLink(_ actions: inout [ScaleAction]) {
         guard phase != .offline else { return }
         if phase != .closing { actions.append(.event(.deviceError(.disconnected(.hs3)))) }
         actions.append(.event(.disconnected))
@@ -148,10 +148,10 @@ public struct HS3Host: Sendable {
         scanner.reset()
         recentFrames.removeAll()
         for token in deliveries.keys { deliveries[token]?.isCurrent = false }
-        (openedAt, hasSeenWeight, lastReceived, skewSeconds, counter) = (nil, false, nil, nil, 1)
+        (openedAt, hasSeenWeight, lastReceived, counter) = (nil, false, nil, 1)
     }
 
-    mutating func close(_ actions: inout [Action]) {
+    mutating func close(_ actions: inout [ScaleAction]) {
         stopWaiting()
         phase = .closing
         actions.append(.close)
@@ -166,7 +166,7 @@ public struct HS3Host: Sendable {
         phase == .opening && deliveries.values.contains { $0.isCurrent && $0.source == .weighing }
     }
 
-    private mutating func tick(at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func tick(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         if scanner.isInsideFrame, let last = lastReceived, now.uptime >= last + settings.partialFrameTimeout {
             take(at: now, &actions) { $0.flush() }
         }
@@ -181,13 +181,13 @@ public struct HS3Host: Sendable {
         if phase == .opening, hasSeenWeight, let openedAt, now.uptime >= openedAt + settings.openTimeout {
             stopWaiting()
             phase = .measuring
-            actions.append(.event(.connected(clockSet: false)))
+            actions.append(.event(.connected(nil)))
         }
         if let due = answerBy, now.uptime >= due { return giveUp(&actions) }
         resend(at: now, &actions)
     }
 
-    private mutating func resend(at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func resend(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard var pending = command, pending.resendsLeft >= 0, now.uptime >= pending.nextResend, !isResendHeld else {
             return
         }
@@ -202,7 +202,7 @@ public struct HS3Host: Sendable {
         command = pending
     }
 
-    private mutating func giveUp(_ actions: inout [Action]) {
+    private mutating func giveUp(_ actions: inout [ScaleAction]) {
         if phase == .startingMemory { actions.append(.event(.memoryStart(false))) }
         actions.append(.event(.deviceError(.noAnswer(.hs3))))
         close(&actions)
@@ -210,7 +210,7 @@ public struct HS3Host: Sendable {
 
     // MARK: Sending
 
-    mutating func send(_ command: HS3Command, _ data: [UInt8], at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func send(_ command: HS3Command, _ data: [UInt8], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         let frame = HS3Frame(checked: .host, command.rawValue, counter, data)
         actions.append(.send(frame.bytes))
         self.command = PendingCommand(
@@ -219,7 +219,7 @@ public struct HS3Host: Sendable {
         counter &+= 2
     }
 
-    mutating func acknowledge(_ sequence: UInt8, _ actions: inout [Action]) {
+    mutating func acknowledge(_ sequence: UInt8, _ actions: inout [ScaleAction]) {
         counter = sequence &+ 1
         actions.append(.send(HS3Frame(checked: .host, HS3Command.acknowledge.rawValue, counter, []).bytes))
         counter &+= 2
@@ -227,7 +227,7 @@ public struct HS3Host: Sendable {
 
     // MARK: Receiving
 
-    private mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard phase != .offline, phase != .closing else { return }
         // In pieces, so that what is held is bounded whatever the driver hands over.
         for start in stride(from: 0, to: bytes.count, by: 4096) {
@@ -237,7 +237,7 @@ public struct HS3Host: Sendable {
     }
 
     private mutating func take(
-        at now: ScaleMoment, _ actions: inout [Action], _ scan: (inout FrameScanner) -> [Frame]
+        at now: ScaleMoment, _ actions: inout [ScaleAction], _ scan: (inout FrameScanner) -> [Frame]
     ) {
         let (skipped, damaged) = (scanner.skippedBytes, scanner.badChecksums)
         let frames = scan(&scanner)

@@ -1,6 +1,6 @@
 extension HS3Host {
     /// One frame of the scale.
-    mutating func receive(_ frame: HS3Frame, at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func receive(_ frame: HS3Frame, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         counter = frame.sequence &+ 1
         let message = HS3ScaleMessage(frame)
         if message == .acknowledge { return acknowledged(frame.sequence, at: now, &actions) }
@@ -8,7 +8,7 @@ extension HS3Host {
             if seen.waitsFor == nil { acknowledge(frame.sequence, &actions) }
             return
         }
-        let token: Token?
+        let token: ScaleToken?
         switch message {
         case .memory(let records, let trailing):
             if trailing > 0 { warn(.trailingBytes(trailing, sequence: frame.sequence), &actions) }
@@ -34,18 +34,20 @@ extension HS3Host {
         recentFrames.append(SeenFrame(frame: frame, waitsFor: token))
     }
 
-    func warn(_ warning: Warning, _ actions: inout [Action]) { actions.append(.event(.protocolWarning(warning))) }
+    func warn(_ warning: ScaleWarning, _ actions: inout [ScaleAction]) {
+        actions.append(.event(.protocolWarning(warning)))
+    }
 
     // MARK: The opening
 
-    private mutating func acknowledged(_ sequence: UInt8, at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func acknowledged(_ sequence: UInt8, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         // The acknowledgement of an earlier copy of a repeated command comes late and means nothing any more.
         guard let pending = command, pending.sequence == sequence else { return }
         command = nil
         switch (pending.command, phase) {
         case (.open, .opening): wait(.awaitingClock, at: now)
         case (.setClock, .settingClock):
-            actions.append(.event(.connected(clockSet: true)))
+            actions += [.event(.clockSet), .event(.connected(nil))]
             sendLastKnown(at: now, &actions)
         case (.lastKnown, .sendingLastKnown): wait(.awaitingCount, at: now)
         case (.startMemory, .startingMemory): beginTransfer(at: now, &actions)
@@ -63,7 +65,7 @@ extension HS3Host {
     ///
     /// Where it answers a command whose own acknowledgement was lost, it stands for that too.
     private mutating func answer(
-        _ message: HS3ScaleMessage, _ frame: HS3Frame, at now: ScaleMoment, _ actions: inout [Action]
+        _ message: HS3ScaleMessage, _ frame: HS3Frame, at now: ScaleMoment, _ actions: inout [ScaleAction]
     ) {
         switch (message, phase) {
         case (.clock(let digits), .opening), (.clock(let digits), .awaitingClock):
@@ -72,7 +74,6 @@ extension HS3Host {
                 return warn(.unreadableClock, &actions)
             }
             let skew = scale.secondsSince2000 - now.wall.secondsSince2000
-            skewSeconds = skew
             actions.append(.event(.clock(scale, skewSeconds: skew)))
         case (.idBlock, .awaitingIDBlock), (.idBlock, .awaitingClock), (.idBlock, .opening):
             setClock(at: now, &actions)
@@ -89,21 +90,21 @@ extension HS3Host {
         }
     }
 
-    private mutating func setClock(at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func setClock(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard settings.setsClock else {
-            actions.append(.event(.connected(clockSet: false)))
+            actions.append(.event(.connected(nil)))
             return sendLastKnown(at: now, &actions)
         }
         guard (2000...2063).contains(now.wall.year), let data = now.wall.hs3Binary(for: .setClock) else {
             warn(.clockOutOfRange, &actions)
-            actions.append(.event(.connected(clockSet: false)))
+            actions.append(.event(.connected(nil)))
             return sendLastKnown(at: now, &actions)
         }
         wait(.settingClock, at: now)
         send(.setClock, data, at: now, &actions)
     }
 
-    private mutating func sendLastKnown(at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func sendLastKnown(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         let vendorDefault: [UInt8] = [11, 1, 2, 0x2C, 12, 12]
         wait(.sendingLastKnown, at: now)
         send(.lastKnown, settings.lastKnown?.hs3Binary(for: .lastKnown) ?? vendorDefault, at: now, &actions)
@@ -111,7 +112,7 @@ extension HS3Host {
 
     // MARK: The memory
 
-    private mutating func counted(_ announced: Int, at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func counted(_ announced: Int, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         if announced > 200 { warn(.memoryCountAboveLimit(announced), &actions) }
         let count = min(announced, 200)
         guard count > 0 else {
@@ -126,12 +127,12 @@ extension HS3Host {
         send(.startMemory, [0, 0, 0], at: now, &actions)
     }
 
-    private mutating func beginTransfer(at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func beginTransfer(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         wait(.transferring, at: now)
         actions += [.event(.memoryStart(true)), .event(.memoryCount(transfer?.count ?? 0))]
     }
 
-    private mutating func advance(_ slots: [Slot], at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func advance(_ slots: [Slot], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         var isComplete = false
         for slot in slots {
             if let reading = slot.reading {
@@ -162,25 +163,25 @@ extension HS3Host {
     private enum Offer {
         /// Nothing in the frame is new.
         case acknowledged
-        case delivered(Token)
+        case delivered(ScaleToken)
         /// The frame is to be taken anew when the scale repeats it.
         case refused
     }
 
     /// Decodes the records of a frame and has the new ones kept.
     private mutating func offer(
-        _ records: [HS3Record], _ source: DeliverySource, _ frame: HS3Frame, at now: ScaleMoment,
-        _ actions: inout [Action]
+        _ records: [HS3Record], _ source: ScaleDelivery.Source, _ frame: HS3Frame, at now: ScaleMoment,
+        _ actions: inout [ScaleAction]
     ) -> Offer {
         let mode = hourMode(for: records)
         var isOverCapacity = false
         let slots = records.map { record in
-            var slot = Slot(index: record.index, reading: nil, isRepeat: keptKeys.contains(record.key))
+            var slot = Slot(index: record.index, reading: nil, isRepeat: keptKeys.contains(record.key.bytes))
             if let tenths = record.key.tenthsOfKilogram {
                 if tenths <= 1500 {
-                    slot.reading = HS3Reading(
-                        key: record.key, time: WallTime(hs3Packed: record.key.packedTime, mode: mode),
-                        tenthsOfKilogram: tenths, hourMode: mode, memoryIndex: record.index)
+                    slot.reading = ScaleReading(
+                        key: record.key.bytes, time: WallTime(hs3Packed: record.key.packedTime, mode: mode),
+                        tenthsOfKilogram: tenths, raw: record.bytes)
                 } else {
                     isOverCapacity = true
                 }
@@ -201,12 +202,12 @@ extension HS3Host {
             warn(.tooManyUnanswered, &actions)
             return .refused
         }
-        let token = Token(number: nextToken)
+        let token = ScaleToken(number: nextToken)
         nextToken += 1
         deliveries[token] = Waiting(sequence: frame.sequence, slots: slots, source: source)
         if phase == .transferring, source == .memory { answerBy = nil }
         actions.append(
-            .deliver(Delivery(token: token, source: source, readings: new, skewSeconds: skewSeconds)))
+            .deliver(ScaleDelivery(token: token, source: source, readings: new)))
         return .delivered(token)
     }
 
@@ -217,7 +218,7 @@ extension HS3Host {
     }
 
     private mutating func report(
-        _ slots: [Slot], _ source: DeliverySource, at now: ScaleMoment, _ actions: inout [Action]
+        _ slots: [Slot], _ source: ScaleDelivery.Source, at now: ScaleMoment, _ actions: inout [ScaleAction]
     ) {
         switch source {
         case .memory: advance(slots, at: now, &actions)
@@ -233,7 +234,7 @@ extension HS3Host {
     ///
     /// An answer that comes after its connection has ended still counts as kept, but there is nothing left to
     /// acknowledge.
-    mutating func resolve(_ token: Token, isKept: Bool, at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard let waiting = deliveries.removeValue(forKey: token) else { return }
         if isKept { for slot in waiting.slots { if let key = slot.reading?.key { keptKeys.insert(key) } } }
         guard waiting.isCurrent, phase != .closing else { return }

@@ -54,24 +54,3 @@ public struct HS3RecordKey: Sendable, Hashable, Comparable, CustomStringConverti
 
     public static func < (left: HS3RecordKey, right: HS3RecordKey) -> Bool { left.value < right.value }
 }
-
-/// A weighing, decoded.
-public struct HS3Reading: Sendable, Hashable {
-    /// The bytes it was decoded from; its identity at this scale.
-    public let key: HS3RecordKey
-    /// What the scale's clock showed; nil where its bits are no date (such as 00-00).
-    ///
-    /// The weight is real all the same.
-    public let time: WallTime?
-    /// The weight, 0–1500.
-    ///
-    /// The wire is always in kilograms, whatever the display is set to.
-    public let tenthsOfKilogram: Int
-    /// Which reading of the hour was used: sdk12 or raw24.
-    public let hourMode: HS3HourMode
-    /// Its place in the memory transfer, counted down to 0; nil for a weighing reported as it happened.
-    public let memoryIndex: UInt8?
-
-    /// The weight in kilograms.
-    public var kilograms: Double { Double(tenthsOfKilogram) / 10 }
-}

@@ -7,8 +7,9 @@ public enum HS3HourMode: String, Sendable, Hashable, CaseIterable {
     case sdk12
     /// `P HHHH` is one 24-hour number.
     case raw24
-    /// What the batch proves: an `HHHH` of 13–15 without `P` is raw24; `P` with an `HHHH` above 7 is sdk12. Without
-    /// proof, sdk12.
+    /// What the batch proves: an `HHHH` of 13–15 without `P` is raw24; `P` with an `HHHH` above 7 is sdk12.
+    ///
+    /// Without proof, sdk12.
     case auto
 
     /// The mode that `times` prove; nil where they prove neither or contradict each other.

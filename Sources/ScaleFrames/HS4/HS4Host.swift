@@ -5,7 +5,7 @@
 /// ```
 /// The scale gives its memory record by record: the next one is asked for only when the last is kept.
 public struct HS4Host: ScaleDialogue {
-    public let settings: Settings
+    public private(set) var settings: Settings
 
     var phase = Phase.offline
     var link: FamilyLink
@@ -65,6 +65,11 @@ public struct HS4Host: ScaleDialogue {
         case .tick: tick(at: now, &actions)
         case .stop: if phase != .offline, phase != .closing { close(&actions) }
         case .linkClosed: closeLink(&actions)
+        case .command(.display(let unit)):
+            settings.unit = unit
+            actions.append(.event(.commandResult(true)))
+            // The unit is told with the next measurement, which is opened anew unless somebody stands on the scale.
+            if phase == .measuring, !isWeighing, deliveries.isEmpty { stop(then: .measurement, at: now, &actions) }
         case .command(let command): actions.append(.event(command.refusal))  // A HS4 has no users.
         }
         return actions

@@ -5,7 +5,7 @@ extension HS4Host {
         for output in outputs where phase != .closing {
             switch output {
             case .send(let bytes): actions.append(.send(bytes))
-            case .warning(let text): actions.append(.event(.protocolWarning(text)))
+            case .warning(let warning): actions.append(.event(.protocolWarning(warning)))
             case .acknowledged: command = nil
             case .arrival(let arrival): receive(arrival, at: now, &actions)
             }
@@ -80,7 +80,7 @@ extension HS4Host {
         case (.logIn(let step), .loggingIn):
             command = nil
             if let next = logIn?.receive(step) { take(next, at: now, &actions) }
-        case (.logIn, _): warn("a log-in that nobody asked for", arrival, &actions)
+        case (.logIn, _): warn(ScaleWarning.unexpected, arrival, &actions)
         case (.identity(let identity), .identifying):
             command = nil
             self.identity = identity
@@ -116,16 +116,17 @@ extension HS4Host {
             tell(.confirm(.error), &actions)
             actions.append(.event(.deviceError(.sent(raw, by: .hs4, table: settings.errors))))
             if phase == .measuring || phase == .openingMeasurement { measureAgain(at: now) }
-        case (.malformed, _): warn("data of a wrong length, whose content is lost", arrival, &actions)
-        case (.unknown, _): warn("a meaning nobody knows", arrival, &actions)
-        default: warn("no place here; acknowledged and ignored", arrival, &actions)
+        case (.malformed, _): warn(ScaleWarning.malformed, arrival, &actions)
+        case (.unknown, _): warn(ScaleWarning.unknown, arrival, &actions)
+        default: warn(ScaleWarning.unexpected, arrival, &actions)
         }
     }
 
-    func warn(_ what: String, _ arrival: FamilyLink.Arrival, _ actions: inout [ScaleAction]) {
-        let command = String(arrival.message.command, radix: 16, uppercase: true)
-        actions.append(
-            .event(.protocolWarning("message \(command) number \(arrival.message.sequence) has \(what)")))
+    private func warn(
+        _ warning: (_ command: UInt8, _ sequence: UInt8) -> ScaleWarning, _ arrival: FamilyLink.Arrival,
+        _ actions: inout [ScaleAction]
+    ) {
+        actions.append(.event(.protocolWarning(warning(arrival.message.command, arrival.message.sequence))))
     }
 
     /// After a weighing, or one that failed.
@@ -144,7 +145,7 @@ extension HS4Host {
             return stop(then: .measurement, at: now, &actions)
         }
         if count > 200 {
-            actions.append(.event(.protocolWarning("the scale announces \(count) records; its memory holds 200")))
+            actions.append(.event(.protocolWarning(.memoryCountAboveLimit(count))))
         }
         transfer = Transfer(announced: min(count, 200))
         actions += [.event(.memoryStart(true)), .event(.memoryCount(min(count, 200))), .event(.memoryProgress(0))]
@@ -213,8 +214,8 @@ extension HS4Host {
         }
         let weight = [UInt8(truncatingIfNeeded: tenths >> 8), UInt8(truncatingIfNeeded: tenths)]
         let reading = ScaleReading(
-            key: date + weight, time: now.wall, tenthsOfKilogram: tenths, composition: nil, user: nil,
-            raw: arrival.message.data)
+            key: date + weight, time: now.wall, tenthsOfKilogram: tenths, raw: arrival.message.data,
+            isDatedByHost: true)
         (answerBy, isWeighing) = (nil, false)
         deliver(reading, .weighing, arrival, more: false, &actions)
     }
@@ -225,8 +226,7 @@ extension HS4Host {
     ) {
         guard deliveries.count < HS4Host.waitingLimit else {
             link.forget(arrival.message)
-            return actions.append(
-                .event(.protocolWarning("too many weighings wait to be kept; the scale will repeat this one")))
+            return actions.append(.event(.protocolWarning(.tooManyUnanswered)))
         }
         let token = ScaleToken(number: nextToken)
         nextToken += 1

@@ -12,6 +12,9 @@ public struct HS5Host: ScaleDialogue {
     var counter: UInt8 = 1
     /// The scale that answered.
     var scale: HS5SenderID?
+    var identity: ScaleIdentity?
+    /// Whether its session has been told of.
+    var isOpen = false
     var lastSequence: UInt8?
     var logIn: LogInDialogue?
     var request: Request?
@@ -41,6 +44,7 @@ public struct HS5Host: ScaleDialogue {
 
     public init(settings: Settings = Settings()) { self.settings = settings }
 
+    public var deviceID: String? { isOpen ? scale?.description : nil }
     public var isMeasuring: Bool { phase == .measuring || phase == .idle }
 
     public var deadline: Duration? {
@@ -81,12 +85,13 @@ public struct HS5Host: ScaleDialogue {
 
     /// The scale is gone; it is searched for again while the link stands.
     mutating func lose(at now: ScaleMoment, isError: Bool, _ actions: inout [ScaleAction]) {
-        let wasThere = scale != nil
+        let wasThere = isOpen
         // What was shown as stable is a weighing, whether or not the rest of it comes.
         endWeighing(at: now, &actions)
         if asked != nil { actions.append(.event(.userResult(false))) }
         (request, logIn, transfer, asked, roundAt, weighingBy) = (nil, nil, nil, nil, nil, nil)
-        (scale, lastSequence, counter, unansweredSearches) = (nil, nil, 1, 0)
+        (scale, identity, isOpen) = (nil, nil, false)
+        (lastSequence, counter, unansweredSearches) = (nil, 1, 0)
         (round, users, confirmations) = ([], [], [])
         for token in deliveries.keys { deliveries[token]?.isCurrent = false }
         if wasThere {
@@ -132,7 +137,7 @@ public struct HS5Host: ScaleDialogue {
             unansweredSearches += 1
             if unansweredSearches > settings.searches { lose(at: now, isError: true, &actions) }
         }
-        actions.append(.send(HS5Datagram.search))
+        actions.append(.search(HS5Datagram.search))
     }
 
     private mutating func giveUp(at now: ScaleMoment, _ actions: inout [ScaleAction]) {

@@ -1,7 +1,7 @@
 extension HS5Host {
     mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard let datagram = HS5Datagram(bytes), datagram.message.origin == .scale, let sender = datagram.sender else {
-            return actions.append(.event(.protocolWarning("ignored a datagram that is no message of a HS5")))
+            return actions.append(.event(.protocolWarning(.foreignFrame)))
         }
         guard sender == scale || scale == nil && sender == (settings.scale ?? sender) else { return }
         let message = HS5ScaleMessage(datagram.message)
@@ -13,7 +13,7 @@ extension HS5Host {
         if sequence == lastSequence, sequence != 0 { return }
         lastSequence = sequence
         counter = sequence &+ 1
-        answer(message, at: now, &actions)
+        answer(message, datagram.message, at: now, &actions)
     }
 
     // MARK: The opening
@@ -23,8 +23,8 @@ extension HS5Host {
     ) {
         guard scale == nil else { return }
         scale = sender
-        actions.append(.event(.connected(identity)))
-        guard let key = settings.key else { return list(at: now, &actions) }
+        self.identity = identity
+        guard let key = settings.key else { return open(at: now, &actions) }
         var logIn = LogInDialogue(key: key, nonce: settings.nonce)
         let step = logIn.begin()
         self.logIn = logIn
@@ -37,12 +37,20 @@ extension HS5Host {
             phase = .loggingIn
             let isNonce = HS5Command(rawValue: command) == .logInNonce
             send(isNonce ? .logInNonce(data) : .logInAnswer(data), at: now, &actions)
-        case .accepted: list(at: now, &actions)
+        case .accepted: open(at: now, &actions)
         case .refused:
             actions.append(.event(.deviceError(.noAnswer(.hs5))))
             lose(at: now, isError: false, &actions)
         case .ignore: break
         }
+    }
+
+    /// The session stands; from now on no other scale is meant.
+    private mutating func open(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        settings.scale = scale
+        isOpen = true
+        actions.append(.event(.connected(identity)))
+        list(at: now, &actions)
     }
 
     private mutating func list(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
@@ -56,7 +64,9 @@ extension HS5Host {
         list(at: now, &actions)
     }
 
-    private mutating func answer(_ message: HS5ScaleMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+    private mutating func answer(
+        _ message: HS5ScaleMessage, _ frame: FamilyMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]
+    ) {
         switch (message, phase) {
         case (.logIn(let step), .loggingIn):
             request = nil
@@ -92,9 +102,11 @@ extension HS5Host {
             lose(at: now, isError: false, &actions)
             searchAt = now.uptime + settings.busyPause
         case (.malformed, _):
-            actions.append(.event(.protocolWarning("a message has data of a wrong length; its content is lost")))
+            actions.append(.event(.protocolWarning(.malformed(command: frame.command, sequence: frame.sequence))))
+        case (.unknown, _):
+            actions.append(.event(.protocolWarning(.unknown(command: frame.command, sequence: frame.sequence))))
         default:
-            actions.append(.event(.protocolWarning("a message does not belong at this place; ignored")))
+            actions.append(.event(.protocolWarning(.unexpected(command: frame.command, sequence: frame.sequence))))
         }
     }
 
@@ -128,8 +140,9 @@ extension HS5Host {
     mutating func ask(_ command: ScaleCommand, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         if case .measure(let serial) = command {
             settings.measures = serial
-            if phase == .idle || phase == .measuring { beginRound(at: now, &actions) }
-            return actions.append(.event(.userResult(true)))
+            // A list is asked for first, for who is where may have changed.
+            if phase == .idle || phase == .measuring, weighingBy == nil { beginRound(at: now, &actions) }
+            return
         }
         // Nobody knows how the cloud would be asked on the wire.
         guard scale != nil, asked == nil, phase != .loggingIn, phase != .closing,
@@ -159,7 +172,7 @@ extension HS5Host {
             }
         case .modifyUser(let profile): message = position(of: profile.serial).map { .modifyUser($0, profile) }
         case .deleteUser(let serial): message = position(of: serial).map { .deleteUser($0, serial: serial) }
-        case .listUsers, .measure, .autoConnect, .cloud: message = nil
+        case .listUsers, .measure, .display, .autoConnect, .cloud: message = nil
         }
         guard let message else { return changed(false, at: now, &actions) }
         phase = .changingUsers
@@ -216,7 +229,7 @@ extension HS5Host {
         request = nil
         if trailing > 0 || announced != records.count {
             actions.append(
-                .event(.protocolWarning("a packet announces \(announced) records and holds \(records.count)")))
+                .event(.protocolWarning(.memoryCountDiffers(announced: announced, received: records.count))))
         }
         let serial = round.first?.serial
         var readings: [ScaleReading] = []
@@ -265,8 +278,7 @@ extension HS5Host {
 
     mutating func deliver(_ waiting: Waiting, _ actions: inout [ScaleAction]) {
         guard deliveries.count < HS5Host.waitingLimit else {
-            return actions.append(
-                .event(.protocolWarning("too many weighings wait to be kept; the scale is asked again later")))
+            return actions.append(.event(.protocolWarning(.tooManyUnanswered)))
         }
         let token = ScaleToken(number: nextToken)
         nextToken += 1

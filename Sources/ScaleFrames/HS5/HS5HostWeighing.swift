@@ -40,8 +40,8 @@ extension HS5Host {
             return nil
         }
         return ScaleReading(
-            key: record.key, time: now.wall, tenthsOfKilogram: tenths, composition: nil, user: settings.measures,
-            raw: record.bytes)
+            key: record.key, time: now.wall, tenthsOfKilogram: tenths, user: settings.measures, raw: record.bytes,
+            isDatedByHost: true)
     }
 
     /// A weighing was broken off after its weight stood: it is one all the same.

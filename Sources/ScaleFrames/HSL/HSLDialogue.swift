@@ -17,6 +17,10 @@ public struct HSLDialogue: ScaleDialogue {
 
     public var deadline: Duration? { session.deadline }
 
+    public var deviceID: String? {
+        device.flatMap { session.scales[$0]?.isHere == true ? $0.deviceId : nil }
+    }
+
     public var isMeasuring: Bool { device.map { session.isMeasuring($0) } ?? false }
 
     public mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction] {

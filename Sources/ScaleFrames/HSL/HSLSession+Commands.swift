@@ -6,7 +6,6 @@ extension HSLSession {
         if case .measure(let serial) = command, device.model == .hs5 {
             settings.measures = serial
             scales[device]?.memoryAt = now.uptime
-            actions.append(.event(.userResult(true), of: device))
             return timePasses(device, at: now, &actions)
         }
         guard phase == .open, let scale = scales[device], scale.isHere, scale.asked == nil,
@@ -22,6 +21,7 @@ extension HSLSession {
         switch command {
         case .listUsers, .createUser, .modifyUser, .deleteUser, .cloud: return scale.info.id.model == .hs5
         case .measure: return false
+        case .display: return scale.info.id.model == .hs4
         case .autoConnect:
             guard scale.info.id.model == .hs3 else { return false }
             guard let firmware = scale.info.firmware, Self.version(firmware, isAtLeast: [1, 0, 2]) else {
@@ -48,6 +48,12 @@ extension HSLSession {
         case .autoConnect(let on):
             start(on ? .hs3AutoConnectOn : .hs3AutoConnectOff, [:], device, at: now, &actions)
         case .cloud: start(.hs5Cloud, [:], device, at: now, &actions)
+        case .display(let unit):
+            // It is told with the next measurement.
+            settings.unit = unit
+            scales[device]?.asked = nil
+            actions.append(.event(.commandResult(true), of: device))
+            advance(device, at: now, &actions)
         case .listUsers, .createUser, .modifyUser, .deleteUser, .measure:
             // A person may have been created at the scale a moment ago.
             guard scales[device]?.hasFreshList == true else {

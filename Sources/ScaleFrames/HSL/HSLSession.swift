@@ -198,7 +198,7 @@ public struct HSLSession: Sendable {
     }
 
     func warn(_ device: HSLDeviceID?, _ text: String, _ actions: inout [Action]) {
-        actions.append(.event(.protocolWarning(text), of: device))
+        actions.append(.event(.protocolWarning(.other(text)), of: device))
     }
 
     private mutating func receive(_ bytes: [UInt8], at now: ScaleMoment, _ actions: inout [Action]) {

@@ -8,8 +8,14 @@ public protocol ScaleDialogue: Sendable {
     var deadline: Duration? { get }
     /// Whether the session stands and weights that come are those of this moment.
     var isMeasuring: Bool { get }
+    /// Which scale the session is with, as it says itself; nil where it does not, or no session stands.
+    var deviceID: String? { get }
     /// Takes what has happened and returns what to do about it, in order; any bytes may come from the scale.
     mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction]
+}
+
+extension ScaleDialogue {
+    public var deviceID: String? { nil }
 }
 
 /// Names a delivery until it is answered.
@@ -45,7 +51,7 @@ public enum ScaleInput: Sendable, Hashable {
     case command(ScaleCommand)
 }
 
-/// What a scale with users can be asked for.
+/// What a scale can be asked for beside weighings; what its model does not know is refused.
 public enum ScaleCommand: Sendable, Hashable {
     case listUsers
     /// At this position, or the first one that is free.
@@ -53,6 +59,8 @@ public enum ScaleCommand: Sendable, Hashable {
     case modifyUser(HS5Profile)
     case deleteUser(serial: UInt32)
     /// Open the measurement for this user from now on; nil: for nobody, who weighs is then read from the memory.
+    ///
+    /// Not answered: it is tried whenever a measurement is opened.
     case measure(serial: UInt32?)
     /// Whether the scale calls the host by itself; ``ScaleEvent/commandResult(_:)`` follows.
     ///
@@ -63,11 +71,16 @@ public enum ScaleCommand: Sendable, Hashable {
     /// HS5, and only over a bridge.
     case cloud
 
+    /// Display this unit from now on; ``ScaleEvent/commandResult(_:)`` follows.
+    ///
+    /// HS4.
+    case display(ScaleDisplayUnit)
+
     /// What is said of it where it cannot be done.
     var refusal: ScaleEvent {
         switch self {
         case .listUsers, .createUser, .modifyUser, .deleteUser, .measure: .userResult(false)
-        case .autoConnect, .cloud: .commandResult(false)
+        case .autoConnect, .cloud, .display: .commandResult(false)
         }
     }
 }
@@ -76,6 +89,8 @@ public enum ScaleCommand: Sendable, Hashable {
 public enum ScaleAction: Sendable, Hashable {
     /// Write these bytes: one whole frame.
     case send([UInt8])
+    /// Write these bytes to everybody who may be the scale; on a link with one other end, the same as ``send(_:)``.
+    case search([UInt8])
     /// Make these readings durable, then say so.
     case deliver(ScaleDelivery)
     /// Tell whoever wants to know.
@@ -115,6 +130,16 @@ public struct ScaleReading: Sendable, Hashable {
     public let user: UInt32?
     /// The bytes it was read from.
     public let raw: [UInt8]
+    /// Whether ``time`` is the host's, because the weight came without one.
+    public let isDatedByHost: Bool
+
+    public init(
+        key: [UInt8], time: WallTime?, tenthsOfKilogram: Int, composition: HS5Record.Composition? = nil,
+        user: UInt32? = nil, raw: [UInt8], isDatedByHost: Bool = false
+    ) {
+        (self.key, self.time, self.tenthsOfKilogram) = (key, time, tenthsOfKilogram)
+        (self.composition, self.user, self.raw, self.isDatedByHost) = (composition, user, raw, isDatedByHost)
+    }
 
     /// The weight in kilograms.
     public var kilograms: Double { Double(tenthsOfKilogram) / 10 }
@@ -126,6 +151,10 @@ public enum ScaleEvent: Sendable, Hashable {
     case connected(ScaleIdentity?)
     /// The link is gone.
     case disconnected
+    /// What the scale's clock shows, and by how many seconds it is ahead of the host's; on a scale that says so.
+    case clock(WallTime, skewSeconds: Int)
+    /// The scale's clock has been set to the host's.
+    case clockSet
     /// The memory transfer begins, or (false) the scale did not answer the request for it.
     case memoryStart(Bool)
     /// How many records the scale announces.
@@ -160,8 +189,8 @@ public enum ScaleEvent: Sendable, Hashable {
     case battery(Int)
     /// The scale reports an error, or the host has found one.
     case deviceError(ScaleError)
-    /// The scale said something it should not have; a sentence without any weight.
-    case protocolWarning(String)
+    /// The scale said something it should not have.
+    case protocolWarning(ScaleWarning)
 }
 
 /// The keys kept most recently, to know a repeat by.

@@ -1,0 +1,117 @@
+public import PluginKit
+public import ScaleFrames
+public import ScaleLinks
+
+/// Finds out whether the scale answers, and changes nothing on it: the clock is asked for and not set, nothing is
+/// acknowledged but the scale's own greeting.
+///
+/// Where the scale wants a log-in it is made.
+public struct ScaleCheck {
+    private let setup: ScaleSetup
+    private let clock: HubClock
+    private let patience: Duration
+
+    public init(_ setup: ScaleSetup, _ clock: HubClock, patience: Duration = .seconds(20)) {
+        (self.setup, self.clock, self.patience) = (setup, clock, patience)
+    }
+
+    private var name: String { setup.model.rawValue }
+
+    /// A sentence about what was found, and what a missing key means.
+    ///
+    /// - Throws: ``PluginFailure`` `unavailable` with the reason and what helps.
+    public func run() async throws -> String {
+        let found = try await look()
+        return setup.keyNotice.map { "\(found) \($0)" } ?? found
+    }
+
+    private func look() async throws -> String {
+        let runner: LinkRunner
+        do throws(ScaleLinkError) { runner = try LinkRunner(setup.link) } catch {
+            throw PluginFailure(.failed, "\(error)")
+        }
+        defer { runner.stop() }
+        let (startedAt, local) = (ContinuousClock.now, setup.clock(persons: []).clock)
+        var dialogue = setup.dialogue(setup.device)
+        var (isOpen, problem) = (false, ScaleLinkError?.none)
+        runner.setAlarm(at: startedAt + patience)
+        while let event = await runner.next() {
+            let uptime = ContinuousClock.now - startedAt
+            if uptime >= patience { break }
+            let before = dialogue.deviceID
+            let input: ScaleInput
+            switch event {
+            case .opened: (isOpen, input) = (true, .linkOpened)
+            case .received(let bytes): input = .received(bytes)
+            case .alarm: input = .tick
+            case .closed(let reason): (isOpen, problem, input) = (false, reason, .linkClosed)
+            case .unreachable(let error):
+                problem = error
+                // A sleeping scale may wake up yet.
+                if error.code == .asleep, setup.link.bluetoothAddress != nil { continue }
+                throw failure("\(error)", error.code)
+            }
+            let now = ScaleMoment(uptime: uptime, wall: local.wall(at: clock.now()))
+            for action in dialogue.handle(input, at: now) {
+                switch action {
+                case .send(let bytes): runner.send(bytes)
+                case .search(let bytes): runner.search(bytes)
+                case .close: runner.hangUp()
+                case .event(let event): if let found = try found(event, dialogue.deviceID) { return found }
+                case .deliver:
+                    // Not answered, so the scale keeps it; and until someone answers it says nothing else.
+                    return
+                        "The \(name) \(setup.device ?? dialogue.deviceID ?? "") answers; it has a weighing to deliver."
+                }
+            }
+            if case .received = event, dialogue.deviceID == nil || dialogue.deviceID != before { runner.settle() }
+            runner.setAlarm(at: startedAt + min(patience, dialogue.deadline ?? patience))
+        }
+        if isOpen {
+            throw failure(
+                "\(setup.link): the link stands, but nothing answers like \(article) \(name); is another program, such as "
+                    + "the running plugin, connected to the scale?", .refused)
+        }
+        let nobody = "\(setup.link): nobody came within \(patience.components.seconds) s"
+        throw failure(problem?.description ?? nobody, problem?.code ?? .asleep)
+    }
+
+    private var article: String { "an" }
+
+    private func found(_ event: ScaleEvent, _ id: String?) throws -> String? {
+        let who = "The \(name) \(setup.device ?? id ?? "")"
+        switch event {
+        case .clock(_, let skew):
+            let time =
+                switch skew {
+                case 0: "its clock is right"
+                case 1...: "its clock is \(skew) s fast"
+                default: "its clock is \(-skew) s slow"
+                }
+            return "\(who) answers; \(time)."
+        // A HS3 says no more of itself than its clock, which comes before.
+        case .connected(let identity?):
+            return "\(who) answers: \(identity.name), firmware \(identity.firmware)."
+        case .deviceError(let error) where error == .refused(setup.model) && setup.model != .hs3:
+            throw failure("\(setup.link): \(error.sentence); was the log-in refused? see auth_key", .security)
+        default: return nil
+        }
+    }
+
+    private func failure(_ reason: String, _ code: ScaleLinkError.Code) -> PluginFailure {
+        var message = reason + (reason.hasSuffix("?") ? "" : ".")
+        // Where this machine has no Bluetooth, pairing is not what helps.
+        if let address = setup.link.bluetoothAddress, code != .machine {
+            message += " " + Self.help(address, setup.model)
+        }
+        if let notice = setup.keyNotice { message += " " + notice }
+        return PluginFailure(.unavailable, message)
+    }
+
+    /// What to do when a scale cannot be reached by Bluetooth.
+    public static func help(_ address: BluetoothAddress, _ model: ScaleModel) -> String {
+        "Step on the scale and try again while it shows the weight. If it was never paired: bluetoothctl scan on shows a "
+            + "name that begins with \"iHealth \(model.rawValue)\"; then bluetoothctl pair \(address) (PIN 0000) and "
+            + "bluetoothctl trust \(address)."
+    }
+}

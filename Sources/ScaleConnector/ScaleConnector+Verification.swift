@@ -1,0 +1,91 @@
+import FoundationEssentials
+import PluginKit
+import ScaleFrames
+
+/// The vendor's cloud, as far as a connector needs it.
+public protocol ScaleCloud: Sendable {
+    /// Whether the person's account is linked; never throws, for no answer is an answer too.
+    func verify() async -> CloudAnswer
+}
+
+extension ScaleConnector {
+    /// How long a verification holds.
+    struct Permission {
+        /// Microseconds since 1970; nil: until the plugin ends.
+        var moment: Int64?
+    }
+
+    static let memoryKey = "verification"
+    /// How often somebody who may not measure is verified again, beside whenever something changes.
+    private static let retry = Duration.seconds(300)
+    /// How long an answer of the cloud is believed: a day, in microseconds.
+    private static let belief: Int64 = 24 * 3600 * 1_000_000
+
+    /// Waits until whoever measures may; nil when the plugin is to stop.
+    mutating func verify(_ goal: Goal) async throws -> Permission? {
+        var told: Verification.Verdict?
+        while !hub.isStopping, !Task.isCancelled {
+            guard setup.verification != .bridge else { return Permission() }
+            let verdict = try await verdict()
+            if verdict != told {
+                if let result = verdict.result { await reports.report(result, text: verdict.help) }
+                if !verdict.mayMeasure { await refuse(verdict) }
+                told = verdict
+            }
+            if verdict.mayMeasure {
+                let belief = setup.verification == .openapi ? hub.clock.now() + Self.belief : nil
+                return Permission(moment: [verdict.until, belief].compactMap(\.self).min())
+            }
+            if goal == .memoryTransferred {
+                throw PluginFailure(.failed, "nothing is measured: " + help(verdict))
+            }
+            await desk.sleep(for: Self.retry)
+        }
+        return nil
+    }
+
+    private func help(_ verdict: Verification.Verdict) -> String {
+        (verdict.help ?? "this person may not use the scale").replacing("INSTANCE", with: hub.instance)
+    }
+
+    private mutating func refuse(_ verdict: Verification.Verdict) async {
+        let error = ScaleError.notVerified(setup.model)
+        await reports.report(error, text: error.sentence + ": " + help(verdict))
+    }
+
+    private func verdict() async throws -> Verification.Verdict {
+        var user = setup.user
+        // Without any person the hub has not been heard yet.
+        if let person = setup.person, !hub.persons.isEmpty {
+            user.isAllowed = hub.persons.contains { $0.name == person }
+        }
+        do {
+            let memory = try await Verification.Memory.read(hub.state)
+            var verification = Verification(setup.model, memory: memory)
+            let verdict =
+                switch setup.verification {
+                case .local, .bridge: verification.local(user)
+                case .openapi:
+                    verification.online(user, await cloud?.verify() ?? .unreachable, at: hub.clock.now())
+                }
+            if verification.memory != memory { try await verification.memory.write(hub.state) }
+            return verdict
+        } catch {
+            throw PluginFailure(.state, "\(error)")
+        }
+    }
+}
+
+extension Verification.Memory {
+    static func read(_ state: PluginState) async throws -> Self {
+        guard let text = try await state.text(ScaleConnector.memoryKey) else { return Self() }
+        return try JSONDecoder().decode(Self.self, from: Data(text.utf8))
+    }
+
+    func write(_ state: PluginState) async throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let text = String(decoding: try encoder.encode(self), as: UTF8.self)
+        try await state.set(ScaleConnector.memoryKey, to: .text(text))
+    }
+}

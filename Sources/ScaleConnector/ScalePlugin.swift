@@ -1,0 +1,76 @@
+public import PluginKit
+public import ScaleFrames
+
+/// A plugin that serves one scale with a ``ScaleConnector``.
+public protocol ScalePlugin: SourcePlugin {
+    static var model: ScaleModel { get }
+    var desk: ScaleDesk { get }
+    /// Reads the settings.
+    func setup(_ settings: PluginSettings) throws -> ScaleSetup
+}
+
+extension ScalePlugin {
+    public func run(_ hub: PluginContext) async throws { try await serve(hub, until: .stopped) }
+
+    public func once(_ hub: PluginContext) async throws { try await serve(hub, until: .memoryTransferred) }
+
+    private func serve(_ hub: PluginContext, until goal: ScaleConnector.Goal) async throws {
+        var connector = try await ScaleConnector(hub, try setup(hub.settings), desk: desk)
+        try await connector.run(until: goal)
+    }
+
+    public func check(_ hub: CheckContext) async throws -> String {
+        try await ScaleCheck(try setup(hub.settings), hub.clock).run()
+    }
+
+    /// What every scale's plugin can be asked for.
+    public static var commonCommands: [Command<Self>] {
+        [
+            Command(
+                "disclaimer", help: "Shows the disclaimer, and accepts it for whoever the settings name.",
+                arguments: [
+                    SettingDeclaration(
+                        "accept", .boolean, help: "Whether it is accepted; measuring goes on then.",
+                        default: .boolean(false))
+                ]
+            ) { plugin, call in try await plugin.disclaimer(call) }
+        ]
+    }
+
+    private func disclaimer(_ call: CommandCall) async throws -> DisclaimerResult {
+        guard let name = try setup(call.hub.settings).user.name else {
+            return DisclaimerResult(
+                disclaimer: Verification.disclaimer, accepted: nil,
+                note: "the settings name nobody (person, user_id), so nobody has to accept it")
+        }
+        var memory = try await Verification.Memory.read(call.hub.state)
+        if try call.arguments.boolean("accept") {
+            memory.accepted.insert(name)
+            try await memory.write(call.hub.state)
+            desk.ring()
+        }
+        return DisclaimerResult(
+            disclaimer: Verification.disclaimer, accepted: memory.accepted.contains(name), note: nil)
+    }
+}
+
+private struct DisclaimerResult: Encodable, Sendable {
+    var disclaimer: String
+    var accepted: Bool?
+    var note: String?
+}
+
+extension ScaleDesk {
+    /// Asks, and says in the words of a command's failure why it was not done.
+    public func demand(_ command: ScaleCommand, _ model: ScaleModel, refusal: String) async throws -> Answer {
+        let answer = await ask(command)
+        switch answer {
+        case .users, .done: return answer
+        case .refused(let error?): throw CommandFailure("refused", error.sentence)
+        case .refused(nil): throw CommandFailure("refused", refusal)
+        case .nobody:
+            if Task.isCancelled { throw CancellationError() }
+            throw CommandFailure("away", "\(model.rawValue): no scale is connected; wake it and try again")
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import PluginKit
+import ScaleFrames
+import ScaleLinks
+
+/// What people are told about the scale: events, progress, passing weights and log lines.
+///
+/// No text and no log line holds a weight; LIVE does, and nothing keeps it.
+struct ScaleReports {
+    let hub: PluginContext
+    let model: ScaleModel
+    /// Nil until the scale has said who it is.
+    var device: String?
+
+    /// Whether the dialogue was over, and nothing asked, when the link ended.
+    var wasMeasuring = false
+    /// The position on the scale of the person whose measurement is open.
+    var slot: Int?
+    private var isClockSet = false
+    /// Whether the hub may show an error that the next good session takes back; after a start nobody knows.
+    private var mayShowError = true
+    private var progress = 0.0
+    /// Kinds of damage told on this connection: a noisy line would fill the log.
+    private var told: Set<String> = []
+    private var users: [UInt32?]?
+
+    init(hub: PluginContext, model: ScaleModel, device: String?) {
+        (self.hub, self.model, self.device) = (hub, model, device)
+    }
+
+    mutating func report(_ event: ScaleEvent) async {
+        switch event {
+        case .clockSet: isClockSet = true
+        case .connected(let identity): await connected(identity)
+        case .disconnected:
+            hub.logger.info("the scale has disconnected")
+            (told, progress, isClockSet, users) = ([], 0, false, nil)
+            await send("disconnected")
+        case .clock(let time, let skew):
+            let isWrong = abs(skew) > WeighingMapping.tolerance
+            await send(
+                "clock", isWrong ? .warning : .info,
+                text: isWrong
+                    ? "the scale's clock was wrong by \(skew) s; weighings of its memory are marked clockSuspect" : nil,
+                data: "{\"local\":\"\(time)\",\"skewSeconds\":\(skew)}")
+        case .memoryStart(true): progress = 0
+        case .memoryStart(false): break  // An error follows.
+        case .memoryCount(let count): await send("memory", data: "{\"count\":\(count)}")
+        case .memoryProgress(let done): await pass(done)
+        case .memoryFinish(let records): await send("memory-end", data: "{\"readable\":\(records)}")
+        case .memoryRecord: break
+        case .unstableWeight(let tenths), .impedanceWeight(let tenths): await pass(weight: tenths)
+        case .stableWeight(let reading, _), .bodyComposition(let reading, _):
+            await pass(weight: reading.tenthsOfKilogram)
+            await resolve()
+        case .battery(let percent): await send("battery", data: "{\"percent\":\(percent)}")
+        case .authentication(let result): await report(result, text: nil)
+        case .userList(let list): await report(users: list)
+        case .userResult, .commandResult, .userSerial, .cloudRecord: break  // Whoever asked is told.
+        case .deviceError(let error): await report(error)
+        case .protocolWarning(let warning): await report(warning)
+        }
+    }
+
+    private mutating func connected(_ identity: ScaleIdentity?) async {
+        hub.logger.info("the scale is connected")
+        var data = "{\"model\":\"\(model.rawValue)\""
+        if let identity {
+            // The texts of an identity are ASCII without control characters; quotes and backslashes are not worth keeping.
+            func plain(_ text: String) -> String { text.filter { $0 != "\"" && $0 != "\\" } }
+            data += ",\"name\":\"\(plain(identity.name))\",\"firmware\":\"\(plain(identity.firmware))\""
+            data += ",\"hardware\":\"\(plain(identity.hardware))\",\"manufacturer\":\"\(plain(identity.manufacturer))\""
+        }
+        if model == .hs3 { data += ",\"clockSet\":\(isClockSet)" }
+        await send("connected", data: data + "}")
+        await resolve()
+    }
+
+    /// Nobody answers; attempts go on.
+    mutating func unreachable(_ error: ScaleLinkError) async {
+        // A scale sleeps all day but for a minute: that is no error.
+        guard error.code != .asleep else { return hub.logger.info("\(error)") }
+        hub.logger.warning("\(error)")
+        mayShowError = true
+        await send("error", .error, text: error.description)
+    }
+
+    /// What the verification came to; the person's name stays out of it.
+    mutating func report(_ result: UserAuthentication, text: String?) async {
+        let isAllowed = result.allowsMeasuring(on: model)
+        await send(
+            "authentication", isAllowed ? .info : .warning, code: Int64(result.rawValue), text: text,
+            data: "{\"name\":\"\(result.name)\"}")
+    }
+
+    /// A weighing whose date cannot be read.
+    ///
+    /// No time is made up for it: it becomes no record. It stays in the scale's memory and, as bytes, in the state; another
+    /// `hour_mode` may make its date readable.
+    func undated(_ key: KnownWeighings.Key) async {
+        hub.logger.warning("a weighing of the scale has no readable date and is not recorded")
+        await send(
+            "undated", .warning,
+            text: "a weighing has no readable date and is not recorded; it stays in the scale's memory",
+            data: "{\"raw\":\"\(key.text)\"}")
+    }
+
+    mutating func report(_ error: ScaleError, text: String? = nil) async {
+        let severity: DeviceEvent.Severity =
+            switch error.errorClass {
+            case .information: .info
+            case .device, .authorisation: .error
+            // A scale switches itself off without a word: the usual end, unless something was still going on.
+            case .link: error == .disconnected(model) && wasMeasuring ? .info : .warning
+            case .measurement, .busy, .userManagement, .unknown: .warning
+            }
+        let sentence = text ?? error.sentence
+        if severity != .info {
+            mayShowError = true
+            hub.logger.warning("\(sentence)")
+        }
+        var data = "{\"name\":\"\(error.name)\",\"class\":\"\(error.errorClass.rawValue)\""
+        if let raw = error.raw { data += ",\"raw\":\(raw)" }
+        await send("error", severity, code: error.code.map(Int64.init), text: sentence, data: data + "}")
+        if error.isLowBattery { await send("battery", .warning, data: "{\"low\":true}") }
+    }
+
+    private mutating func report(_ warning: ScaleWarning) async {
+        guard told.insert(warning.kind).inserted else { return }
+        hub.logger.warning("\(warning)")
+        await send("protocol", .warning, text: "\(warning)")
+    }
+
+    private mutating func report(users list: [UInt32?]) async {
+        guard users != list else { return }
+        users = list
+        let entries = list.enumerated().compactMap { position, serial in
+            serial.map { "{\"position\":\(position),\"serialNumber\":\($0)}" }
+        }
+        await send("users", data: "{\"users\":[\(entries.joined(separator: ","))]}")
+    }
+
+    mutating func resolve() async {
+        guard mayShowError else { return }
+        mayShowError = false
+        await send("error", isResolved: true)
+    }
+
+    /// In tenths: the hub passes on 50 a second.
+    private mutating func pass(_ done: Double) async {
+        guard done >= progress + 0.1 || done == 1 else { return }
+        progress = done
+        do throws(WireError) {
+            await hub.live(try LiveValue(type: "weight", progress: done, device: device))
+        } catch {
+            hub.logger.debug("progress could not be told: \(error)")
+        }
+    }
+
+    private func pass(weight tenths: Int) async {
+        do throws(WireError) {
+            await hub.live(
+                try LiveValue(
+                    type: "weight", value: Double(tenths) / 10, unit: "kg", device: device,
+                    subject: slot.map(Subject.slot)))
+        } catch {
+            hub.logger.debug("a passing weight could not be told: \(error)")
+        }
+    }
+
+    private func send(
+        _ name: String, _ severity: DeviceEvent.Severity = .info, code: Int64? = nil, text: String? = nil,
+        data: String? = nil, isResolved: Bool = false
+    ) async {
+        do throws(WireError) {
+            await hub.event(
+                try DeviceEvent(
+                    name, device: device, severity: severity, code: code, text: text,
+                    data: data.flatMap { RawJSON($0) },
+                    isResolved: isResolved))
+        } catch {
+            hub.logger.debug("an event could not be told: \(error)")
+        }
+    }
+}
+
+extension ScaleError {
+    fileprivate var isLowBattery: Bool {
+        self.code == (model == .hs5 ? 6 : 1) && errorClass == .device
+    }
+}

@@ -1,0 +1,174 @@
+public import FoundationEssentials
+import FoundationInternationalization
+public import PluginKit
+public import ScaleFrames
+public import ScaleLinks
+
+/// The settings that the plugins of all scales have, checked.
+public struct ScaleSettings: Sendable {
+    public var model: ScaleModel
+    public var link: ScaleLink
+    /// The scale's address as twelve upper-case hex digits; nil where neither the settings nor the link name it.
+    public var device: String?
+    /// Nil: that of the hub's persons, or the machine's.
+    public var zone: TimeZone?
+    public var verification: VerificationMode
+    public var user: Verification.User
+    public var person: String?
+    /// Error byte → vendor's number.
+    public var errors: [UInt8: Int]
+
+    /// - Parameter needsDevice: whether the scale does not say who it is, so that somebody else has to.
+    /// - Throws: ``PluginFailure`` that names the setting.
+    public init(_ settings: PluginSettings, _ model: ScaleModel, needsDevice: Bool = true) throws {
+        self.model = model
+        let text = try settings.text("link")
+        do throws(ScaleLinkError) { link = try ScaleLink(text) } catch {
+            throw PluginFailure(.settings, "setting link: \(error)")
+        }
+        device = try Self.device(settings["device_id"]?.string, link, isNeeded: needsDevice)
+        if let name = settings["zone"]?.string {
+            guard let known = TimeZone(identifier: name) else {
+                throw PluginFailure(.settings, "setting zone: this machine knows no time zone \"\(name)\"")
+            }
+            zone = known
+        }
+        errors = ScaleError.defaultTable(of: model)
+        for row in settings["errors"]?.strings ?? [] {
+            let sides = row.split(separator: "=")
+            guard sides.count == 2, let raw = UInt8(sides[0], radix: 16), let code = Int(sides[1]),
+                ScaleError.numbered(code, of: model) != nil
+            else {
+                throw PluginFailure(.settings, "setting errors: \"\(row)\": expected such as \"E2=2\"")
+            }
+            errors[raw] = code
+        }
+        verification = try Self.choice("auth_mode", settings)
+        person = settings["person"]?.string
+        let account = settings["user_id"]?.string
+        let (id, secret) = (settings["client_id"]?.string, settings["client_secret"]?.secret)
+        user = Verification.User(
+            name: account ?? person, isAccount: account != nil, isIncomplete: (id == nil) != (secret == nil))
+        if verification == .openapi, account == nil || id == nil {
+            throw PluginFailure(
+                .settings, "setting auth_mode: openapi needs user_id, client_id and client_secret as well")
+        }
+    }
+
+    private static func device(_ id: String?, _ link: ScaleLink, isNeeded: Bool) throws -> String? {
+        guard let id else {
+            guard let address = link.bluetoothAddress else {
+                guard isNeeded else { return nil }
+                throw PluginFailure(
+                    .settings,
+                    "setting device_id: it is needed, because the link \(link) does not contain the scale's address; "
+                        + "expected twelve hex digits, such as \"004D321A2B3C\"")
+            }
+            return address.digits
+        }
+        guard let address = BluetoothAddress(id) else {
+            throw PluginFailure(
+                .settings,
+                "setting device_id: expected twelve hex digits, such as \"004D321A2B3C\", but found \"\(id)\"")
+        }
+        if let other = link.bluetoothAddress, other != address {
+            throw PluginFailure(
+                .settings, "setting device_id: \(address.digits) is not the scale of the link, \(other.digits)")
+        }
+        return address.digits
+    }
+
+    /// The value of a setting whose declaration lists these words.
+    public static func choice<Value: RawRepresentable<String> & CaseIterable>(
+        _ name: String, _ settings: PluginSettings
+    ) throws -> Value {
+        let word = try settings.text(name)
+        guard let value = Value(rawValue: word) else {
+            let all = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw PluginFailure(.settings, "setting \(name): \"\(word)\" is none of \(all)")
+        }
+        return value
+    }
+}
+
+// MARK: - Declarations
+
+extension ScaleSettings {
+    /// `link`, first of all.
+    public static func linkDeclaration(
+        _ schemes: [String], expected: String, example: String, help: String, default: SettingValue? = nil
+    ) -> SettingDeclaration {
+        SettingDeclaration(
+            "link",
+            .string(
+                TextRule(
+                    pattern: "(\(schemes.joined(separator: "|")))://.+", expected: expected, example: example)),
+            help: help, default: `default`, required: `default` == nil)
+    }
+
+    /// `device_id` and `zone`.
+    public static func placeDeclarations(deviceHelp: String) -> [SettingDeclaration] {
+        [
+            SettingDeclaration(
+                "device_id",
+                .string(
+                    TextRule(
+                        pattern: "[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){5}", expected: "twelve hex digits",
+                        example: "004D321A2B3C")),
+                help: deviceHelp),
+            SettingDeclaration(
+                "zone", .timeZone,
+                help:
+                    "The zone of the scale's clock, which knows none; else that of the hub's persons, if all have the same, "
+                    + "or the machine's."),
+        ]
+    }
+
+    /// `errors`, with the numbers that the model has.
+    public static func errorsDeclaration(numbers: String, in words: String, example: String) -> SettingDeclaration {
+        SettingDeclaration(
+            "errors",
+            .list(
+                of: .string(
+                    TextRule(
+                        pattern: "[0-9A-Fa-f]{2}=(\(numbers))",
+                        expected: "an error byte, = and the vendor's number \(words)", example: example))),
+            help: "Rows that differ from the built-in table of error bytes.")
+    }
+
+    /// Who may measure.
+    public static let verificationDeclarations: [SettingDeclaration] = [
+        SettingDeclaration(
+            "auth_mode", .choice(VerificationMode.allCases.map(\.rawValue)),
+            help: "Who decides whether a person may measure: this machine, the vendor's cloud, or the software at the "
+                + "other end of an hsl link.", default: .string(VerificationMode.local.rawValue)),
+        SettingDeclaration(
+            "person", .string(),
+            help: "The hub's person who measures; a new one accepts the disclaimer first. Not set: the household, "
+                + "which nobody registers."),
+        SettingDeclaration("user_id", .string(), help: "The person's e-mail address with the vendor."),
+        SettingDeclaration("client_id", .string(), help: "The id the vendor gave to whoever uses its software."),
+        SettingDeclaration("client_secret", .string(), help: "What belongs to client_id.", secret: true),
+    ]
+
+    /// What the log-in of a HS4 and a HS5 asks for.
+    public static let keyDeclaration = SettingDeclaration(
+        "auth_key", .string(TextRule(pattern: "[0-9A-Fa-f]{32}", expected: "32 hex digits", example: Self.exampleKey)),
+        help: "The vendor's key for this model; without it a real scale lets nobody in, and only a simulated one or an "
+            + "hsl link works.", secret: true)
+
+    /// Nobody's.
+    private static let exampleKey = "00112233445566778899aabbccddeeff"
+
+    /// - Throws: ``PluginFailure`` where there is one, and it is no key.
+    public static func key(_ settings: PluginSettings) throws -> ScaleKey? {
+        guard let secret = settings["auth_key"]?.secret, !secret.reveal().isEmpty else { return nil }
+        let digits = secret.reveal()
+        let pairs = stride(from: 0, to: digits.count, by: 2).map { digits.dropFirst($0).prefix(2) }
+        let bytes = pairs.compactMap { $0.allSatisfy(\.isHexDigit) ? UInt8($0, radix: 16) : nil }
+        guard digits.utf8.count == 32, let key = ScaleKey(bytes) else {
+            throw PluginFailure(.settings, "setting auth_key: expected 32 hex digits")
+        }
+        return key
+    }
+}

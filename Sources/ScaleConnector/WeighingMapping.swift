@@ -1,0 +1,150 @@
+public import PluginKit
+import ScaleFrames
+
+/// What the number that a HS5 calls muscle is; nobody has captured one to compare it with the display.
+public enum MuscleUnit: String, Sendable, Hashable, CaseIterable {
+    /// Tenths of a percent of the weight.
+    case percent = "pct"
+    /// Tenths of a kilogram.
+    case kilograms = "kg"
+
+    /// What a plugin declares whose scale may send kilograms: no registry knows a mass of muscles alone.
+    public static let declaration = TypeDeclaration(
+        id: "x.ihealth.muscleMass", kind: .quantity, unit: "kg", aggregation: .discreteArithmetic)
+
+    static let massType = try? TypeID(declaration.id)
+}
+
+/// A weighing with all that its records are made of.
+struct Weighing: Sendable {
+    /// When it was.
+    enum Time: Sendable {
+        /// What the scale's clock showed.
+        case scale(WallTime, isSuspect: Bool)
+        /// Microseconds since 1970 by the hub's clock: the weight came without a time.
+        case host(Int64)
+    }
+
+    /// Names the weighing; its records add what they measure.
+    var key: String
+    var time: Time
+    var tenthsOfKilogram: Int
+    var composition: HS5Record.Composition?
+    var user: UInt32?
+    /// The user's position on the scale.
+    var slot: Int?
+    /// The weight while the impedance was measured, in tenths of a kilogram; the wire has no ohms.
+    var impedanceWeight: Int?
+    /// The record as the scale sent it, where it holds more than time and weight.
+    var raw: [UInt8]?
+}
+
+/// How a weighing becomes records.
+///
+/// The same weighing comes when it happens and again in every memory transfer, over any link and after any
+/// restart. All of them have to be one record with one content; otherwise each transfer would make 200 new versions. So the
+/// content holds what the weighing *is* (its bytes, the zone, the rule for the hour) and nothing of how it was read: no
+/// place in the memory, no deviation of the clock in seconds. The one judgement in it, `clockSuspect`,
+/// depends on the session; ``KnownWeighings`` therefore keeps the first one that was made.
+struct WeighingMapping: Sendable {
+    let source: Source
+    let clock: LocalClock
+    /// Whether a weighing is a group of several records.
+    var isGroup = false
+    var muscleUnit = MuscleUnit.percent
+
+    /// The records of a weighing, the weight first.
+    ///
+    /// A number of the composition that is 0 was not measured; one that cannot be (a part above the whole) is left out and stays
+    /// in `raw`.
+    func samples(_ weighing: Weighing) -> [Sample] {
+        let (start, common) = place(weighing.time)
+        let group = isGroup ? weighing.key : nil
+        func sample(_ type: TypeID, _ suffix: String, _ value: Double, _ unit: String, _ metadata: [String]) -> Sample?
+        {
+            // Nil only if a key had a form that no record may have, which hex digits and these suffixes do not.
+            RecordKey(weighing.key + suffix).map { key in
+                Sample(
+                    source: source, key: key, type: type, value: .quantity(value, unit: unit), start: start,
+                    zone: clock.name, subject: weighing.slot.map(Subject.slot), group: group,
+                    metadata: metadata.isEmpty
+                        ? nil : JSONObject(trusted: "{" + metadata.joined(separator: ",") + "}"))
+            }
+        }
+        let weight = sample(
+            .weight, "", Double(weighing.tenthsOfKilogram) / 10, "kg", common + details(of: weighing))
+        let parts = Self.parts(of: weighing.composition, muscleUnit).map { part in
+            sample(part.type, "-" + part.name, part.value, part.unit, common)
+        }
+        return ([weight] + parts).compactMap(\.self)
+    }
+
+    private func place(_ time: Weighing.Time) -> (Timestamp, [String]) {
+        switch time {
+        case .host(let microseconds): return (clock.timestamp(at: microseconds), ["\"datedByHub\":true"])
+        case .scale(let wall, let isSuspect):
+            let placed = clock.place(wall)
+            var metadata = ["\"local\":\"\(wall)\""]
+            if placed.isAmbiguous { metadata.append("\"dstAmbiguous\":true") }
+            if placed.isInGap { metadata.append("\"dstGap\":true") }
+            if isSuspect { metadata.append("\"clockSuspect\":true") }
+            return (placed.time, metadata)
+        }
+    }
+
+    private func details(of weighing: Weighing) -> [String] {
+        var details: [String] = []
+        if let user = weighing.user { details.append("\"scaleUser\":\(user)") }
+        if let weight = weighing.impedanceWeight { details.append("\"impedanceWeight\":\(Double(weight) / 10)") }
+        if let raw = weighing.raw {
+            let digits = raw.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            details.append("\"raw\":\"\(digits)\"")
+        }
+        return details
+    }
+
+    private struct Part {
+        var name: String
+        var type: TypeID
+        var value: Double
+        var unit: String
+    }
+
+    private static func parts(of composition: HS5Record.Composition?, _ muscleUnit: MuscleUnit) -> [Part] {
+        guard let composition else { return [] }
+        var parts: [Part] = []
+        func share(_ name: String, _ type: TypeID, _ thousandths: Int) {
+            guard (1...1000).contains(thousandths) else { return }
+            parts.append(Part(name: name, type: type, value: Double(thousandths) / 1000, unit: "%"))
+        }
+        func amount(_ name: String, _ type: TypeID, _ value: Double, _ unit: String) {
+            if value > 0 { parts.append(Part(name: name, type: type, value: value, unit: unit)) }
+        }
+        share("fat", .bodyFatPercentage, composition.fat)
+        share("water", .xIhealthBodyWaterPercentage, composition.water)
+        switch muscleUnit {
+        case .percent: share("muscle", .xIhealthMusclePercentage, composition.muscle)
+        case .kilograms:
+            if let type = MuscleUnit.massType { amount("muscle", type, Double(composition.muscle) / 10, "kg") }
+        }
+        amount("bone", .hcBoneMass, Double(composition.bone) / 10, "kg")
+        amount("visceral", .xIhealthVisceralFatLevel, Double(composition.visceralFat), "count")
+        amount("dci", .xIhealthDailyCalorieIntake, Double(composition.dailyCalories), "kcal/d")
+        return parts
+    }
+
+    /// Whether the date of a weighing is not to be trusted.
+    ///
+    /// - Parameters:
+    ///   - deviation: by how many seconds the clock was wrong that the weighing was dated by; nil where unknown.
+    ///   - now: microseconds since 1970 by the hub's clock.
+    func isClockSuspect(_ wall: WallTime, deviation: Int?, now: Int64) -> Bool {
+        let isFuture = clock.place(wall).time.microseconds > now + Int64(Self.tolerance) * 1_000_000
+        return isFuture || wall.year < 2010 || abs(deviation ?? 0) > Self.tolerance
+    }
+
+    /// Five minutes, in seconds.
+    ///
+    /// Scales run fast or slow by a minute a fortnight.
+    static let tolerance = 300
+}

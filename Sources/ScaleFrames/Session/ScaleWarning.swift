@@ -1,0 +1,68 @@
+/// Something on the wire that the protocol does not allow, and what was done about it.
+///
+/// Never contains a weight.
+public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
+    /// Bytes that belong to no frame.
+    case skippedBytes(Int)
+    /// Frames with a wrong checksum.
+    ///
+    /// The scale repeats them.
+    case badChecksums(Int)
+    /// A frame or datagram that is not of this model, or too short to be one.
+    case foreignFrame
+    /// Data of the wrong length; acknowledged, since a repeat would be no better.
+    case malformed(command: UInt8, sequence: UInt8)
+    /// A known command at a time it does not belong to; acknowledged.
+    case unexpected(command: UInt8, sequence: UInt8)
+    /// A command nobody has documented; acknowledged.
+    case unknown(command: UInt8, sequence: UInt8)
+    /// A nibble above 9 in a weight; the record is dropped.
+    case badWeightDigits(command: UInt8, sequence: UInt8)
+    /// Bytes after the last whole record of a memory frame.
+    case trailingBytes(Int, sequence: UInt8)
+    /// A memory count above 200, taken as 200.
+    case memoryCountAboveLimit(Int)
+    /// Another number of records came than the scale had announced.
+    case memoryCountDiffers(announced: Int, received: Int)
+    /// The scale's clock shows no date.
+    case unreadableClock
+    /// The host's date cannot be told to the scale.
+    case clockOutOfRange
+    /// What a link with messages of its own found.
+    case other(String)
+    /// More deliveries wait for an answer than the host remembers; nothing is acknowledged, so that the scale keeps it.
+    case tooManyUnanswered
+
+    /// The name of the case, without its numbers: a noisy line has many warnings of few kinds.
+    public var kind: String {
+        if case .other(let text) = self { return text.filter { !$0.isNumber } }
+        return Mirror(reflecting: self).children.first?.label ?? "\(self)"
+    }
+
+    public var description: String {
+        switch self {
+        case .skippedBytes(let count): "skipped \(count) bytes that belong to no frame"
+        case .badChecksums(let count): "ignored \(count) frames with a wrong checksum; the scale repeats them"
+        case .foreignFrame: "ignored a frame that is not of this scale"
+        case .malformed(let command, let sequence):
+            "frame \(hex(command)) number \(sequence) has data of a wrong length; its content is lost"
+        case .unexpected(let command, let sequence):
+            "frame \(hex(command)) number \(sequence) does not belong at this place; acknowledged and ignored"
+        case .unknown(let command, let sequence):
+            "frame \(hex(command)) number \(sequence) has a meaning nobody knows; acknowledged and ignored"
+        case .badWeightDigits(let command, let sequence):
+            "frame \(hex(command)) number \(sequence) has a weight that is no number; that record is dropped"
+        case .trailingBytes(let count, let sequence):
+            "memory frame number \(sequence) ends with \(count) bytes of an incomplete record"
+        case .memoryCountAboveLimit(let count): "the scale announces \(count) records; its memory holds 200"
+        case .memoryCountDiffers(let announced, let received):
+            "the scale announced \(announced) records and sent \(received)"
+        case .unreadableClock: "the scale's clock shows no date"
+        case .clockOutOfRange: "the host's date is outside the years 2000–2063; the scale's clock is not set"
+        case .other(let text): text
+        case .tooManyUnanswered: "too many weighings wait to be kept; the scale will repeat this one"
+        }
+    }
+
+    private func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) }
+}

@@ -1,0 +1,124 @@
+import Glibc
+
+/// Where a datagram came from.
+struct DatagramAddress: Sendable, Hashable {
+    /// A `sockaddr_in`, as the system wrote it.
+    let bytes: [UInt8]
+
+    /// - Parameters: both in host order.
+    init(ip: UInt32, port: UInt16) {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr = in_addr(s_addr: ip.bigEndian)
+        bytes = withUnsafeBytes(of: address) { Array($0) }
+    }
+
+    fileprivate init(_ storage: sockaddr_storage, _ size: socklen_t) {
+        bytes = withUnsafeBytes(of: storage) { Array($0.prefix(Int(size))) }
+    }
+}
+
+/// A UDP socket that finds a scale by searching and then talks to where it has answered from.
+///
+/// What is lost on the way is lost: whoever speaks over it repeats what is not answered.
+final class DatagramPort: Sendable {
+    let descriptor: Descriptor
+    private let port: UInt16
+    /// Where searches go; nil: to everybody, by broadcast.
+    private let host: DatagramAddress?
+
+    /// - Parameter bind: the local port; another program's is replaced by any free one.
+    init(
+        _ link: ScaleLink, _ place: ScaleLink.Place, host: String?, port: UInt16, bind: UInt16
+    ) throws(ScaleLinkError) {
+        self.port = port
+        self.host = try host.map { host throws(ScaleLinkError) in try Self.lookUp(link, host, port) }
+        let number = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        guard number >= 0 else { throw .opening(link, place, errno: errno) }
+        descriptor = Descriptor(owning: number)
+        descriptor.setNonBlocking()
+        var yes: Int32 = 1
+        setsockopt(number, SOL_SOCKET, SO_BROADCAST, &yes, socklen_t(MemoryLayout<Int32>.size))
+        // Without SO_REUSEADDR: a port that somebody else listens to would be shared, and half the answers lost.
+        for candidate in bind == 0 ? [0] : [bind, 0] {
+            let address = DatagramAddress(ip: INADDR_ANY, port: candidate)
+            if address.use({ Glibc.bind(number, $0, $1) }) == 0 { return }
+        }
+        throw .opening(link, place, errno: errno)
+    }
+
+    /// Sends a frame as one datagram; to nobody while nobody has answered.
+    func send(_ outgoing: Mailbox.Outgoing, to peer: DatagramAddress?) {
+        let targets = outgoing.isSearch ? host.map { [$0] } ?? everybody : [peer].compactMap(\.self)
+        for target in targets {
+            _ = target.use { address, size in
+                outgoing.bytes.withUnsafeBytes { bytes in
+                    sendto(descriptor.number, bytes.baseAddress, bytes.count, 0, address, size)
+                }
+            }
+        }
+    }
+
+    /// The next datagram; nil when there is none.
+    func receive() -> (bytes: [UInt8], sender: DatagramAddress)? {
+        var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+        var got = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 2048) { buffer, count in
+            got = withUnsafeMutablePointer(to: &storage) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    recvfrom(descriptor.number, buffer.baseAddress, buffer.count, 0, $0, &size)
+                }
+            }
+            count = max(0, got)
+        }
+        return got > 0 ? (bytes, DatagramAddress(storage, size)) : nil
+    }
+
+    /// 255.255.255.255 leaves a machine by one interface alone, so each network's own broadcast address is added.
+    private var everybody: [DatagramAddress] {
+        var all: Set = [DatagramAddress(ip: INADDR_BROADCAST, port: port)]
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return Array(all) }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let interface = next?.pointee {
+            next = interface.ifa_next
+            let wanted = UInt32(IFF_UP | IFF_BROADCAST)
+            guard interface.ifa_flags & wanted == wanted,
+                let address = interface.ifa_ifu.ifu_broadaddr, address.pointee.sa_family == sa_family_t(AF_INET)
+            else { continue }
+            let ip = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_addr.s_addr }
+            all.insert(DatagramAddress(ip: UInt32(bigEndian: ip), port: port))
+        }
+        return Array(all)
+    }
+
+    private static func lookUp(
+        _ link: ScaleLink, _ host: String, _ port: UInt16
+    ) throws(ScaleLinkError) -> DatagramAddress {
+        var hints = addrinfo()
+        (hints.ai_family, hints.ai_socktype) = (AF_INET, Int32(SOCK_DGRAM.rawValue))
+        var list: UnsafeMutablePointer<addrinfo>?
+        let answer = getaddrinfo(host, nil, &hints, &list)
+        defer { list.map(freeaddrinfo) }
+        let found = list?.pointee.ai_addr?.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+            DatagramAddress(ip: UInt32(bigEndian: $0.pointee.sin_addr.s_addr), port: port)
+        }
+        guard answer == 0, let found else {
+            throw ScaleLinkError(.refused, "\(link): \(host): \(String(cString: gai_strerror(answer)))")
+        }
+        return found
+    }
+}
+
+extension DatagramAddress {
+    fileprivate func use<Result>(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        // In aligned storage: the bytes of an array need not be.
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: bytes) }
+        return withUnsafePointer(to: &storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, socklen_t(bytes.count)) }
+        }
+    }
+}

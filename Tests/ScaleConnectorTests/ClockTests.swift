@@ -1,0 +1,66 @@
+import Foundation
+import PluginKit
+import ScaleFrames
+import Testing
+
+@testable import ScaleConnector
+
+struct ClockTests {
+    @Test(arguments: [
+        ("Europe/Berlin", "2026-07-01 07:30:05", "2026-07-01T07:30:05+02:00", ""),
+        ("Europe/Berlin", "2026-03-29 01:59:59", "2026-03-29T01:59:59+01:00", ""),
+        ("Europe/Berlin", "2026-03-29 02:30:00", "2026-03-29T03:30:00+02:00", "gap"),
+        ("Europe/Berlin", "2026-03-29 03:00:00", "2026-03-29T03:00:00+02:00", ""),
+        ("Europe/Berlin", "2026-10-25 01:59:59", "2026-10-25T01:59:59+02:00", ""),
+        ("Europe/Berlin", "2026-10-25 02:30:00", "2026-10-25T02:30:00+02:00", "ambiguous"),
+        ("Europe/Berlin", "2026-10-25 03:00:00", "2026-10-25T03:00:00+01:00", ""),
+        ("America/New_York", "2026-11-01 01:30:00", "2026-11-01T01:30:00-04:00", "ambiguous"),
+        ("Australia/Lord_Howe", "2026-10-04 02:15:00", "2026-10-04T02:45:00+11:00", "gap"),
+        ("Asia/Kathmandu", "2026-01-01 00:00:00", "2026-01-01T00:00:00+05:45", ""),
+        ("Pacific/Apia", "2011-12-31 00:30:00", "2011-12-31T00:30:00+14:00", ""),
+    ])
+    func `a wall time is placed by its zone, also where the clock is changed`(
+        zone: String, local: String, start: String, mark: String
+    ) throws {
+        let clock = LocalClock(try #require(TimeZone(identifier: zone)))
+        let placed = clock.place(try #require(WallTime(local)))
+        #expect(placed.time.text == start)
+        #expect(placed.isAmbiguous == (mark == "ambiguous"))
+        #expect(placed.isInGap == (mark == "gap"))
+        if mark.isEmpty { #expect(clock.wall(at: placed.time.microseconds).description == local) }
+    }
+
+    @Test func `what this machine read from its own clock is the instant it was, also in the hour that comes twice`()
+        throws
+    {
+        let clock = LocalClock(try #require(TimeZone(identifier: "Europe/Berlin")))
+        for text in ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"] {
+            let now = try Timestamp(parsing: text).microseconds
+            let wall = clock.wall(at: now)
+            #expect(wall.description == "2026-10-25 02:30:00")
+            #expect(clock.instant(of: wall, near: now + 2_000_000) == now)
+        }
+        #expect(
+            clock.timestamp(at: try Timestamp(parsing: "2026-10-25T01:30:00Z").microseconds).text
+                == "2026-10-25T02:30:00+01:00")
+    }
+
+    static let mapping = WeighingMapping(
+        source: Source(plugin: "ihealth-hs3", device: "020000003001"),
+        clock: LocalClock(TimeZone(identifier: "Europe/Berlin") ?? .gmt))
+
+    @Test(
+        arguments: [
+            ("2026-11-20 13:05:00", nil, false), ("2026-11-20 13:05:01", nil, true),
+            ("2010-01-01 00:00:00", nil, false),
+            ("2009-12-31 23:59:59", nil, true), ("2026-11-20 07:00:00", 300, false), ("2026-11-20 07:00:00", 301, true),
+            ("2026-11-20 07:00:00", -301, true),
+        ] as [(String, Int?, Bool)])
+    func `a date is suspect in the future, before 2010, and from a clock more than five minutes wrong`(
+        local: String, deviation: Int?, isSuspect: Bool
+    ) throws {
+        let now = try Timestamp(parsing: "2026-11-20T12:00:00Z").microseconds
+        let wall = try #require(WallTime(local))
+        #expect(Self.mapping.isClockSuspect(wall, deviation: deviation, now: now) == isSuspect)
+    }
+}
