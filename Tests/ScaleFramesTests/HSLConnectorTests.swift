@@ -28,7 +28,7 @@ struct HSLConnectorTests {
         mutating func give(_ input: ScaleInput) {
             for action in dialogue.handle(input, at: now) {
                 switch action {
-                case .send(let bytes):
+                case .send(let bytes), .search(let bytes):
                     if let message = try? HSLMessage(line: Array(bytes.dropLast())) { sent.append(message) }
                 case .deliver(let delivery):
                     open.append(delivery)

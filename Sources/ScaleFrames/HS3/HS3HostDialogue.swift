@@ -222,7 +222,7 @@ extension HS3Host {
     ) {
         switch source {
         case .memory: advance(slots, at: now, &actions)
-        case .weighing:
+        case .weighing, .cloud:
             for slot in slots {
                 guard let reading = slot.reading else { continue }
                 actions.append(.event(.stableWeight(reading, isRepeat: slot.isRepeat)))
