@@ -134,7 +134,8 @@ public struct HS3Host: ScaleDialogue {
         case .tick: tick(at: now, &actions)
         case .stop: if phase != .offline, phase != .closing { close(&actions) }
         case .linkClosed: closeLink(&actions)
-        case .command(let command): actions.append(.event(command.refusal))  // Nothing of the kind is known on this wire.
+        // Nothing of the kind is known on this wire.
+        case .command(let command): actions.append(.event(command.refusal))
         }
         return actions
     }
