@@ -32,10 +32,13 @@ extension Bus {
         }
     }
 
+    /// There is room in a session again, which any of its subscriptions may have waited for.
+    func pumpAll(of session: SessionReference) {
+        for (id, pump) in sinks.pumps where pump.session == session { self.pump(id) }
+    }
+
     private func limits(of pump: SinkPump) -> DeliveryLimits? {
-        guard mayDeliver(to: pump.session), sinks.openBytes(of: pump.session) < SinkBoard.bytesOfSession else {
-            return nil
-        }
+        guard mayDeliver(to: pump.session), !sinks.isFull(pump.session) else { return nil }
         return pump.limits(at: now, hubTime: facts.clock.now(), unsettled: sinks.unsettledCount(of: pump.id))
     }
 
@@ -117,6 +120,7 @@ extension Bus {
         var error = error
         (error.want, error.closed) = (id.want, false)
         if guests[session.peer]?.reference == session { send(.error(error), to: session.peer) }
+        pumpAll(of: session)
     }
 
     // MARK: - Later

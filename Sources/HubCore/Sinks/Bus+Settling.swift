@@ -25,6 +25,7 @@ extension Bus {
         let answers = zip(open.versions, report.results).map { version, result in
             SinkAnswer(number: version.number, sequence: version.sequence, result: SinkResult(result, at: time))
         }
+        let wasFull = sinks.isFull(guest.reference)
         _ = sinks.pumps[id]?.close(report.delivery, credit: report.credit)
         if let pause = report.pause {
             sinks.pumps[id]?.restsUntil = time + pause.within(DeliveryResult.retryBounds) * 1_000
@@ -36,7 +37,7 @@ extension Bus {
         sinks.unsettled[id, default: SinkBoard.Answers()].answers += answers
         settleSinks()
         // Its credit is back, and may be used before the answers are in the store.
-        self.pump(id)
+        if wasFull { pumpAll(of: guest.reference) } else { self.pump(id) }
     }
 
     private func refuse(_ report: DeliveryReport, _ reason: String, _ guest: Guest) {

@@ -16,8 +16,10 @@ extension Bus {
         } catch {
             return refuse(request.want, error, guest)
         }
-        if let older = sinks.pumps[id]?.session, older != guest.reference { tellReplaced(id, older) }
+        let older = sinks.pumps[id]?.session
+        if let older, older != guest.reference { tellReplaced(id, older) }
         sinks.end(id)
+        if let older { pumpAll(of: older) }
         let turn = sinks.nextTurn()
         sinks.opening[id] = turn
         let task = Task {

@@ -71,6 +71,9 @@ struct SinkBoard {
         pumps.values.reduce(0) { $1.session == session ? $0 + $1.openBytes : $0 }
     }
 
+    /// Whether a session's other subscriptions wait until something on its way is answered.
+    func isFull(_ session: SessionReference) -> Bool { openBytes(of: session) >= Self.bytesOfSession }
+
     /// Ends a turn: what has no answer will be delivered again.
     mutating func end(_ id: SinkID) {
         guard let pump = pumps.removeValue(forKey: id) else { return }

@@ -1,0 +1,43 @@
+import Foundation
+import HubSettings
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// Whose turn it is among the subscriptions of a session, and what one turn leaves to the next.
+@Suite(.timeLimit(.minutes(1))) struct SinkTurnTests {
+    @Test func `R10.20 what waited for the room of a whole session comes when another subscription makes room`()
+        async throws
+    {
+        try await withHub { hub in
+            let source = try await hub.client()
+            // Each subscription may have a MiB on its way, the session two.
+            let note = #","metadata":{"note":"\#(String(repeating: "n", count: 15_000))"}"#
+            let keys = (0..<90).map { "k\(100 + $0)" }
+            for start in stride(from: 0, to: keys.count, by: 30) {
+                #expect(try await source.give(keys[start..<start + 30].map { weight($0, 70, note) }).code == nil)
+            }
+            let sink = try await hub.client("files")
+            let names = ["one", "two", "three", "four", "five"]
+            for name in names {
+                await sink.say("WANT", #"{"want":"\#(name)","start":"beginning",\#(Peer.credit)}"#)
+            }
+            // Nothing is answered until nothing more comes.
+            var unanswered: [Frames] = []
+            while let frames = await sink.nextIfAny(within: .milliseconds(500)) {
+                if frames.verb == "DELIVER" { unanswered.append(frames) }
+            }
+            var delivered: [String: [String]] = [:]
+            while !unanswered.isEmpty {
+                let delivery = unanswered.removeFirst()
+                delivered[delivery.body["want"].string ?? "", default: []] += delivery.keys
+                await sink.deliver(delivery)
+                guard unanswered.isEmpty, delivered.values.reduce(0, { $0 + $1.count }) < names.count * keys.count
+                else { continue }
+                unanswered.append(try await sink.delivery())
+            }
+            for name in names { #expect(delivered[name] == keys, "\(name)") }
+        }
+    }
+}
