@@ -84,6 +84,27 @@ import Testing
         #expect(told.lines.count == 1 && told.lines[0].contains("/nonexistent/scale.log"))
     }
 
+    @Test func `a log that cannot be rotated is told of once, stops nobody and keeps its bound`() throws {
+        let folder = try Folder()
+        let path = folder.path + "/scale.log"
+        for number in 1...4 {
+            try FileManager.default.createDirectory(atPath: "\(path).\(number)/x", withIntermediateDirectories: true)
+        }
+        let told = LogLines()
+        for _ in 0..<2 {
+            let log = PluginLog(path: path, fileSize: 1_000, logger: Logger(label: "log") { _ in told })
+            for number in 0..<100 { log.write("line \(number)", from: .out) }
+        }
+        #expect(told.lines.count == 2 && told.lines[0].contains(path))
+        let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+        #expect(size <= 1_000)
+        // Once the way is free it goes on.
+        for number in 1...4 { try FileManager.default.removeItem(atPath: "\(path).\(number)") }
+        let log = PluginLog(path: path, fileSize: 1_000, logger: Logger(label: "log") { _ in told })
+        log.write("at last", from: .out)
+        #expect(try String(contentsOfFile: path, encoding: .utf8).contains("at last"))
+    }
+
     @Test func `a burst is read at once, what comes after it at its rate`() {
         var allowance = ByteAllowance(burst: 1_000, rate: 100, now: 0)
         #expect(allowance.take(1_000, at: 0) == 0)

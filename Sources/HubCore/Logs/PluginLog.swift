@@ -36,8 +36,8 @@ final class PluginLog: Sendable {
         let line = LogLine(text, from: from, level: level, at: HubClock.system.now())
         let bytes = Array((line.line + "\n").utf8)
         state.withLock { state in
-            if state.file >= 0, state.size + bytes.count > fileSize { rotate(&state) }
             if state.file < 0 { open(&state) }
+            if state.file >= 0, state.size > 0, state.size + bytes.count > fileSize { rotate(&state) }
             let written = state.file < 0 ? -1 : bytes.withUnsafeBytes { Self.write($0, to: state.file) }
             if written == bytes.count {
                 state.size += written
@@ -55,17 +55,16 @@ final class PluginLog: Sendable {
         state.file = systemOpen(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
         var facts = stat()
         state.size = state.file >= 0 && fstat(state.file, &facts) == 0 ? Int(facts.st_size) : 0
-        if state.size >= fileSize { rotate(&state) }
     }
 
+    /// Begins a new file; where the full one cannot be moved out of the way there is none, until a later line finds that it can.
     private func rotate(_ state: inout State) {
-        if state.file >= 0 { close(state.file) }
+        close(state.file)
+        state.file = -1
         for number in stride(from: PluginLogFiles.older, to: 1, by: -1) {
             rename("\(path).\(number - 1)", "\(path).\(number)")
         }
-        rename(path, "\(path).1")
-        (state.file, state.size) = (-1, 0)
-        open(&state)
+        if rename(path, "\(path).1") == 0 { open(&state) }
     }
 
     private static func write(_ bytes: UnsafeRawBufferPointer, to file: CInt) -> Int {
