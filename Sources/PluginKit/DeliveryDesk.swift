@@ -95,7 +95,11 @@ struct DeliveryDesk: Sendable {
         _ want: String, _ records: [DeliveredRecord], after: Duration?, _ reason: String
     ) -> DeliveryOutcome {
         let count = setbacks.add(want)
-        let delay = after.map { max(0, Int64($0 / .milliseconds(1))) } ?? Self.delay(afterSetback: count)
+        // A target may ask for any time.
+        let longest = DeliveryResult.retryBounds.upperBound
+        let delay =
+            after.map { Int64(min(max(0, $0 / .milliseconds(1)), Double(longest))) }
+            ?? Self.delay(afterSetback: count)
         if count == 1 {
             context.logger.warning("a delivery failed", metadata: ["want": "\(want)", "reason": "\(reason)"])
         }

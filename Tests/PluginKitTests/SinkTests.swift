@@ -149,6 +149,7 @@ actor Turnstile {
                 if records.count == 1 { throw DeliveryFailure.retry(after: .seconds(30), "it is full") }
                 if records.count == 2 { throw DeliveryFailure.unauthorized("log in again") }
                 if records.count == 3 { throw DeliveryFailure.refused("never") }
+                if records.count == 5 { throw DeliveryFailure.retry(after: .seconds(Int64.max), "Retry-After says so") }
                 throw CocoaLikeError()
             }, at: scene.place)
         await scene.hub.wants("all")
@@ -170,6 +171,8 @@ actor Turnstile {
             ])
         let never = try #require(await scene.hub.deliver(try Self.records(1...3), to: "all"))
         #expect(await scene.hub.report(of: never)?.results.first == .refused(reason: "never"))
+        let long = try #require(await scene.hub.deliver(try Self.records(1...5), to: "all"))
+        #expect(await scene.hub.report(of: long)?.pause == DeliveryResult.retryBounds.upperBound)
         try await scene.end(run)
     }
 
