@@ -142,6 +142,8 @@ extension HubLink {
 
     private func beginDeliveries() {
         guard let handler = sink.handler, !sink.isFinishing, !hasStopRequest.withLock({ $0 }) else { return }
+        // Nothing waits that another session has delivered.
+        let epoch = machine.welcome?.epoch ?? ""
         var index = 0
         while index < sink.waiting.count {
             let (ticket, records) = sink.waiting[index]
@@ -150,12 +152,14 @@ extension HubLink {
                 continue
             }
             sink.waiting.remove(at: index)
-            sink.running[ticket] = Task { await self.work(on: ticket, records, handler) }
+            sink.running[ticket] = Task { await self.work(on: ticket, records, epoch, handler) }
         }
     }
 
-    private func work(on ticket: ClientWants.Ticket, _ raw: RawRecords, _ handler: SinkLine.Handler) async {
-        let (records, unreadable) = Self.read(raw)
+    private func work(
+        on ticket: ClientWants.Ticket, _ raw: RawRecords, _ epoch: String, _ handler: SinkLine.Handler
+    ) async {
+        let (records, unreadable) = Self.read(raw, epoch)
         var outcome = DeliveryOutcome(results: [])
         if !records.isEmpty { outcome = await handler(ticket.want, records) }
         var results = outcome.results.makeIterator()
@@ -167,7 +171,7 @@ extension HubLink {
     }
 
     /// The records of a delivery, and a result for each that a newer hub wrote in a way that this program cannot read.
-    private static func read(_ raw: RawRecords) -> ([DeliveredRecord], [Int: DeliveryResult]) {
+    private static func read(_ raw: RawRecords, _ epoch: String) -> ([DeliveredRecord], [Int: DeliveryResult]) {
         var decoder = StoredRecordDecoder()
         var records: [DeliveredRecord] = []
         var unreadable: [Int: DeliveryResult] = [:]
@@ -178,7 +182,7 @@ extension HubLink {
                 }
             }
             switch decoded {
-            case .success(let stored): records.append(DeliveredRecord(stored, json: raw.text(index)))
+            case .success(let stored): records.append(DeliveredRecord(stored, epoch: epoch, json: raw.text(index)))
             case .failure(let rejection):
                 unreadable[index] = .retry(
                     after: 3_600_000, reason: "this version of the plugin cannot read the record: \(rejection.reason)")

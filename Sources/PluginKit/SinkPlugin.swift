@@ -80,12 +80,20 @@ public struct DeliveredRecord: Hashable, Sendable {
     public let stored: StoredRecord
     /// The record exactly as the hub wrote it: one line of JSON in canonical form.
     public let json: String
+    /// Names the version, and no other that the hub ever has: after a restore sequences begin again, in another epoch.
+    ///
+    /// What a sink remembers of its deliveries, it remembers by this.
+    public let version: Cursor
 
-    public init(_ stored: StoredRecord, json: String) { (self.stored, self.json) = (stored, json) }
+    /// - Parameter epoch: of the store that it came from.
+    public init(_ stored: StoredRecord, epoch: String, json: String) {
+        (self.stored, self.json) = (stored, json)
+        version = Cursor(epoch: epoch, sequence: stored.sequence)
+    }
 
-    /// The hub's stable number of the identity.
+    /// The hub's number of the identity; stable until a restore.
     public var number: Int64 { stored.number }
-    /// The version.
+    /// The version's place in its epoch.
     public var sequence: Int64 { stored.sequence }
     public var type: TypeID { stored.type }
     /// Whose it is.

@@ -88,7 +88,8 @@ extension FakeHub {
 
     private func answer(_ want: String, pending: Int64, isCaughtUp: Bool) -> WantAnswer {
         WantAnswer(
-            want: want, isNew: timesWanted[want] == 1, cursor: Cursor(epoch: "k7qz2m5a", sequence: Int64(held.count)),
+            want: want, isNew: timesWanted[want] == 1,
+            cursor: Cursor(epoch: behaviour.epoch, sequence: Int64(held.count)),
             pending: pending, isCaughtUp: isCaughtUp)
     }
 
@@ -98,7 +99,7 @@ extension FakeHub {
                 $0.number == report.delivery && $0.want == report.want && $0.peer == peer
             }), deliveries[place].report == nil
         else {
-            violations.append("R10.13: DONE of delivery \(report.delivery), which is not open")
+            violations.append("R10.14: DONE of delivery \(report.delivery), which is not open")
             return
         }
         if report.results.count != deliveries[place].records.count {

@@ -37,7 +37,7 @@ extension FakeHub {
             records.append { RecordEncoder.append(stored, to: &$0) }
             last = held.number
         }
-        let cursor = Cursor(epoch: "k7qz2m5a", sequence: next == nil ? Int64(self.held.count) : last)
+        let cursor = Cursor(epoch: behaviour.epoch, sequence: next == nil ? Int64(self.held.count) : last)
         send(.result(QueryResult(id: query.id, content: .records(records, next: next, cursor: cursor))), to: peer)
     }
 }

@@ -16,6 +16,8 @@ public actor FakeHub {
         public var persons: [Welcome.PersonEntry] = [.init(name: "me", zone: "Europe/Berlin")]
         /// `system` or `START@RATE`.
         public var clock = "system"
+        /// Another stands for a hub that was restored from a backup.
+        public var epoch = "k7qz2m5a"
         public var limits = Limits()
         public var credit = Credit.window
         public var heartbeat = Heartbeat()
@@ -313,7 +315,7 @@ public actor FakeHub {
             reference: SessionReference(
                 peer: peer.withUnsafeBytes { RoutingID($0) }, serial: UInt64(hellos.count)))
         let welcome = Welcome(
-            session: "session-\(hellos.count)", hub: "fake", epoch: "k7qz2m5a", head: Int64(held.count),
+            session: "session-\(hellos.count)", hub: "fake", epoch: behaviour.epoch, head: Int64(held.count),
             instance: hello.instance, plugin: hello.plugin, limits: behaviour.limits, credit: behaviour.credit,
             heartbeat: behaviour.heartbeat, settings: behaviour.settings, persons: behaviour.persons,
             clock: behaviour.clock, time: HubClock.system.time, feed: "inproc://nowhere",

@@ -9,6 +9,7 @@ actor FileJournal {
     /// So many versions are remembered: more than a hub may hold unconfirmed (R10.19).
     private static let remembered = 20_000
 
+    /// Within the epoch.
     private struct Version: Hashable {
         let number: Int64
         let sequence: Int64
@@ -25,6 +26,8 @@ actor FileJournal {
     private var files: RecordFiles?
     private var hub: PluginContext?
     private var place: Place?
+    /// The store that the versions are of; `nil` before the first delivery.
+    private var epoch: String?
     private var known: Set<Version> = []
     /// What each write brought, the oldest first: the key in the state, and its versions.
     private var writes: [(key: String, versions: [Version])] = []
@@ -47,7 +50,7 @@ actor FileJournal {
             return Saved(
                 path: try state.text("path"), columns: try state.text("columns"), name: try state.text("file"),
                 period: try state.text("period"),
-                length: try state.integer("length"),
+                epoch: try state.text("epoch"), length: try state.integer("length"),
                 writes: try keys.map { ($0, try state.bytes($0) ?? []) })
         }
         guard saved.path == settings.path, let name = saved.name, let length = saved.length else { return }
@@ -62,6 +65,7 @@ actor FileJournal {
         let period = saved.columns == settings.header ? saved.period : "before"
         place = Place(name: name, period: period ?? "", length: length)
         do { try cutTail() } catch { throw PluginFailure(.unavailable, error.message) }
+        epoch = saved.epoch
         for (key, bytes) in saved.writes {
             let versions = Self.versions(bytes)
             writes.append((key, versions))
@@ -71,7 +75,7 @@ actor FileJournal {
     }
 
     private struct Saved: Sendable {
-        var path, columns, name, period: String?
+        var path, columns, name, period, epoch: String?
         var length: Int64?
         var writes: [(key: String, bytes: [UInt8])]
     }
@@ -80,7 +84,7 @@ actor FileJournal {
         guard let hub else { return }
         try await hub.state.transaction { state in
             for key in try state.keys(prefix: "write/") { try state.set(key, to: nil) }
-            for key in ["path", "columns", "file", "period", "length"] { try state.set(key, to: nil) }
+            for key in ["path", "columns", "file", "period", "length", "epoch"] { try state.set(key, to: nil) }
         }
     }
 
@@ -89,6 +93,7 @@ actor FileJournal {
     /// - Throws: ``DeliveryFailure`` when the files cannot be written; nothing of the call counts as written then.
     func write(_ records: [DeliveredRecord]) async throws -> [DeliveryResult] {
         guard let settings, let files, let hub else { return records.map { _ in .retry(after: 1_000, reason: nil) } }
+        if let epoch = records.first?.version.epoch { try await follow(epoch, hub) }
         let new = records.filter { !known.contains(Version(number: $0.number, sequence: $0.sequence)) }
         if !new.isEmpty {
             do {
@@ -109,7 +114,9 @@ actor FileJournal {
         for settings: FileSettings, _ files: RecordFiles, _ hub: PluginContext
     ) async throws -> Place {
         let period = settings.rotation.period(at: hub.clock.time)
-        if let place, place.period == period, place.length < settings.maximumSize, files.size(of: place.name) != nil {
+        if let place, place.period == period, place.length < settings.maximumSize,
+            let size = files.size(of: place.name), size >= place.length
+        {
             return place
         }
         try cutTail()
@@ -122,6 +129,20 @@ actor FileJournal {
         }
         place = new
         return new
+    }
+
+    /// A hub that was restored gives numbers anew that other records had before: what is remembered of those says nothing of these.
+    private func follow(_ epoch: String, _ hub: PluginContext) async throws {
+        guard epoch != self.epoch else { return }
+        let isKnown = self.epoch != nil
+        try await hub.state.transaction { state in
+            if isKnown { for key in try state.keys(prefix: "write/") { try state.set(key, to: nil) } }
+            try state.set("epoch", to: .text(epoch))
+        }
+        self.epoch = epoch
+        guard isKnown else { return }
+        hub.logger.notice("the hub's store was restored; what was written before it stays as it is")
+        (known, writes) = ([], [])
     }
 
     /// Lines that were written and never noted are delivered again: they must not stay where they are.

@@ -74,6 +74,34 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [1, 2, 3])
     }
 
+    @Test func `R10.6 after a restore of the hub the same number is another record, and is written`() async throws {
+        let scene = try await Scene()
+        let run = await scene.run()
+        #expect(try await scene.deliver([1, 2]) == [written, written])
+        await scene.hub.change { $0.epoch = "z2m5ak7q" }
+        await scene.hub.forgetSessions()
+        #expect(try await scene.deliver([2, 3], wanted: 2) == [written, written])
+        #expect(try await scene.deliver([2, 3], wanted: 2) == [written, written])
+        run.stop()
+        #expect(await run.end() == .done)
+        #expect(try scene.sequences() == [1, 2, 2, 3])
+    }
+
+    @Test func `a file that somebody cuts while it is written to is left as it is, and a new one begins`() async throws
+    {
+        let scene = try await Scene()
+        let run = await scene.run()
+        #expect(try await scene.deliver([1, 2]) == [written, written])
+        let file = try #require(FileHandle(forWritingAtPath: "\(scene.path)/json-lines-0001.jsonl"))
+        try file.truncate(atOffset: 0)
+        try file.close()
+        #expect(try await scene.deliver([3]) == [written])
+        run.stop()
+        #expect(await run.end() == .done)
+        #expect(try scene.sequences().isEmpty)
+        #expect(try scene.sequences("json-lines-0002.jsonl") == [3])
+    }
+
     @Test func `lines that were written and not noted are cut off at the next start`() async throws {
         let scene = try await Scene()
         var run = await scene.run()
