@@ -109,6 +109,38 @@ import Testing
         try await hub.stop()
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a hub that is stopped while it follows a changed file starts nothing any more`()
+        async throws
+    {
+        // The end comes a little later each time, so that it meets the change at every step.
+        for attempt in 0..<16 {
+            let ground = try Ground(Folder())
+            let names = (0..<12).map { "probe-\($0)" }
+            func tables(_ mode: String) -> String {
+                names.map { ground.plugin($0, "mode = \"\(mode)\"") }.joined(separator: "\n")
+            }
+            try ground.write(tables("other"))
+            let changed = await ground.loader.load()
+            try ground.write(tables("ok"))
+            let (reads, read) = AsyncStream<Void>.makeStream()
+            let hub = try await RunningHub(
+                await ground.loader.load(),
+                reload: { _ in
+                    read.yield()
+                    return changed
+                }, policy: Setting().policy, lifePolicy: Self.policy, in: ground.folder)
+            for name in names { _ = try await hub.token(of: name) }
+            let applied = Task { await hub.hub.applyConfiguration() }
+            for await _ in reads { break }
+            try await Task.sleep(for: .microseconds(attempt * 500))
+            await hub.beginStopping()
+            _ = await applied.value
+            try await hub.ended()
+            #expect(LeftProcesses(door: hub.hub.endpoints.pluginDoor).find().isEmpty)
+        }
+    }
+
     @Test func `a file with errors changes nothing, and all of them are told`() async throws {
         let ground = try Ground(Folder())
         try ground.write("[person.me]\n" + ground.plugin("probe"))

@@ -162,6 +162,8 @@ actor Supervisor {
 
 extension Supervisor {
     private func handle(_ event: InstanceLife.Event, of instance: String) async {
+        // Whoever was in the middle of starting several when the end came must not start the rest.
+        if isStopping, event == .run || event == .restart { return }
         guard let actions = charges[instance]?.life.handle(event, at: now) else { return }
         for action in actions {
             switch action {
