@@ -1,11 +1,12 @@
 # make demo    a simulated scale, the hub and a subscriber, in one terminal   (ARGS="--for 30" ends it by itself)
 # make test    format check, build, all tests
+# make torture kill -9 and SIGSTOP of hub, sources and sinks at random           (SECONDS=3600 SEED=1)
 # make build   the programs, optimised, in .build/release
 # make format  the one formatting
 # make fuzz    coverage-guided fuzzing of the record codec                    (SECONDS=300)
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test build format lint fuzz bench setup setup-test
+.PHONY: demo test torture build format lint fuzz bench setup setup-test
 .DEFAULT_GOAL := build
 
 SOURCES := Package.swift Sources Plugins Simulators Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -27,6 +28,11 @@ demo: setup
 test: setup-test lint
 	swift build --build-tests
 	swift test --skip-build --no-parallel
+
+# make test has 45 seconds of it.
+torture: setup-test
+	swift build --build-tests
+	TORTURE_SECONDS=$(SECONDS) $(if $(SEED),TORTURE_SEED=$(SEED)) swift test --skip-build --filter TortureTests.TortureTests
 
 format:
 	swift format format --in-place --parallel --recursive $(SOURCES)

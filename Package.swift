@@ -117,6 +117,11 @@ let package = Package(
         tests(
             "InteropTests", ["HubProcess", "HubCommand", "example-source"], path: "Tests/Interop",
             resources: [.copy("hostile.py")]),
+        tests(
+            "TortureTests", ["HubProcess", "HubCommand", "TortureDiary", "ZeroMQ", "torture-source", "torture-sink"]),
+        .target(name: "TortureDiary", path: "Tests/Support/Torture/Diary", swiftSettings: strict),
+        program("torture-source", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Source"),
+        program("torture-sink", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Sink"),
         tests("JourneyTests", ["HubProcess", "HubCommand", "example-source", "JSONLines"]),
 
         // Scales.

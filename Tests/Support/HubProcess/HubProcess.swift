@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The programs of this package as the build made them.
 public enum Programs {
@@ -18,12 +19,20 @@ public enum Programs {
 public final class TemporaryFolder: Sendable {
     public let path: String
 
-    public init() throws {
-        path = "/tmp/hub-\(UInt32.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    private let isKept = Atomic(false)
+
+    /// - Parameter path: a folder that is not there yet; one of a random name if not given.
+    public init(at path: String? = nil) throws {
+        self.path = path ?? "/tmp/hub-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: false)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    deinit {
+        if !isKept.load(ordering: .relaxed) { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    /// Leaves it where it is, for a person to look into.
+    public func keep() { isKept.store(true, ordering: .relaxed) }
 
     public func write(_ text: String, to name: String) throws -> String {
         let file = "\(path)/\(name)"
@@ -38,10 +47,11 @@ public final class HubHost: Sendable {
     public let configuration: String
 
     /// - Parameters:
+    ///   - path: of the folder, where the tables of plugins have to name files in it.
     ///   - hub: more settings of `[hub]`.
     ///   - plugins: tables of `hub.conf` beside `[hub]` and `[person.me]`.
-    public init(hub: String = "", plugins: String = "") throws {
-        folder = try TemporaryFolder()
+    public init(at path: String? = nil, hub: String = "", plugins: String = "") throws {
+        folder = try TemporaryFolder(at: path)
         configuration = try folder.write(
             """
             [hub]

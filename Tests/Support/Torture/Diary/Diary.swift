@@ -1,0 +1,46 @@
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// An append-only file of JSON lines, each on the disk before the next thing happens: all that the judge of the torture test believes.
+public final class Diary<Line: Codable & Sendable>: Sendable {
+    private let descriptor: CInt
+
+    /// Opens the file for more lines; what a killed writer left of a last one is cut off.
+    public init(_ path: String) throws {
+        descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw DiaryError(path: path, number: errno) }
+        let whole = try Data(contentsOf: URL(filePath: path)).lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        guard ftruncate(descriptor, off_t(whole)) == 0 else { throw DiaryError(path: path, number: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Returns when the line is on the disk.
+    public func write(_ line: Line) throws {
+        let bytes = try JSONEncoder().encode(line) + [UInt8(ascii: "\n")]
+        let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        guard count == bytes.count, fdatasync(descriptor) == 0 else { throw DiaryError(path: "diary", number: errno) }
+    }
+
+    /// All whole lines of a file; none where there is no file yet.
+    public static func lines(_ path: String) throws -> [Line] {
+        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        let parts = try Data(contentsOf: URL(filePath: path)).split(
+            separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return try parts.dropLast().map { try JSONDecoder().decode(Line.self, from: $0) }
+    }
+}
+
+public struct DiaryError: Error, CustomStringConvertible {
+    let path: String
+    let number: CInt
+    public var description: String { "\(path): \(String(cString: strerror(number)))" }
+}
+
+/// Milliseconds since 1970: one clock for all diaries of a machine.
+public func millisecondsNow() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }

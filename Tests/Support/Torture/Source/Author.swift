@@ -1,0 +1,78 @@
+import PluginKit
+import TortureDiary
+
+/// Invents what to give next, by chance, from what was given.
+struct Author {
+    private let seed: UInt64
+    /// Whether one call may hold several versions of a record.
+    private let isVersioned: Bool
+    private(set) var operation: Int64 = 0
+    private var keys: [String] = []
+    private var last: [String: Step] = [:]
+    private var chance: Chance
+
+    init(seed: UInt64, isVersioned: Bool) {
+        (self.seed, self.isVersioned) = (seed, isVersioned)
+        chance = Chance(state: seed)
+    }
+
+    /// What an earlier life has written down.
+    mutating func recall(_ line: SourceLine) {
+        operation = max(operation, line.operation ?? 0)
+        for step in line.steps ?? [] { note(step) }
+    }
+
+    private mutating func note(_ step: Step) {
+        if last.updateValue(step, forKey: step.key) == nil { keys.append(step.key) }
+    }
+
+    mutating func pause(_ pace: Int64) -> Int64 { Int64.random(in: 1...pace * 2, using: &chance) }
+
+    mutating func next() -> [Step] {
+        operation += 1
+        chance = Chance(state: seed &+ UInt64(operation) &* 0x9E37_79B9_7F4A_7C15)
+        var steps: [Step] = []
+        var used: Set<String> = []
+        for _ in 0..<Int.random(in: 1...12, using: &chance) {
+            let step = invent()
+            // Without a version of the source, the hub could not tell a repeat of such a call from news.
+            guard used.insert(step.key).inserted || isVersioned else { continue }
+            note(step)
+            steps.append(step)
+        }
+        return steps
+    }
+
+    private mutating func invent() -> Step {
+        let kind = Int.random(in: 0..<100, using: &chance)
+        guard kind >= 55, let known = recent() else {
+            let suffix = Bool.random(using: &chance) ? "s" : "f"
+            return Step(key: "\(1_700_000_000 + keys.count)-\(suffix)", version: 1, isRetraction: false)
+        }
+        switch kind {
+        case 55..<65: return known  // A repeat.
+        case 65..<80 where !known.isRetraction:
+            return Step(key: known.key, version: known.version + 1, isRetraction: true)
+        default: return Step(key: known.key, version: known.version + 1, isRetraction: false)
+        }
+    }
+
+    /// Mostly one of the last, whose deliveries are on their way; at times any.
+    private mutating func recent() -> Step? {
+        let first = Int.random(in: 0..<10, using: &chance) == 0 ? 0 : max(0, keys.count - 40)
+        return keys[first...].randomElement(using: &chance).flatMap { last[$0] }
+    }
+}
+
+/// The same numbers for the same state.
+struct Chance: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

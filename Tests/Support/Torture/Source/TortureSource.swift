@@ -1,0 +1,108 @@
+// A source that writes down what it gives before it gives it, and what was confirmed after that: new records, new versions, repeats
+// and retractions, at random. It may be killed at any instant; it then gives again what was not confirmed.
+
+import Foundation
+import PluginKit
+import TortureDiary
+
+@main struct TortureSource: SourcePlugin {
+    static let manifest = Manifest(
+        name: "torture-source", summary: "Records, versions and retractions, for tests.", version: "1.0",
+        writes: ["stepCount", "flightsClimbed"],
+        settings: [
+            .init("diary", .path, help: "File that gets a line before and after each call.", required: true),
+            .init("begin", .path, help: "Until this file is there, nothing is given.", required: true),
+            .init("finish", .path, help: "When this file is there, nothing more is given.", required: true),
+            .init("seed", .integer(), help: "The same seed gives the same calls.", required: true),
+            .init("pace", .integer(Bounds(1, 60_000)), help: "Milliseconds from call to call.", required: true),
+            .init(
+                "direct", .boolean, help: "Waits for the hub's answers instead of spooling.", default: .boolean(false)),
+        ])
+
+    func run(_ hub: PluginContext) async throws {
+        let (path, finish) = (try hub.settings.text("diary"), try hub.settings.text("finish"))
+        let (seed, pace) = (try hub.settings.integer("seed"), try hub.settings.integer("pace"))
+        let giver = Giver(hub, isDirect: try hub.settings.boolean("direct"))
+        let diary = try Diary<SourceLine>(path)
+        var author = Author(seed: UInt64(bitPattern: seed), isVersioned: !giver.isDirect)
+        var open: SourceLine?
+        for line in try Diary<SourceLine>.lines(path) {
+            switch line.event {
+            case .giving:
+                author.recall(line)
+                open = line
+            case .given: open = nil
+            case .started, .finished: break
+            }
+        }
+        try diary.write(SourceLine(.started, pid: getpid()))
+        if let operation = open?.operation, let steps = open?.steps {
+            try diary.write(try await giver.give(steps, operation))
+        }
+        let begin = try hub.settings.text("begin")
+        while !hub.isStopping, !FileManager.default.fileExists(atPath: begin) {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        while !hub.isStopping, !FileManager.default.fileExists(atPath: finish) {
+            let steps = author.next()
+            try diary.write(SourceLine(.giving, operation: author.operation, steps: steps))
+            try diary.write(try await giver.give(steps, author.operation))
+            try await Task.sleep(for: .milliseconds(author.pause(pace)))
+        }
+        if !hub.isStopping { try diary.write(SourceLine(.finished)) }
+        await hub.untilStopped()
+    }
+}
+
+/// Gives steps in one of the two ways there are.
+struct Giver: Sendable {
+    let hub: PluginContext
+    let isDirect: Bool
+
+    init(_ hub: PluginContext, isDirect: Bool) { (self.hub, self.isDirect) = (hub, isDirect) }
+
+    /// Returns what is to be written down once it is confirmed.
+    func give(_ steps: [Step], _ operation: Int64) async throws -> SourceLine {
+        let records = try steps.map(record)
+        if isDirect {
+            let answers = try await hub.store(records).map { result -> SourceLine.Answer in
+                switch result {
+                case .stored(let number, let sequence): .init(result: "stored", number: number, seq: sequence)
+                case .duplicate(let number, let sequence): .init(result: "duplicate", number: number, seq: sequence)
+                case .rejected(let code, _): .init(result: "\(code)")
+                }
+            }
+            return SourceLine(.given, operation: operation, answers: answers)
+        }
+        // Spool and number are one commit: what the last life has spooled is not given again.
+        while try await hub.state.integer("operation") ?? 0 < operation {
+            do throws(GiveError) {
+                try await hub.give(records, saving: ["operation": .integer(operation)])
+            } catch {
+                guard error.code == .full else { throw error }
+                await hub.waitForRoom()
+            }
+        }
+        return SourceLine(.given, operation: operation)
+    }
+
+    private func record(_ step: Step) throws -> Record {
+        guard let key = RecordKey(step.key), let second = Int64(step.key.prefix(10)) else {
+            throw PluginFailure(.failed, "a key of this form is always allowed")
+        }
+        let source = hub.source(device: hub.instance)
+        // Many are on their way at a time from the spool, and come again after a loss: only with its number can an older version
+        // that comes late be told from a newer one. Who gives one after the other needs none.
+        let version = isDirect ? nil : Int64(step.version)
+        if step.isRetraction {
+            return .retraction(
+                Retraction(
+                    identity: .sample(source, key), source: source, reason: "\(step.version)", sourceVersion: version))
+        }
+        return .sample(
+            Sample(
+                source: source, key: key, type: try TypeID(Step.type(ofKey: step.key)),
+                value: .quantity(Double(step.version), unit: "count"),
+                start: Timestamp(microseconds: second * 1_000_000, offsetMinutes: 60), sourceVersion: version))
+    }
+}

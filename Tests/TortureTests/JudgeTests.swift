@@ -1,0 +1,188 @@
+import Testing
+import TortureDiary
+
+/// A judge that finds nothing proves nothing, unless it finds what is there: each kind of loss and doubling, planted by hand.
+@Suite struct JudgeTests {
+    private static let key = "1700000000-s"
+
+    private static func step(_ version: Int, retraction: Bool = false) -> Step {
+        Step(key: key, version: version, isRetraction: retraction)
+    }
+
+    private static func got(_ seq: Int64, _ step: Step) -> SinkLine.Got {
+        SinkLine.Got(epoch: "e", number: 1, seq: seq, device: "source", step: step, type: "stepCount")
+    }
+
+    private static func source(_ event: SourceLine.Event, at: Int64, _ operation: Int64 = 0, _ steps: [Step] = [])
+        -> SourceLine
+    {
+        var line = SourceLine(event, operation: operation, steps: steps.isEmpty ? nil : steps)
+        line.at = at
+        return line
+    }
+
+    private static func handover(_ number: Int, at: Int64, _ got: SinkLine.Got, _ result: SinkLine.Answer.Result)
+        -> [SinkLine]
+    {
+        var begin = SinkLine(.begin, pid: 1, delivery: number, records: [got])
+        var end = SinkLine(.end, pid: 1, delivery: number, answers: [.init(result, "why")])
+        (begin.at, end.at) = (at, at + 10)
+        return [begin, end]
+    }
+
+    private static func record(_ seq: Int64, value: Double?) -> Story.Version {
+        Story.Version(
+            record: Story.Record(
+                kind: value == nil ? "retraction" : "quantity", type: "stepCount", key: key,
+                source: .init(device: "source"), value: value, reason: value == nil ? "2" : nil, seq: seq))
+    }
+
+    private static func account(_ delivered: Int64, _ refused: Int64 = 0, cursor: String = "e-2") -> StatusSample {
+        StatusSample(
+            epoch: "e", head: 2,
+            accounts: [
+                .init(
+                    instance: "source", received: 2, stored: 1, versions: 0, retractions: 1, duplicates: 0, rejected: 0)
+            ],
+            sinks: [
+                .init(
+                    name: "sink/all", wanted: 2, delivered: delivered, pending: 2 - delivered - refused, retrying: 0,
+                    refused: refused, superseded: 0, skipped: 0, cursor: cursor)
+            ])
+    }
+
+    /// A record and its retraction, given, stored and delivered.
+    private static var good: Evidence {
+        var evidence = Evidence()
+        evidence.sources["source"] = [
+            source(.giving, at: 100, 1, [step(1)]), source(.given, at: 110, 1),
+            source(.giving, at: 200, 2, [step(2, retraction: true)]), source(.given, at: 210, 2),
+            source(.finished, at: 300),
+        ]
+        evidence.sinks["sink"] = .init(
+            lines: handover(1, at: 120, got(1, step(1)), .delivered)
+                + handover(2, at: 220, got(2, step(2, retraction: true)), .delivered))
+        evidence.stories = [
+            Story(
+                number: 1, seq: 2, versions: [record(1, value: 1), record(2, value: nil)],
+                deliveries: [.init(sink: "sink/all", state: "delivered", seq: 2)])
+        ]
+        evidence.sightings = [Sighting(asked: 150, answered: 151, status: account(1, cursor: "e-1"))]
+        evidence.last = account(2)
+        return evidence
+    }
+
+    private func findings(_ change: (inout Evidence) -> Void) -> [String] {
+        var evidence = Self.good
+        change(&evidence)
+        var judge = Judge(evidence)
+        return judge.judge()
+    }
+
+    /// Expects that something is found that begins with `beginning`.
+    private func finds(
+        _ beginning: String = "", _ location: SourceLocation = #_sourceLocation, _ change: (inout Evidence) -> Void
+    ) {
+        let found = findings(change)
+        #expect(found.contains { $0.hasPrefix(beginning) }, "\(found)", sourceLocation: location)
+    }
+
+    @Test func `where all is well nothing is found`() {
+        #expect(findings({ _ in }) == [])
+    }
+
+    @Test func `a confirmed record that is not in the store is lost, and its story is told`() throws {
+        let found = findings { $0.stories = [] }
+        let text = try #require(found.first { $0.hasPrefix("LOST: source/\(Self.key) was confirmed") })
+        #expect(text.contains("source: gives version 1, operation 1") && text.contains("sink: answers delivered"))
+    }
+
+    @Test func `a version that is missing, twice, or of nobody is found`() {
+        finds { $0.stories[0].versions.removeFirst() }
+        finds { $0.stories[0].versions.insert(Self.record(3, value: 1), at: 1) }
+        finds { $0.sources["source"]?.removeFirst(2) }
+        finds { $0.stories.append($0.stories[0]) }
+    }
+
+    @Test func `what the hub counts as delivered and the sink never confirmed is lost`() {
+        let found = findings { $0.sinks["sink"]?.lines.removeLast(2) }
+        #expect(found.contains { $0.hasPrefix("LOST: the hub counts") })
+    }
+
+    @Test func `what waits for ever is lost`() {
+        finds("LOST") { $0.stories[0].deliveries[0].state = "pending" }
+        finds("LOST") { $0.stories[0].deliveries = [] }
+    }
+
+    @Test func `a retraction is not skipped where the target has the record`() {
+        finds("LOST") { evidence in
+            evidence.stories[0].deliveries[0].state = "skipped"
+            evidence.sinks["sink"]?.lines.removeLast(2)
+        }
+        finds("LOST") { evidence in
+            evidence.stories[0].deliveries[0].state = "skipped"
+            evidence.sinks["sink"]?.lines.removeLast(3)
+        }
+    }
+
+    @Test func `a refusal is on record with its reason`() {
+        func refused(_ reason: String) -> [String] {
+            findings { evidence in
+                evidence.sinks["sink"]?.lines[3].answers = [.init(.refused, "why")]
+                evidence.stories[0].deliveries[0] = .init(sink: "sink/all", state: "refused", seq: 2, reason: reason)
+                evidence.last = Self.account(1, 1)
+            }
+        }
+        #expect(refused("why") == [])
+        #expect(!refused("else").isEmpty)
+    }
+
+    @Test func `a version that comes again for no reason is doubled; after a kill or a retry it is not`() {
+        func again(_ result: SinkLine.Answer.Result = .delivered, _ disturbances: [Disturbance] = []) -> [String] {
+            findings { evidence in
+                evidence.sinks["sink"]?.lines.insert(
+                    contentsOf: Self.handover(3, at: 105, Self.got(1, Self.step(1)), result), at: 0)
+                evidence.disturbances = disturbances
+            }
+        }
+        #expect(again().contains { $0.hasPrefix("DOUBLED") })
+        #expect(again(.retry) == [])
+        #expect(again(.delivered, [Disturbance(at: 117, victim: "hub", what: "kill -9")]) == [])
+        #expect(!again(.delivered, [Disturbance(at: 117, victim: "other", what: "kill -9")]).isEmpty)
+        #expect(!again(.delivered, [Disturbance(at: 400, victim: "hub", what: "kill -9")]).isEmpty)
+    }
+
+    @Test func `a version that comes again after the hub has counted it is doubled whatever happened`() {
+        let found = findings { evidence in
+            evidence.sinks["sink"]?.lines.insert(
+                contentsOf: Self.handover(3, at: 160, Self.got(1, Self.step(1)), .delivered), at: 2)
+            evidence.disturbances = [Disturbance(at: 155, victim: "hub", what: "kill -9")]
+        }
+        #expect(found.contains { $0.contains("after the hub had counted it") })
+    }
+
+    @Test func `a sink gets nothing old, nothing foreign and nothing unasked`() {
+        finds { $0.sinks["sink"]?.types = ["flightsClimbed"] }
+        finds { $0.sinks["sink"]?.lines[0].records?[0].step.version = 7 }
+        finds { $0.sinks["sink"]?.lines[0].records?[0].epoch = "f" }
+        finds {
+            $0.sinks["sink"]?.lines.append(contentsOf: Self.handover(4, at: 400, Self.got(1, Self.step(1)), .retry))
+        }
+    }
+
+    @Test func `accounts that do not balance, go back or claim too much are found`() {
+        finds { $0.last?.accounts[0].received = 3 }
+        finds { $0.last?.sinks[0].skipped = 1 }
+        finds { $0.last?.sinks[0].wanted = 3 }
+        finds { $0.sightings[0].status.head = 3 }
+        finds { $0.sightings[0].status = Self.account(2) }
+        finds { $0.sightings[0].status.epoch = "f" }
+    }
+
+    @Test func `an operation that was never confirmed, or refused, is found`() {
+        finds { $0.sources["source"]?.remove(at: 3) }
+        finds { $0.sources["source"]?.removeLast() }
+        finds { $0.sources["source"]?[1].answers = [.init(result: "value")] }
+        finds { $0.sources["source"]?[1].answers = [.init(result: "stored", number: 1, seq: 2)] }
+    }
+}
