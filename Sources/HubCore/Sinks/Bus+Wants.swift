@@ -26,6 +26,12 @@ extension Bus {
             do {
                 // What was answered before must be counted first: else it would be delivered again.
                 await settled(id)
+                // Counted in later, they would count under the new terms, and move the cursor over what the old ones left out.
+                if let fault = sinks.settlingFault, !sinks.isSettled(id) {
+                    throw WireError(
+                        .store, "WANT: the last answers about \(id.want) are not in the store yet: \(fault.message)",
+                        after: Self.sinkRetry)
+                }
                 let isNew = try await !store.sinkNames().contains(id)
                 if isNew { try await checkRoom(for: id) }
                 let state = try await store.openSink(
