@@ -57,7 +57,8 @@ struct RootCommand: ParsableCommand {
         version: Program.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
-            ApplyCommand.self, LogsCommand.self, ReleaseCommand.self, DoCommand.self, RefreshCommand.self,
+            ApplyCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self, DoCommand.self,
+            RefreshCommand.self,
             SamplesCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self, AssignCommand.self,
             InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
             BackupCommand.self,

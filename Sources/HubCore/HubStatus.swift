@@ -23,6 +23,8 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var accounts: [AccountStatus]
     public var sinks: [SinkStatus]
     public var persons: [PersonStatus]
+    /// What plugins have told of their devices since the hub started.
+    public var devices: [DeviceStatus]
     /// Memory the hub holds.
     public var residentBytes: Int64
     /// LIVE and EVENT messages beyond the allowance.
@@ -59,6 +61,32 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var instance, plugin, version, mode: String
         /// `owner`, `plugin` or `remote`.
         public var endpoint: String
+    }
+
+    public struct DeviceStatus: Codable, Hashable, Sendable {
+        /// The plugin that told of it.
+        public var instance: String
+        public var device: String
+        /// Absent while nobody knows.
+        public var connected: Bool?
+        /// Percent; absent where the device does not say.
+        public var battery: Int?
+        public var batteryLow: Bool
+        /// In words for people, until it is over.
+        public var lastError: String?
+        /// RFC 3339.
+        public var lastErrorAt: String?
+        /// When the plugin last told anything of it, RFC 3339.
+        public var lastHeard: String
+
+        public init(
+            instance: String, device: String, connected: Bool? = nil, battery: Int? = nil, batteryLow: Bool = false,
+            lastError: String? = nil, lastErrorAt: String? = nil, lastHeard: String
+        ) {
+            (self.instance, self.device, self.connected) = (instance, device, connected)
+            (self.battery, self.batteryLow) = (battery, batteryLow)
+            (self.lastError, self.lastErrorAt, self.lastHeard) = (lastError, lastErrorAt, lastHeard)
+        }
     }
 
     public struct PersonStatus: Codable, Hashable, Sendable {

@@ -18,7 +18,7 @@ import Testing
                 "time":"2026-03-15T07:00:00Z","clock":"system","uptime":7500,
                 "endpoints":{"door":"ipc:///r/door","feed":"ipc:///r/feed"},"store":\(store),"plugins":[\(plugins)],
                 "sessions":[],"accounts":[{"instance":"ihealth-hs3","received":20,"stored":17,"versions":0,"retractions":0,
-                "duplicates":3,"rejected":0}],"sinks":[\(sinks)],"persons":[],"residentBytes":20971520,"dropped":0}
+                "duplicates":3,"rejected":0}],"sinks":[\(sinks)],"persons":[],"devices":[],"residentBytes":20971520,"dropped":0}
                 """.utf8)
     }
 

@@ -24,6 +24,7 @@ struct StatusText {
 
     var lines: [String] {
         var lines = head + [""] + plugins + advice
+        if !status.devices.isEmpty { lines += [""] + DeviceText.lines(status.devices, colours: colours) }
         if !status.accounts.isEmpty { lines += [""] + accounts }
         if !status.sinks.isEmpty { lines += [""] + sinks }
         return lines
@@ -91,7 +92,9 @@ struct StatusText {
     private var advice: [String] {
         var lines = status.plugins.compactMap { plugin -> String? in
             if let advice = plugin.advice { return "\(plugin.name): \(advice)" }
-            // What a plugin tells of its device is its own to mend, and still worth knowing.
+            // What a plugin tells of its device is its own to mend, and still worth knowing; below, it stands beside the device.
+            guard !status.devices.contains(where: { $0.instance == plugin.name && $0.lastError == plugin.lastError })
+            else { return nil }
             return plugin.lastError.map { "\(plugin.name) says: \($0)" }
         }
         for plugin in status.plugins where plugin.enabled {

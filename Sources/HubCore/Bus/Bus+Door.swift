@@ -210,6 +210,7 @@ extension Bus {
         ledger.sessionEnded(guest.hello)
         if guest.hello.mode == .run, sessions.runner(of: guest.hello.instance) == nil {
             bell.sessionEnded(guest.hello.instance)
+            devices.lost(guest.hello.instance)
         }
         // Of a replaced session its successor tells.
         logOfSessions(

@@ -111,6 +111,8 @@ extension Bus {
         } else if event.severity == .error {
             ledger.failed(instance, event.text ?? event.event)
         }
+        // Of others nothing is kept: anybody may invent names.
+        if facts.instances[instance] != nil { devices.note(event, of: instance, at: facts.clock.now()) }
         publish(
             .device(plugin: guest.hello.plugin, event: event.event), body: event.body,
             adding: [("instance", .string(instance))], of: guest, to: .instance(instance))

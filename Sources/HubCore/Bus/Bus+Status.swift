@@ -30,6 +30,7 @@ extension Bus {
                 free: roomWatch.room?.free, log: roomWatch.room?.log, warning: roomWatch.warning(facts.storePath)),
             plugins: facts.plugins.map { lamps($0, sinks, tokens[$0.name]) }, sessions: sessionList(),
             accounts: accounts.map(HubStatus.AccountStatus.init), sinks: sinks, persons: try await persons(),
+            devices: devices.all.map(HubStatus.DeviceStatus.init),
             residentBytes: ProcessMemory.residentBytes() ?? 0,
             dropped: sessions.dropped)
     }
@@ -94,6 +95,16 @@ extension Endpoint {
         case .plugin: "plugin"
         case .remote: "remote"
         }
+    }
+}
+
+extension HubStatus.DeviceStatus {
+    init(instance: String, device: String, entry: DeviceBoard.Entry) {
+        self.init(
+            instance: instance, device: device, connected: entry.isConnected, battery: entry.battery,
+            batteryLow: entry.isBatteryLow, lastError: entry.lastError?.text,
+            lastErrorAt: entry.lastError.map { Timestamp(microseconds: $0.at).text },
+            lastHeard: Timestamp(microseconds: entry.heardAt).text)
     }
 }
 

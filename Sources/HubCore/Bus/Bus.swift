@@ -42,6 +42,7 @@ actor Bus {
     var tokens = LaunchTokens()
     var declared = DeclaredTypes()
     var ledger: InstanceLedger
+    var devices = DeviceBoard()
     var sinks = SinkBoard()
     var pulse = Pulse()
     /// The record and the place that are being published; memory used again.
@@ -136,6 +137,7 @@ extension Bus {
         let before = self.facts
         self.facts = facts
         ledger.adopt(instances: facts.plugins.map(\.name))
+        devices.adopt(instances: facts.plugins.map(\.name))
         for guest in guests.values {
             guest.intake.rules = facts.rules
             guest.passage = nil

@@ -1,0 +1,156 @@
+import ArgumentParser
+import HubCore
+import HubSettings
+import HubWire
+import Samples
+
+struct DeviceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "device",
+        abstract: "Devices: which there are, how they are, and what they can be asked to do.",
+        discussion: """
+            Without a name it lists the devices that the plugins have told of since the hub
+            started: connected or not, battery, last error. With the name of a plugin, as
+            hub.conf has it, it lists what that plugin can do; with words, it does it. Words
+            are joined: users list is the plugin's command users-list.
+
+            Examples:
+              hub device
+              hub device ihealth-hs5
+              hub device ihealth-hs5 users list
+              hub device ihealth-hs5 users create slot=3 person=anna
+
+            A device has to be awake for what changes it: step on the scale when asked.
+
+            Exit codes: 0 done; 1 the plugin failed, does not run, or did not finish in
+            time; 64 no such plugin or command, or wrong arguments; 69 no hub answers; 75
+            the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
+            """)
+
+    @Argument(help: "The plugin, as hub.conf names it; without, the devices are listed.")
+    var name: String?
+    @Argument(help: ArgumentHelp("What it shall do, and arguments as key=value.", valueName: "words"))
+    var words: [String] = []
+    @Flag(help: "Change nothing; show what would be done.")
+    var dryRun = false
+    @Option(
+        help: ArgumentHelp("Give up after this time, such as 30s or 10min; up to 24h.", valueName: "time"),
+        transform: CallOptions.deadline)
+    var deadline: Int64?
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document: the devices, the commands, or a command's result.")
+    var json = false
+
+    func run() async throws {
+        let endpoint = try options.endpoints().door
+        guard let name else { return try list(try DoorClient(endpoint: endpoint, command: "device")) }
+        let plugin = try plugin(name, try DoorClient(endpoint: endpoint, command: "device"))
+        guard !words.isEmpty else {
+            if json { return try Output.print(try JSON.line(plugin.commands ?? [])) }
+            if plugin.commandLines.isEmpty { Terminal.say("\(name) has no commands") }
+            for line in plugin.commandLines { try Output.print(line) }
+            return
+        }
+        let request = try DeviceRequest(words, of: plugin)
+        let call = PluginCall(
+            instance: name, command: request.command, words: request.arguments, isDryRun: dryRun, deadline: deadline)
+        let interruption = Interruption()
+        let result = try await blocking {
+            try call.run(try DoorClient(endpoint: endpoint, command: "device"), interruption) { prompt, url in
+                try TerminalAnswer.ask(prompt, url)
+            }
+        }
+        if json { return try Output.print(result?.text ?? "null") }
+        for line in result.map(DeviceText.lines) ?? ["done"] { try Output.print(line) }
+    }
+
+    private func list(_ door: DoorClient) throws {
+        let status = try JSON.answer(HubStatus.self, try door.ask(.status))
+        if json { return try Output.print(try JSON.line(status.devices)) }
+        guard !status.devices.isEmpty else {
+            return Terminal.say("no plugin has told of a device since the hub started")
+        }
+        for line in DeviceText.lines(status.devices, colours: Terminal.hasColours) { try Output.print(line) }
+    }
+
+    private func plugin(_ name: String, _ door: DoorClient) throws -> PluginText {
+        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
+        guard let plugin = plugins.first(where: { $0.name == name }) else {
+            let nearest = nearestName(to: name, among: plugins.map(\.name)).map { "; did you mean \($0)?" }
+            throw Failure(.usage, "there is no plugin \(name)\(nearest ?? "; hub plugins lists them")")
+        }
+        return plugin
+    }
+}
+
+/// Words of the command line as a command of a plugin.
+struct DeviceRequest {
+    let command: String
+    /// `key=value`.
+    let arguments: [String]
+
+    /// - Throws: ``HubExit/usage`` when the plugin has no such command; the message lists what it has.
+    init(_ words: [String], of plugin: PluginText) throws(Failure) {
+        let spoken = words.prefix { !$0.contains("=") }
+        let command = spoken.joined(separator: "-")
+        (self.command, arguments) = (command, Array(words[spoken.endIndex...]))
+        guard let commands = plugin.commands else {
+            throw Failure(
+                .notWell, "what \(plugin.name) can do is not known: \(plugin.fault ?? "its program did not say")")
+        }
+        guard !commands.contains(where: { $0.name == command }) else { return }
+        let known = commands.map { $0.name.replacing("-", with: " ") }
+        let said = spoken.joined(separator: " ")
+        let hint =
+            nearestName(to: said, among: known).map { "did you mean \($0)?" }
+            ?? "it can: \(known.joined(separator: ", "))"
+        throw Failure(.usage, "\(plugin.name) cannot \(said.isEmpty ? "do that" : said); \(hint)")
+    }
+}
+
+/// Devices and what they answer, for people.
+enum DeviceText {
+    static func lines(_ devices: [HubStatus.DeviceStatus], colours: Bool) -> [String] {
+        var table = Table([
+            ("DEVICE", .left), ("PLUGIN", .left), ("STATE", .left), ("BATTERY", .right), ("LAST HEARD", .left),
+            ("LAST ERROR", .left),
+        ])
+        for device in devices {
+            let state = device.connected.map { $0 ? Shade.good.paint("connected", colours) : "away" } ?? "-"
+            let battery = device.battery.map { "\($0) %" } ?? (device.batteryLow ? "" : "-")
+            let heard = (try? Timestamp(parsing: device.lastHeard)).map(RecordText.second) ?? device.lastHeard
+            table.add([
+                device.device, device.instance, state,
+                device.batteryLow ? Shade.bad.paint("\(battery) low".trimmed, colours) : battery, heard,
+                device.lastError.map { Shade.bad.paint($0, colours) } ?? "-",
+            ])
+        }
+        return table.takeLines()
+    }
+
+    /// A command's result: a list of things as a table, anything else a line for each member.
+    static func lines(_ result: RawJSON) -> [String] {
+        let members = RawMembers.members(of: result.bytes[...])
+        guard members.count == 1, let list = members.first?.value, case let rows = RawMembers.elements(of: list),
+            !rows.isEmpty, case let rows = rows.map({ RawMembers.members(of: $0) }), rows.allSatisfy({ !$0.isEmpty })
+        else { return ResultText.lines(result) }
+        // Whatever has a number is known by it.
+        let others = Set(rows.flatMap(\.keys)).subtracting(["slot"]).sorted()
+        let names = rows.contains { $0["slot"] != nil } ? ["slot"] + others : others
+        var table = Table(names.map { name in (title: name.uppercased(), alignment: Table.Alignment.left) })
+        for row in rows {
+            table.add(
+                names.map { name in
+                    row[name].map { value in
+                        let raw = RawJSON(trusted: Array(value))
+                        return raw.textValue ?? raw.text
+                    } ?? "-"
+                })
+        }
+        return table.takeLines()
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { String(drop { $0 == " " }) }
+}

@@ -1,0 +1,85 @@
+import FoundationEssentials
+import HubWire
+
+/// What the instances of `hub.conf` have told of their devices since the hub started: for `hub status`.
+struct DeviceBoard {
+    struct Entry {
+        /// `nil` while its plugin has no session, and before it has said so.
+        var isConnected: Bool?
+        /// Percent.
+        var battery: Int?
+        var isBatteryLow = false
+        var lastError: (text: String, at: Int64)?
+        /// By the hub's clock, microseconds since 1970.
+        var heardAt: Int64
+    }
+    private var entries: [String: [String: Entry]] = [:]
+
+    /// Devices of an instance; of more, the one that was heard longest ago is forgotten.
+    static let most = 16
+    private static let longest = (device: 64, text: 300)
+    /// Percent, where the device does not say itself that its battery is low.
+    private static let low = 15
+
+    /// By instance and device.
+    var all: [(instance: String, device: String, entry: Entry)] {
+        entries.sorted { $0.key < $1.key }.flatMap { instance, devices in
+            devices.sorted { $0.key < $1.key }.map { (instance, $0.key, $0.value) }
+        }
+    }
+
+    mutating func note(_ event: DeviceEvent, of instance: String, at time: Int64) {
+        guard let name = event.device.map({ String($0.prefix(Self.longest.device)) }) else {
+            // What is over without a device's name is over for all of them.
+            if event.isResolved { change(instance) { $0.lastError = nil } }
+            return
+        }
+        var entry = entries[instance]?[name] ?? Entry(heardAt: time)
+        entry.heardAt = time
+        switch event.event {
+        case "connected": entry.isConnected = true
+        case "disconnected": entry.isConnected = false
+        case "battery": Self.note(battery: event, in: &entry)
+        default: break
+        }
+        if event.isResolved {
+            entry.lastError = nil
+        } else if event.severity == .error || event.event == "error" && event.severity == .warning {
+            entry.lastError = (String((event.text ?? event.event).prefix(Self.longest.text)), time)
+        }
+        entries[instance, default: [:]][name] = entry
+        if let devices = entries[instance], devices.count > Self.most,
+            let oldest = devices.min(by: { $0.value.heardAt < $1.value.heardAt })
+        {
+            entries[instance]?[oldest.key] = nil
+        }
+    }
+
+    /// An instance has no session now: whether its devices are connected nobody knows.
+    mutating func lost(_ instance: String) { change(instance) { $0.isConnected = nil } }
+
+    /// Keeps what is known of these instances, and forgets the others.
+    mutating func adopt(instances: some Sequence<String>) {
+        let kept = Set(instances)
+        entries = entries.filter { kept.contains($0.key) }
+    }
+
+    private mutating func change(_ instance: String, _ body: (inout Entry) -> Void) {
+        for name in (entries[instance] ?? [:]).keys {
+            if var entry = entries[instance]?[name] {
+                body(&entry)
+                entries[instance]?[name] = entry
+            }
+        }
+    }
+
+    private static func note(battery event: DeviceEvent, in entry: inout Entry) {
+        struct Battery: Decodable {
+            var percent: Double?
+            var low: Bool?
+        }
+        let told = event.data.flatMap { try? JSONDecoder().decode(Battery.self, from: Data($0.bytes)) }
+        if let percent = told?.percent, (0...100).contains(percent) { entry.battery = Int(percent.rounded()) }
+        entry.isBatteryLow = told?.low ?? (told?.percent.map { $0 <= Double(low) } ?? (event.severity != .info))
+    }
+}

@@ -1,0 +1,47 @@
+import HubCore
+import HubWire
+import Testing
+
+@testable import HubCommand
+
+/// `hub device`.
+@Suite struct DeviceTextTests {
+    private let plugin = PluginText(
+        name: "ihealth-hs5", kind: "ihealth-hs5", enabled: true, settings: [:],
+        commands: [CommandDeclaration("users-list", help: "Lists."), CommandDeclaration("users-create", help: "Adds.")])
+
+    @Test func `words are joined to the plugin's command, and what has a value is an argument`() throws {
+        let request = try DeviceRequest(["users", "create", "slot=3", "person=anna"], of: plugin)
+        #expect(request.command == "users-create" && request.arguments == ["slot=3", "person=anna"])
+        #expect(try DeviceRequest(["users-list"], of: plugin).command == "users-list")
+    }
+
+    @Test func `what the plugin cannot do is refused with what it can`() throws {
+        let unknown = try #require(throws: Failure.self) { try DeviceRequest(["fly"], of: plugin) }
+        #expect(unknown.exit == .usage)
+        #expect(unknown.message == "ihealth-hs5 cannot fly; it can: users list, users create")
+        let near = try #require(throws: Failure.self) { try DeviceRequest(["users", "lst"], of: plugin) }
+        #expect(near.message == "ihealth-hs5 cannot users lst; did you mean users list?")
+    }
+
+    @Test func `devices are a table with battery and last error, a list of users too`() throws {
+        let devices = [
+            HubStatus.DeviceStatus(
+                instance: "ihealth-hs4", device: "020000003001", connected: false, battery: 12, batteryLow: true,
+                lastError: "HS4: stand still, movement while measuring (Er7)", lastErrorAt: "2026-03-15T06:30:05Z",
+                lastHeard: "2026-03-15T06:30:05Z"),
+            HubStatus.DeviceStatus(
+                instance: "ihealth-hs5", device: "S5", connected: true, batteryLow: false,
+                lastHeard: "2026-03-15T06:30:05Z"),
+        ]
+        #expect(
+            DeviceText.lines(devices, colours: false) == [
+                "DEVICE        PLUGIN       STATE       BATTERY  LAST HEARD             LAST ERROR",
+                "020000003001  ihealth-hs4  away       12 % low  2026-03-15 06:30:05 Z  HS4: stand still, movement while measuring (Er7)",
+                "S5            ihealth-hs5  connected         -  2026-03-15 06:30:05 Z  -",
+            ])
+        let users = try #require(RawJSON(#"{"users":[{"person":"anna","slot":0},{"slot":3}]}"#))
+        #expect(DeviceText.lines(users) == ["SLOT  PERSON", "0     anna", "3     -"])
+        #expect(DeviceText.lines(try #require(RawJSON(#"{"removed":true}"#))) == ["removed  true"])
+    }
+}
