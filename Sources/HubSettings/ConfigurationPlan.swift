@@ -25,6 +25,7 @@ public struct ConfigurationPlan: Sendable, Hashable {
             ("clock", old.hub.clock == new.hub.clock), ("memory_limit", old.hub.memoryLimit == new.hub.memoryLimit),
             ("log_level", old.hub.logLevel == new.hub.logLevel), ("keep_raw", old.hub.keepRaw == new.hub.keepRaw),
             ("zone", old.hub.zone == new.hub.zone),
+            ("assign_certainty", old.hub.assignCertainty == new.hub.assignCertainty),
             ("tcp", old.hub.tcp == new.hub.tcp), ("insecure", old.hub.isInsecure == new.hub.isInsecure),
             ("live_per_second", old.hub.livePerSecond == new.hub.livePerSecond),
         ].filter { !$0.1 }.map(\.0)

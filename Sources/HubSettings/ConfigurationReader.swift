@@ -122,12 +122,14 @@ struct ConfigurationReader {
         self.tcp = tcp
         let runPlace = values["run"] != nil ? "run" : "data"
         reportLongSocketPath(run, at: position(runPlace))
-        return HubSection(
+        var hub = HubSection(
             data: data, run: run, clock: clock, memoryLimit: values["memory_limit"]?.size,
             logLevel: values["log_level"]?.string.flatMap(HubSection.LogLevel.init) ?? .info,
             keepRaw: values["keep_raw"]?.boolean ?? false, zone: values["zone"]?.string,
             livePerSecond: values["live_per_second"]?.integer.map { Int($0) } ?? HubSection.usualLivePerSecond,
             tcp: tcp, isInsecure: isInsecure)
+        if let certainty = values["assign_certainty"]?.number { hub.assignCertainty = certainty }
+        return hub
     }
 
     private mutating func reportLongSocketPath(_ run: String, at position: SourcePosition) {
@@ -156,11 +158,28 @@ struct ConfigurationReader {
         person.unit = values["unit"]?.string.flatMap(PersonSection.Unit.init)
         person.zone = values["zone"]?.string
         person.expectedWeight = values["expected_weight"]?.number
+        person.weightTolerance = values["weight_tolerance"]?.number
+        reportMisfits(fields, person, table: table)
         person.dayStart = values["day_start"]?.string.flatMap { minutesOfDay($0) }
         if let slots = fields.first(where: { $0.name == "slots" }) {
             person.slots = readSlots(slots, person: field.name, instances: instances)
         }
         return person
+    }
+
+    /// Values that are allowed each by itself, and say nothing so.
+    private mutating func reportMisfits(_ fields: [Field], _ person: PersonSection, table: String) {
+        func field(_ name: String) -> Field? { fields.first { $0.name == name } }
+        if let date = person.birthDate, date.year < 1900, let field = field("birth_date") {
+            checker.report(
+                at: field.entry.position, table: table, key: field.name, found: checker.shown(field.entry),
+                "expected a date from 1900-01-01 on")
+        }
+        if let tolerance = field("weight_tolerance"), field("expected_weight") == nil {
+            checker.report(
+                at: tolerance.entry.position, table: table, key: tolerance.name, found: checker.shown(tolerance.entry),
+                "says by how much expected_weight may be wrong, which is missing; write that too")
+        }
     }
 
     private mutating func readSlots(_ field: Field, person: String, instances: [String]) -> [String: Int] {

@@ -37,6 +37,11 @@ public struct HubSection: Sendable, Hashable {
     /// No keys and no encryption at ``tcp``, which is a loopback address then.
     public var isInsecure: Bool
 
+    /// The least probability, above 0.5, with which a person is given a record by weight.
+    public var assignCertainty = Self.usualAssignCertainty
+
+    /// Of what is this doubtful at most one record in twenty goes to the wrong person.
+    public static let usualAssignCertainty = 0.95
     /// What a scale or a watch sends, with room to spare; a stream of a waveform needs more.
     public static let usualLivePerSecond = 50
 
@@ -96,6 +101,11 @@ public struct PersonSection: Sendable, Hashable {
     public var slots: [String: Int]
     /// Kilograms.
     public var expectedWeight: Double?
+    /// By how many kilograms ``expectedWeight`` may be wrong; nil: ``usualWeightTolerance``.
+    public var weightTolerance: Double?
+
+    /// What people know of their own weight, give or take a season.
+    public static let usualWeightTolerance = 3.0
     /// Minutes after midnight at which the person's day begins.
     public var dayStart: Int?
 
@@ -245,6 +255,10 @@ extension HubConfiguration {
             "insecure", .boolean,
             help: "No keys and no encryption: any program of this machine is whichever remote instance it says.",
             default: .boolean(false)),
+        .init(
+            "assign_certainty", .number(Bounds(0.51, 0.9999)),
+            help: "Least probability with which a weight is given to a person; below it, it waits in the inbox.",
+            default: .number(HubSection.usualAssignCertainty)),
     ]
 
     /// The settings of `[person.<name>]` but `slots`, a table of positions by instance.
@@ -256,6 +270,9 @@ extension HubConfiguration {
         .init("unit", .choice(PersonSection.Unit.allCases.map(\.rawValue)), help: "Unit in which weights are shown."),
         .init("zone", .timeZone, help: "Time zone of the person's days."),
         .init("expected_weight", .number(Bounds(1, 500)), help: "Usual weight in kilograms, to tell people apart."),
+        .init(
+            "weight_tolerance", .number(Bounds(0.5, 50)),
+            help: "Kilograms by which expected_weight may be wrong; 3 if not set."),
         .init("day_start", .timeOfDay, help: "Local time at which the person's day begins."),
     ]
 

@@ -20,10 +20,15 @@ public enum HandAction: Hashable, Sendable {
     /// A record of the inbox and whose it is by the rules as they are now.
     public struct RuledRecord: Hashable, Sendable {
         public var number: Int64
+        /// By what its source said of whom it measured.
         public var assignment: Assignment
+        /// Whom its group or its weight may tell, where that did not.
+        public var household: Household?
 
-        /// A rule's verdict.
-        public init(number: Int64, assignment: Assignment) { (self.number, self.assignment) = (number, assignment) }
+        /// What the rules have to go by.
+        public init(number: Int64, assignment: Assignment, household: Household? = nil) {
+            (self.number, self.assignment, self.household) = (number, assignment, household)
+        }
     }
 
     /// The most records that one action may concern, groups included.

@@ -11,16 +11,19 @@ public struct IntakeRecord: Hashable, Sendable {
     public var canonical: StoredRecord.CanonicalValue?
     /// The bytes the source read the record from, kept with the version they made.
     public var rawPayload: [UInt8]?
+    /// Who may have been measured, where that is to be found out; `assignment` is then what the source itself said.
+    public var household: Household?
 
     /// A record and what the hub decided about it; `Store.commit` checks both.
     public init(
         record: Record, assignment: Assignment, canonical: StoredRecord.CanonicalValue? = nil,
-        rawPayload: [UInt8]? = nil
+        rawPayload: [UInt8]? = nil, household: Household? = nil
     ) {
         self.record = record
         self.assignment = assignment
         self.canonical = canonical
         self.rawPayload = rawPayload
+        self.household = household
     }
 }
 
@@ -76,7 +79,7 @@ public struct Placement: Hashable, Sendable {
 
     private indirect enum Further: Hashable, Sendable {
         case nothing
-        case something(record: StoredRecord?, departure: Departure?, isCovered: Bool)
+        case something(record: StoredRecord?, departure: Departure?, isCovered: Bool, followers: [Placement])
     }
 
     /// A record left a person.
@@ -93,29 +96,35 @@ public struct Placement: Hashable, Sendable {
     /// A place; the store makes them, and tests of what depends on it.
     public init(
         number: Int64, sequence: Int64, previous: Int64, record: StoredRecord? = nil, departure: Departure? = nil,
-        isCovered: Bool = false
+        isCovered: Bool = false, followers: [Placement] = []
     ) {
         self.number = number
         self.sequence = sequence
         self.previous = previous
         further =
-            record == nil && departure == nil && !isCovered
-            ? .nothing : .something(record: record, departure: departure, isCovered: isCovered)
+            record == nil && departure == nil && !isCovered && followers.isEmpty
+            ? .nothing
+            : .something(record: record, departure: departure, isCovered: isCovered, followers: followers)
     }
 
     /// The record as it now stands, where that is not simply what came in: a retraction, a later version, or what a person did.
     public var record: StoredRecord? {
-        if case .something(let record, _, _) = further { record } else { nil }
+        if case .something(let record, _, _, _) = further { record } else { nil }
     }
 
     /// The retraction that tells the person whose the record was until now that it is so no more.
     public var departure: Departure? {
-        if case .something(_, let departure, _) = further { departure } else { nil }
+        if case .something(_, let departure, _, _) = further { departure } else { nil }
     }
 
     /// Whether it lies beneath what a person did: kept, and on no topic.
     public var isCovered: Bool {
-        if case .something(_, _, let isCovered) = further { isCovered } else { false }
+        if case .something(_, _, let isCovered, _) = further { isCovered } else { false }
+    }
+
+    /// Records of its group that waited in the inbox and came to the same person with it, in the order of the sequence.
+    public var followers: [Placement] {
+        if case .something(_, _, _, let followers) = further { followers } else { [] }
     }
 
     /// Whether the record now stands retracted.

@@ -112,7 +112,8 @@ extension Reader {
     }
 
     private func version(_ record: StoredRecord, _ recordedAt: Int64, isCovered: Bool = false) -> RecordTrace.Version {
-        RecordTrace.Version(record: record, recordedAt: recordedAt, deed: nil, reason: nil, isCovered: isCovered)
+        RecordTrace.Version(
+            record: record, recordedAt: recordedAt, deed: nil, reason: nil, ruling: nil, isCovered: isCovered)
     }
 
     private func story(
@@ -125,6 +126,14 @@ extension Reader {
             guard let index = versions.firstIndex(where: { $0.record.sequence == deed[0] }) else { continue }
             versions[index].deed = Deed(rawValue: deed[1])
             versions[index].reason = deed[2]
+        }
+        let rulings = try Row.fetchAll(
+            db, sql: "SELECT seq, rule, probability, odds FROM ruling WHERE seq IN (\(sequences))")
+        for ruling in rulings {
+            guard let index = versions.firstIndex(where: { $0.record.sequence == ruling[0] }) else { continue }
+            versions[index].ruling = Ruling.Rule(rawValue: ruling[1]).map {
+                Ruling($0, probability: ruling[2], odds: ruling[3])
+            }
         }
         let sql = """
             SELECT last_seq, count FROM stream

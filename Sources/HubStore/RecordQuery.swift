@@ -92,6 +92,9 @@ public struct RecordTrace: Hashable, Sendable {
         public var deed: Deed?
         /// Why, where the person said so; of a retraction the record says it.
         public var reason: String?
+        /// The rule by which it came to its person, or to nobody; `nil` where its source's account or a hand said so, or only one person
+        /// came into question.
+        public var ruling: Ruling?
         /// Whether its source sent it while something a person did stood over the record: nobody was shown it.
         public var isCovered: Bool
     }

@@ -8,7 +8,7 @@ enum SampleColumn: Int32, CaseIterable {
     case originalValue, originalUnit, name, raw, content, subject, grouping, provenance, method, methodVersion, basis,
         metadata
     case sourceVersion, origin, extra, recordedAt, retracted, retractionReason, retractionVersion
-    case assigned, edited
+    case assigned, edited, profileOf
 
     var parameter: Int32 { rawValue + 1 }
 
@@ -39,6 +39,8 @@ struct SampleRow {
     var isAssignedByHand: Bool
     /// What a person has changed of the source's content.
     var edited: EditedMembers
+    /// Whose profile the device had been told, noted when a person first says whose the record is; shown where that is somebody else.
+    var profileOf: String?
 
     /// Whether what the source says lies beneath what a person did.
     var isUnderHand: Bool { !edited.isEmpty || retraction?.author == .person }
@@ -51,9 +53,17 @@ struct SampleRow {
                 type: sample.type)
         } else {
             StoredRecord(
-                record: .sample(sample), number: number, sequence: sequence, assignment: assignment, type: sample.type,
+                record: .sample(shown), number: number, sequence: sequence, assignment: assignment, type: sample.type,
                 canonical: canonical, edited: edited)
         }
+    }
+
+    /// The sample with what the hub has to say of its value.
+    private var shown: Sample {
+        guard let profileOf, profileOf != assignment.person?.name else { return sample }
+        var shown = sample
+        shown.metadata = BodyProfile.marked(sample.metadata, with: profileOf)
+        return shown
     }
 
     var facts: VersionFacts {
@@ -80,6 +90,7 @@ struct SampleRow {
             ? .nobody(reason: try term(.unassigned) ?? "") : .person(try lexicon.person(personID, in: db))
         isAssignedByHand = integer(.assigned) != nil
         edited = EditedMembers(rawValue: UInt8(truncatingIfNeeded: integer(.edited) ?? 0))
+        profileOf = try term(.profileOf)
         guard let key = text(.key).flatMap(RecordKey.init) else { throw SampleRow.damaged(number, "key") }
 
         let value: SampleValue
@@ -184,6 +195,9 @@ extension SampleRow {
             db)
         if isAssignedByHand { statement.bind(SampleColumn.assigned.parameter, 1 as Int64) }
         if !edited.isEmpty { statement.bind(SampleColumn.edited.parameter, Int64(edited.rawValue)) }
+        if let profileOf {
+            statement.bind(SampleColumn.profileOf.parameter, try caches.term(profileOf, .other, in: db))
+        }
         guard let retraction else { return }
         statement.bind(SampleColumn.retracted.parameter, retraction.author == .person ? 2 as Int64 : 1)
         statement.bind(SampleColumn.retractionReason.parameter, retraction.reason)

@@ -12,6 +12,7 @@ enum Schema {
         migrator.registerMigration("v1") { db in try db.execute(sql: version1) }
         migrator.registerMigration("v2") { db in try db.execute(sql: LedgerSchema.version2) }
         migrator.registerMigration("v3") { db in try db.execute(sql: HandSchema.version3) }
+        migrator.registerMigration("v4") { db in try db.execute(sql: PeopleSchema.version4) }
         return migrator
     }
 

@@ -70,6 +70,8 @@ extension Transaction {
                 Rejection(code: "retracted", reason: "record \(number) was taken back; undo that before you edit it"))
         }
         if let rejection = edit.refusal(for: known.sample) { return .rejected(rejection) }
+        var edit = edit
+        if let name = known.profileOf { edit.metadata = edit.metadata.flatMap { BodyProfile.unmarked($0, of: name) } }
         let (sample, members) = edit.applied(to: known.sample)
         guard sample != known.sample else { return .duplicate(number: number, sequence: known.sequence) }
         var row = known
@@ -139,6 +141,9 @@ extension Transaction {
             return .duplicate(number: number, sequence: known.sequence)
         }
         var row = known
+        if !known.isAssignedByHand {
+            row.profileOf = known.profileOf ?? BodyProfile.told(known.sample, known.assignment)
+        }
         (row.assignment, row.personID, row.isAssignedByHand) = (assignment, person, true)
         return try done(.assigned, known, row, reason: reason)
     }
@@ -148,13 +153,18 @@ extension Transaction {
         guard let known = try find(SampleRow.byNumber, ruled.number) else {
             return try noSample(ruled.number, "assign")
         }
-        let person = personID(ruled.assignment)
-        guard known.personID == 0, !known.isAssignedByHand, person != 0 else {
+        guard known.personID == 0, !known.isAssignedByHand else {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
+        let judgement =
+            try ruled.household.map { try judge(waiting: known, ruled, $0) } ?? Judgement(assignment: ruled.assignment)
+        let person = personID(judgement.assignment)
+        guard person != 0 else { return .duplicate(number: known.number, sequence: known.sequence) }
         var row = known
-        (row.assignment, row.personID) = (ruled.assignment, person)
-        return try done(.assigned, known, row, reason: "by the rules of hub.conf")
+        (row.assignment, row.personID) = (judgement.assignment, person)
+        let result = try done(.assigned, known, row, reason: "by the rules of hub.conf")
+        if case .stored(let placement) = result, let ruling = judgement.ruling { try note(ruling, placement) }
+        return result
     }
 
     /// The numbers, and those of everything that came in one group with them, each once.

@@ -4,6 +4,16 @@ import Samples
 extension Transaction {
     /// A source's sample: its first version, a later one, or nothing new.
     mutating func put(_ sample: Sample, _ intake: IntakeRecord) throws -> RecordResult {
+        guard let household = intake.household else { return try put(sample, intake, nil) }
+        let judgement = try judge(sample, intake, household)
+        var judged = intake
+        judged.assignment = judgement.assignment
+        return try put(sample, judged, judgement)
+    }
+
+    private mutating func put(
+        _ sample: Sample, _ intake: IntakeRecord, _ judgement: Judgement?
+    ) throws -> RecordResult {
         let source = try caches.source(sample.source, in: db)
         let references = SampleRow.References(
             source: source.id, type: try caches.term(sample.type.rawValue, .type, in: db),
@@ -12,6 +22,7 @@ extension Transaction {
         try SampleRow.bind(
             intake, sample, number: sequence, sequence: sequence, references, recordedAt: recordedAt, to: insertSample,
             &caches, db)
+        if let judgement { try bind(judgement) }
         guard try insertSample.run() == 0 else {
             caches.head = sequence
             try keepPayload(intake, number: sequence, sequence: sequence)
@@ -19,7 +30,10 @@ extension Transaction {
             let key = StreamKey(kind: .sample, type: references.type, person: references.person, label: source.plugin)
             var previous = caches.advance(key, to: sequence, duration: duration, fresh: sample.value.code)
             if references.person == 0 { previous = caches.advance(.inbox, to: sequence) }
-            return .stored(Placement(number: sequence, sequence: sequence, previous: previous))
+            learn(
+                sample, intake, number: sequence, person: references.person, isByHand: judgement?.isByHand ?? false)
+            let placement = Placement(number: sequence, sequence: sequence, previous: previous)
+            return .stored(try judgement.map { try settle($0, sample, intake, placement) } ?? placement)
         }
         guard let known = try find(sample.source, sample.key) else {
             throw StoreError(.corrupt, "commit: an index names a record that is not there; restore a backup")
@@ -29,7 +43,10 @@ extension Transaction {
         var row = known
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
         row.retraction = nil
-        if !known.isAssignedByHand { (row.assignment, row.personID) = (intake.assignment, references.person) }
+        // What was weighed up once is not weighed up again: the source may only name its user anew.
+        if !known.isAssignedByHand, judgement.map({ $0.isNamed }) ?? true {
+            (row.assignment, row.personID) = (intake.assignment, references.person)
+        }
         let placement = try known.isUnderHand ? cover(row) : replace(known, with: row)
         try keepPayload(intake, number: placement.number, sequence: placement.sequence)
         return .stored(placement)
@@ -79,6 +96,10 @@ extension Transaction {
         try archive(SampleRow.archive, known.number)
         try write(row, SampleRow.replace)
         try supersede(row.number, known.facts, by: row.facts)
+        if !caches.trends.isEmpty {
+            caches.trends.forget(known.personID)
+            caches.trends.forget(row.personID)
+        }
         let plugin = try caches.term(row.sample.source.plugin, .other, in: db)
         let (isRetracted, isNobodys) = (row.retraction != nil, row.personID == 0)
         var previous: Int64 = 0

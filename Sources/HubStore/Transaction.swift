@@ -13,6 +13,8 @@ struct Transaction {
     let insertSample: RawStatement
     /// Records that have left a person in this transaction.
     var departures: Int64 = 0
+    /// The batch that is being stored.
+    var batch: BatchInProgress?
 
     init(_ db: Database, _ caches: consuming WriterCaches, _ marks: OfferMarks, recordedAt: Int64) throws {
         self.db = db
@@ -25,6 +27,8 @@ struct Transaction {
     mutating func store(_ batch: IntakeBatch) throws -> CommitResult {
         let refusals = IntakeCheck.refusals(of: batch.items, caches)
         var account = caches.accounts[batch.instance] ?? Account(instance: batch.instance)
+        self.batch = BatchInProgress(items: batch.items, refusals: refusals)
+        defer { self.batch = nil }
         var results: [RecordResult] = []
         results.reserveCapacity(batch.items.count)
         for (place, item) in batch.items.enumerated() {

@@ -38,6 +38,8 @@ struct WriterCaches {
     var accounts: [String: Account] = [:]
     var persons: [Person] = []
     var ledger: LedgerCache
+    /// Empty unless somebody has to be told from others by weight.
+    var trends = WeightTrends()
     let lexicon = Lexicon()
     private var streamIndex: [StreamKey: Int] = [:]
     private var personIndex: [String: Int64] = [:]

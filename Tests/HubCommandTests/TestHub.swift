@@ -117,15 +117,16 @@ final class TestProgram: Sendable {
     static func hub(_ arguments: [String]) async throws -> Result { try await TestProgram(hub, arguments).result() }
 }
 
-/// A running `hub run` with one person and no plugins.
+/// A running `hub run` without plugins.
 final class TestHub: Sendable {
     let endpoints: OwnerEndpoints
     private let folder: TestFolder
     private let program: Locked<TestProgram>
 
-    init() async throws {
+    /// - Parameter persons: tables of `hub.conf`.
+    init(_ persons: String = "[person.me]\n") async throws {
         let folder = try TestFolder()
-        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n\(persons)")
         self.folder = folder
         endpoints = OwnerEndpoints(door: "ipc://\(folder.path)/run/door", feed: "ipc://\(folder.path)/run/feed")
         program = Locked(try TestProgram(TestProgram.hub, ["run", "--config", folder.configuration]))
@@ -160,7 +161,9 @@ final class TestHub: Sendable {
     }
 
     /// Sends records as a script would; returns when they are stored.
-    func give(_ records: [String]) throws {
+    ///
+    /// - Parameter interruption: what happens once they are sent; then nobody waits for an answer.
+    func give(_ records: [String], interruption: (() -> Void)? = nil) throws {
         let socket = try Socket(.dealer, in: try Context())
         try socket.connect(endpoints.door)
         func send(_ verb: String, _ body: String) throws {
@@ -178,6 +181,7 @@ final class TestHub: Sendable {
         try send("HELLO", #"{"protocol":[1],"instance":"test-pub","plugin":"test-pub","version":"1"}"#)
         try #require(try receive().0 == "WELCOME")
         try send("SAMPLES", #"{"batch":1,"records":[\#(records.joined(separator: ","))]}"#)
+        if let interruption { return interruption() }
         let (verb, body) = try receive()
         try #require(verb == "STORED", "\(body ?? "")")
         try #require(body?.contains("rejected") == false, "\(body ?? "")")

@@ -8,7 +8,8 @@ struct InboxCommand: ParsableCommand {
         abstract: "What nobody was found for, and how to say whose it is.",
         discussion: """
             A record that the rules of hub.conf can give to nobody is kept here and reaches
-            no sink. What was measured together is one line.
+            no sink. What was measured together is one line. Where a weight fits several
+            people, or nobody well enough, WHY names them with their probabilities.
 
             Examples:
               hub inbox
@@ -64,8 +65,10 @@ struct Weighing {
         let texts = records.map(RecordText.init)
         let first = records.min { $0.number < $1.number }
         let number = first?.number ?? 0
+        // The weight knows best: it is what tells people apart.
+        let telling = records.first { $0.type == .weight } ?? first
         var why = ""
-        if case .nobody(let reason)? = first?.assignment { why = reason }
+        if case .nobody(let reason)? = telling?.assignment { why = reason }
         return Summary(
             number: number, numbers: records.map(\.number).sorted(), time: texts.first?.time ?? "",
             source: texts.first?.source ?? "",

@@ -111,7 +111,20 @@ struct TraceText {
             case let deed?: "\(deed) by hand"
             case nil: version["covered"] == nil ? nil : "kept beneath"
             }
-        return (deed ?? "") + (reason.map { ": \($0)" } ?? "")
+        let done = (deed ?? "") + (reason.map { ": \($0)" } ?? "")
+        return [done, ruling(version["ruling"])].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "; ")
+    }
+
+    /// The rule that found a version's person, or did not.
+    private static func ruling(_ bytes: ArraySlice<UInt8>?) -> String? {
+        guard let members = bytes.map({ RawMembers.members(of: $0) }) else { return nil }
+        let odds = members["odds"].flatMap { RawJSON(trusted: Array($0)).textValue }
+        return switch text(members["rule"]) {
+        case "subject": "the device's user"
+        case "weight": "by weight: \(odds ?? "")"
+        case "group": "with its group" + (odds.map { ": \($0)" } ?? "")
+        default: nil
+        }
     }
 
     /// A string's or number's text.

@@ -19,6 +19,8 @@ struct Publication {
     struct Told: Sequence, IteratorProtocol {
         private var departure: Publication?
         private var version: Publication?
+        /// What came to the same person with it, and is told after it.
+        private var followers: [Placement] = []
 
         /// Nothing.
         init() {}
@@ -31,9 +33,17 @@ struct Publication {
             departure = placement.departure.map { Publication($0.record, previous: $0.previous) }
             let record = placement.record ?? intake.map { StoredRecord($0, placement) }
             version = record.map { Publication($0, previous: placement.previous) }
+            followers = placement.followers.reversed()
         }
 
-        mutating func next() -> Publication? { departure.take() ?? version.take() }
+        mutating func next() -> Publication? {
+            if let told = departure.take() ?? version.take() { return told }
+            guard let follower = followers.popLast() else { return nil }
+            let rest = followers
+            self = Told(follower, nil)
+            followers = rest
+            return next()
+        }
     }
 
     /// The topic a stored record belongs to (Protocol §7).

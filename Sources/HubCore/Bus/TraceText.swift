@@ -18,6 +18,11 @@ enum TraceText {
                 bytes += RawJSON.string(reason).bytes
                 bytes.append(UInt8(ascii: ","))
             }
+            if let ruling = version.ruling {
+                bytes += "\"ruling\":".utf8
+                bytes += JSONText().object(Ruling(ruling)).bytes
+                bytes.append(UInt8(ascii: ","))
+            }
             if version.isCovered { bytes += "\"covered\":true,".utf8 }
             bytes += "\"record\":".utf8
             RecordEncoder.append(version.record, to: &bytes)
@@ -32,6 +37,18 @@ enum TraceText {
         bytes += JSONText().object(trace.deliveries.map(Delivery.init)).bytes
         bytes.append(UInt8(ascii: "}"))
         return RawJSON(trusted: bytes)
+    }
+
+    /// By which rule a version came to its person.
+    private struct Ruling: Encodable {
+        /// `subject`, `weight` or `group`.
+        var rule: String
+        var probability: Double?
+        var odds: String?
+
+        init(_ ruling: HubStore.Ruling) {
+            (rule, probability, odds) = ("\(ruling.rule)", ruling.probability, ruling.odds)
+        }
     }
 
     /// How the record stands with a sink.

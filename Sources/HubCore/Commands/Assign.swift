@@ -78,11 +78,13 @@ struct RuleRun {
             try Task.checkCancellation()
             let page = try await bus.store.page(query)
             let ruled = page.records.map { record in
-                HandAction.RuledRecord(number: record.number, assignment: bus.facts.assignment(of: record))
+                let finding = bus.facts.finding(of: record)
+                return HandAction.RuledRecord(
+                    number: record.number, assignment: finding.assignment, household: finding.household)
             }
             let results = try await bus.carryOut(.assignByRules(ruled), isDryRun: isDryRun)
             for ((record, rule), result) in zip(zip(page.records, ruled), results) {
-                if case .stored = result.result, let person = rule.assignment.person {
+                if case .stored(let placement) = result.result, let person = placement.record?.assignment.person {
                     report.assigned[person.name, default: 0] += 1
                 } else {
                     report.left[Self.why(record, rule), default: 0] += 1
@@ -96,7 +98,8 @@ struct RuleRun {
     }
 
     private static func why(_ record: StoredRecord, _ rule: HandAction.RuledRecord) -> String {
-        switch (rule.assignment, record.assignment) {
+        if rule.household?.members.isEmpty == false { return "neither their source nor their weight tells well enough" }
+        return switch (rule.assignment, record.assignment) {
         case (.nobody(let reason), _): reason
         case (.person, .nobody(let reason)): reason  // A hand put it there: the rules have no say.
         case (.person, .person): "it is somebody's by now"
@@ -105,18 +108,25 @@ struct RuleRun {
 }
 
 extension HubFacts {
-    /// Whose a stored record would be if it came in now; where several instances of its plugin disagree, nobody's.
-    func assignment(of stored: StoredRecord) -> Assignment {
-        guard case .sample(let sample) = stored.record else { return stored.assignment }
+    /// What would be known of a stored record's person if it came in now; where several instances of its plugin disagree, nothing.
+    func finding(of stored: StoredRecord) -> PersonRules.Finding {
+        let unknown = PersonRules.Finding(assignment: stored.assignment)
+        guard case .sample(let sample) = stored.record else { return unknown }
         let kind = sample.source.plugin
         let named = instances.filter { ($0.value.plugin ?? $0.key) == kind }.sorted { $0.key < $1.key }
         let candidates = named.isEmpty ? [(kind, strangers.persons)] : named.map { ($0.key, $0.value.persons) }
         let verdicts = candidates.map { instance, persons in
-            rules.assignment(of: sample.subject, instance: instance, allowed: persons)
+            rules.finding(of: sample.subject, instance: instance, allowed: persons)
         }
-        guard let first = verdicts.first else { return stored.assignment }
-        if verdicts.allSatisfy({ $0.person == first.person }) { return first }
+        guard let first = verdicts.first else { return unknown }
+        if verdicts.allSatisfy({
+            $0.assignment.person == first.assignment.person && $0.household == first.household
+        }) {
+            return first
+        }
         let names = candidates.map(\.0).joined(separator: ", ")
-        return .nobody(reason: "hub.conf has several instances of \(kind) (\(names)), and their rules disagree")
+        return PersonRules.Finding(
+            assignment: .nobody(
+                reason: "hub.conf has several instances of \(kind) (\(names)), and their rules disagree"))
     }
 }

@@ -25,7 +25,7 @@ struct ApplyPlan {
         var followed = next
         followed.hub = current.hub
         (followed.hub.memoryLimit, followed.hub.keepRaw) = (next.hub.memoryLimit, next.hub.keepRaw)
-        followed.hub.zone = next.hub.zone
+        (followed.hub.zone, followed.hub.assignCertainty) = (next.hub.zone, next.hub.assignCertainty)
         configuration = followed
         let (before, after) = (Self.sections(current), Self.sections(next))
         elsewhere = Set(plan.remoteChanges)

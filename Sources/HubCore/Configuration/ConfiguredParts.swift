@@ -39,7 +39,7 @@ struct ConfiguredParts: Sendable {
             instances: Dictionary(policies, uniquingKeysWith: { first, _ in first }),
             strangers: .owner(keepsRaw: configuration.hub.keepRaw),
             persons: configuration.persons.map { HubPerson($0, uid: uids[$0.name] ?? "", zone: zone) },
-            rules: PersonRules(configuration.persons, uids: uids),
+            rules: PersonRules(configuration.persons, uids: uids, certainty: configuration.hub.assignCertainty),
             storePath: directories.storePath, catalogue: PluginCatalogue.json(configuration, checked),
             plugins: PluginCatalogue.statuses(configuration, checked), started: began)
     }

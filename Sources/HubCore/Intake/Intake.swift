@@ -6,34 +6,48 @@ import Samples
 struct Intake {
     let instance: String
     let policy: InstancePolicy
-    var rules: PersonRules
+    var rules: PersonRules { didSet { usual = nil } }
     let validation: RecordValidation
+    /// What is known of a record whose source says nothing of its person, which is nearly every one.
+    private var usual: PersonRules.Finding?
+
+    init(instance: String, policy: InstancePolicy, rules: PersonRules, validation: RecordValidation) {
+        (self.instance, self.policy, self.rules, self.validation) = (instance, policy, rules, validation)
+    }
 
     /// - Parameter payload: the bytes of a payload frame.
-    func batch(_ message: SamplesMessage, payload: (Int) -> [UInt8]) -> IntakeBatch {
+    mutating func batch(_ message: SamplesMessage, payload: (Int) -> [UInt8]) -> IntakeBatch {
+        let usual = usual ?? rules.finding(of: nil, instance: instance, allowed: policy.persons)
+        self.usual = usual
         let items = message.records.enumerated().map { index, result in
             let raw = policy.keepsRaw ? message.payloads[index].map(payload) : nil
-            return item(result, raw: raw)
+            return item(result, raw: raw, usual)
         }
         return IntakeBatch(instance: instance, items: items)
     }
 
-    private func item(_ result: Result<Record, RecordRejection>, raw: [UInt8]?) -> IntakeItem {
+    private func item(
+        _ result: Result<Record, RecordRejection>, raw: [UInt8]?, _ usual: PersonRules.Finding
+    ) -> IntakeItem {
         do throws(RecordRejection) {
-            return .record(try judge(try result.get(), raw: raw))
+            return .record(try judge(try result.get(), raw: raw, usual))
         } catch {
             return .refused(Rejection(code: error.code.rawValue, reason: error.reason), group: error.group)
         }
     }
 
-    private func judge(_ record: Record, raw: [UInt8]?) throws(RecordRejection) -> IntakeRecord {
+    private func judge(
+        _ record: Record, raw: [UInt8]?, _ usual: PersonRules.Finding
+    ) throws(RecordRejection) -> IntakeRecord {
         switch record {
         case .sample(let sample):
             try allow(sample.type, group: sample.group)
-            let assignment = rules.assignment(of: sample.subject, instance: instance, allowed: policy.persons)
+            let finding =
+                sample.subject == nil
+                ? usual : rules.finding(of: sample.subject, instance: instance, allowed: policy.persons)
             return IntakeRecord(
-                record: record, assignment: assignment, canonical: try validation.canonical(of: record), rawPayload: raw
-            )
+                record: record, assignment: finding.assignment, canonical: try validation.canonical(of: record),
+                rawPayload: raw, household: finding.household)
         case .day(var day):
             try allow(day.type, group: nil)
             let person = try person(day.person)

@@ -1,54 +1,102 @@
 import HubSettings
+import HubStore
 import Samples
 
-/// Decides whose body a record is of.
+/// Decides whose body a record is of, as far as its source has said so, and whom its weight may tell where not.
 ///
-/// A source never names a person: it says what it knows in `subject`, and these rules do the rest.
-///
-/// Nothing is guessed: what no rule decides is stored for nobody, with the reason, and waits in the inbox.
+/// A source never names a person: it says what it knows in `subject`. Nothing is guessed: what no rule decides is stored for nobody, with
+/// the reason, and waits in the inbox.
 struct PersonRules: Sendable {
     private let people: [Candidate]
+    private let certainty: Double
 
     private struct Candidate: Sendable {
         let person: Person
         let slots: [String: Int]
+        let member: Household.Member
+    }
+
+    /// What is known of a record's person before it is stored.
+    struct Finding: Hashable, Sendable {
+        /// By what the source said.
+        var assignment: Assignment
+        /// Whom its group or its weight may tell; `nil` where only one person comes into question, or none.
+        var household: Household?
     }
 
     /// - Parameters:
     ///   - sections: the `[person.…]` tables of `hub.conf`.
     ///   - uids: the permanent uid of each, by name, as the store knows them.
-    init(_ sections: [PersonSection], uids: [String: String]) {
+    ///   - certainty: the least probability with which a weight tells.
+    init(
+        _ sections: [PersonSection], uids: [String: String], certainty: Double = HubSection.usualAssignCertainty
+    ) {
+        self.certainty = certainty
         people = sections.compactMap { section in
-            uids[section.name].map { Candidate(person: Person(uid: $0, name: section.name), slots: section.slots) }
+            uids[section.name].map { uid in
+                let person = Person(uid: uid, name: section.name)
+                return Candidate(
+                    person: person, slots: section.slots,
+                    member: Household.Member(
+                        person, expectedWeight: section.expectedWeight,
+                        tolerance: section.weightTolerance ?? PersonSection.usualWeightTolerance))
+            }
         }
     }
 
-    /// The person of a record with `subject` that `instance` sent.
+    /// The person of a record with `subject` that `instance` sent, as far as its source has said.
     ///
     /// - Parameter allowed: the persons of the instance by `hub.conf`; `nil` means all.
     func assignment(of subject: Subject?, instance: String, allowed: [String]?) -> Assignment {
+        finding(of: subject, instance: instance, allowed: allowed).assignment
+    }
+
+    /// The same, and who else may tell.
+    func finding(of subject: Subject?, instance: String, allowed: [String]?) -> Finding {
         let candidates = people.filter { allowed?.contains($0.person.name) ?? true }
+        guard candidates.count > 1 else {
+            return Finding(assignment: only(candidates.first, subject, instance))
+        }
         switch subject {
         case .slot(let slot):
-            let owners = candidates.filter { $0.slots[instance] == slot }
-            if owners.count == 1 { return .person(owners[0].person) }
-            // Whoever has another slot on this device was it not, even where there is nobody else.
-            if candidates.count == 1, candidates[0].slots[instance] != nil {
-                return .nobody(reason: "subject: no person of hub.conf has slot \(slot) of \(instance)")
+            if let owner = candidates.first(where: { $0.slots[instance] == slot }) {
+                return Finding(assignment: .person(owner.person), household: household([]))
             }
+            // Whoever has another slot on this device was it not.
+            let others = candidates.filter { $0.slots[instance] == nil }
+            return Finding(
+                assignment: .nobody(reason: "no person of hub.conf has slot \(slot) of \(instance)"),
+                household: household(others))
         case .name(let name), .account(let name):
-            if let named = candidates.first(where: { $0.person.name == name }) { return .person(named.person) }
+            let named = candidates.first { $0.person.name == name }.map { Assignment.person($0.person) }
+            // Who it was its source knows: a weight has no say against that.
+            return Finding(
+                assignment: named
+                    ?? .nobody(
+                        reason: "\(instance) names somebody who is no person of hub.conf, or may not be its person"),
+                household: household([]))
         case nil:
-            break
-        }
-        switch candidates.count {
-        case 1: return .person(candidates[0].person)
-        case 0: return .nobody(reason: "hub.conf has no person for \(instance)")
-        default:
             let names = candidates.map(\.person.name).joined(separator: ", ")
-            return .nobody(
-                reason: "\(instance) is used by several persons (\(names)), and nothing tells which of them it was")
+            return Finding(
+                assignment: .nobody(
+                    reason:
+                        "\(instance) is used by several persons (\(names)), and nothing tells which of them it was"),
+                household: household(candidates))
         }
+    }
+
+    private func household(_ candidates: [Candidate]) -> Household {
+        Household(candidates.map(\.member), certainty: certainty)
+    }
+
+    /// Where there is nobody else, nobody has to be told apart.
+    private func only(_ candidate: Candidate?, _ subject: Subject?, _ instance: String) -> Assignment {
+        guard let candidate else { return .nobody(reason: "hub.conf has no person for \(instance)") }
+        // Whoever has another slot on this device was it not, even where there is nobody else.
+        if case .slot(let slot) = subject, let own = candidate.slots[instance], own != slot {
+            return .nobody(reason: "subject: no person of hub.conf has slot \(slot) of \(instance)")
+        }
+        return .person(candidate.person)
     }
 
     /// The person a day record names, by name or uid.

@@ -1,0 +1,266 @@
+import GRDB
+import Samples
+
+/// What was found out about whose a sample is.
+struct Judgement {
+    var assignment: Assignment
+    var ruling: Ruling?
+    /// Whether a person said so, of what it was measured together with.
+    var isByHand = false
+    /// See `SampleRow.profileOf`.
+    var profileOf: String?
+
+    /// Whether the source itself said which user of the device it was.
+    var isNamed: Bool { ruling == nil && assignment.person != nil && !isByHand || ruling?.rule == .subject }
+}
+
+/// The word on a group, from the first of its records in a batch on.
+struct GroupWord {
+    var judgement: Judgement
+    /// The weight that decided, where it is in this batch.
+    var decider: RecordKey?
+    /// Those of the group that wait for its word since earlier batches.
+    var waiting: [SampleRow]
+}
+
+/// A batch while it is being stored.
+struct BatchInProgress {
+    var items: [IntakeItem]
+    var refusals: [Rejection?]?
+    var words: [String: GroupWord] = [:]
+
+    /// Its records of a group that will be stored.
+    func members(of group: String) -> [(sample: Sample, intake: IntakeRecord)] {
+        items.enumerated().compactMap { place, item in
+            guard refusals?[place] == nil, case .record(let intake) = item, case .sample(let sample) = intake.record,
+                sample.group == group
+            else { return nil }
+            return (sample, intake)
+        }
+    }
+}
+
+extension Transaction {
+    /// Whose a sample is that somebody of a household gave.
+    ///
+    /// In this order: what a person said of its group, the user that its source names, its group, its weight.
+    mutating func judge(_ sample: Sample, _ intake: IntakeRecord, _ household: Household) throws -> Judgement {
+        let own = intake.assignment.person
+        guard let group = sample.group else {
+            return own == nil
+                ? try weigh(sample, intake.canonical, intake.assignment, household) : bySubject(intake, sample)
+        }
+        let word = try word(on: group, sample, household)
+        var judgement = word.judgement
+        if judgement.isByHand {
+            judgement.profileOf = BodyProfile.told(sample, intake.assignment)
+        } else if own != nil {
+            return bySubject(intake, sample)
+        } else if word.decider != sample.key {
+            judgement.ruling?.rule = .group
+        }
+        return judgement
+    }
+
+    /// What the rules of today say of a sample that waits, as if it came in now.
+    mutating func judge(waiting row: SampleRow, _ ruled: HandAction.RuledRecord, _ household: Household) throws
+        -> Judgement
+    {
+        if ruled.assignment.person != nil {
+            return Judgement(assignment: ruled.assignment, ruling: row.sample.subject.map { _ in Ruling(.subject) })
+        }
+        guard let group = row.sample.group else {
+            return try weigh(row.sample, row.canonical, ruled.assignment, household)
+        }
+        let others = try rows(of: group, row.sample.source.plugin)
+        let isWeight = Self.weight(of: others.map(\.sample))?.key == row.sample.key
+        if isWeight {
+            let judgement = try weigh(row.sample, row.canonical, ruled.assignment, household)
+            if judgement.assignment.person != nil { return judgement }
+        }
+        if var judgement = follow(others) {
+            judgement.isByHand = false
+            return judgement
+        }
+        guard let weight = Self.weight(of: others.map(\.sample)),
+            let anchor = others.first(where: { $0.sample.key == weight.key }), !anchor.isAssignedByHand
+        else { return Judgement(assignment: row.assignment) }
+        var judgement = try weigh(anchor.sample, anchor.canonical, ruled.assignment, household)
+        if anchor.number != row.number { judgement.ruling?.rule = .group }
+        return judgement
+    }
+
+    private func bySubject(_ intake: IntakeRecord, _ sample: Sample) -> Judgement {
+        // An account is its source's own word; a slot is the hub's reading of it.
+        if case .slot = sample.subject { return Judgement(assignment: intake.assignment, ruling: Ruling(.subject)) }
+        return Judgement(assignment: intake.assignment)
+    }
+
+    // MARK: - Weight
+
+    private mutating func weigh(
+        _ sample: Sample, _ canonical: StoredRecord.CanonicalValue?, _ fallback: Assignment, _ household: Household
+    ) throws -> Judgement {
+        guard sample.type == .weight, sample.provenance == .measured, !household.members.isEmpty,
+            case .quantity(let value, _) = sample.value
+        else { return Judgement(assignment: fallback) }
+        let members = household.members
+        let odds = try WeightOdds(
+            of: canonical?.value ?? value,
+            at: WeightTrends.moment(of: sample.start.microseconds, recordedAt: recordedAt), among: members
+        ) { place in
+            guard let person = caches.personID(members[place].person.uid) else { return [] }
+            return try caches.trends.weighings(of: person, in: db)
+        }
+        let likeliest = odds.best.map { odds.shares[$0].probability }
+        let ruling = Ruling(.weight, probability: likeliest, odds: odds.text)
+        if let found = odds.found(at: household.certainty) {
+            return Judgement(assignment: .person(members[found].person), ruling: ruling)
+        }
+        guard odds.shares.contains(where: \.isKnown) else {
+            let names = members.map(\.person.name).joined(separator: ", ")
+            return Judgement(
+                assignment: .nobody(
+                    reason: "no weight of \(names) is known yet: assign this one, or give expected_weight in hub.conf"))
+        }
+        return Judgement(assignment: .nobody(reason: odds.text), ruling: ruling)
+    }
+
+    /// The first weight of a group, by its own time.
+    private static func weight(of samples: [Sample]) -> Sample? {
+        samples.filter { $0.type == .weight }
+            .min { ($0.start.microseconds, $0.key.text) < ($1.start.microseconds, $1.key.text) }
+    }
+
+    /// Counts a new weighing in its person's trend.
+    mutating func learn(_ sample: Sample, _ intake: IntakeRecord, number: Int64, person: Int64, isByHand: Bool) {
+        guard !caches.trends.isEmpty, person != 0, sample.type == .weight, sample.provenance == .measured,
+            case .quantity(let value, _) = sample.value
+        else { return }
+        caches.trends.add(
+            WeightModel.Weighing(
+                number: number, start: sample.start.microseconds, kilograms: intake.canonical?.value ?? value,
+                isByHand: isByHand), of: person, recordedAt: recordedAt)
+    }
+
+    // MARK: - Groups
+
+    private mutating func word(on group: String, _ sample: Sample, _ household: Household) throws -> GroupWord {
+        if let known = batch?.words[group] { return known }
+        let stored = try rows(of: group, sample.source.plugin)
+        let members = batch?.members(of: group) ?? []
+        var word = GroupWord(
+            judgement: Judgement(
+                assignment: .nobody(reason: "it came without the weight of its group, which would tell whose it is")),
+            waiting: stored.filter { $0.personID == 0 && !$0.isAssignedByHand })
+        if let judgement = follow(stored) {
+            word.judgement = judgement
+        } else if let named = members.sorted(by: { $0.sample.key.text < $1.sample.key.text })
+            .first(where: { $0.intake.assignment.person != nil })
+        {
+            word.judgement = Judgement(assignment: named.intake.assignment, ruling: Ruling(.group))
+        } else if let weight = Self.weight(of: stored.map(\.sample)),
+            let row = stored.first(where: { $0.sample.key == weight.key })
+        {
+            word.judgement = Judgement(assignment: row.assignment, ruling: Ruling(.group))
+        } else if let weight = Self.weight(of: members.map(\.sample)),
+            let member = members.first(where: { $0.sample.key == weight.key })
+        {
+            word.judgement = try weigh(weight, member.intake.canonical, member.intake.assignment, household)
+            word.decider = weight.key
+        }
+        batch?.words[group] = word
+        return word
+    }
+
+    /// Whose those are that a record was measured together with: as a person said, else as its weight or, without one, all of them say.
+    private func follow(_ stored: [SampleRow]) -> Judgement? {
+        let weight = Self.weight(of: stored.map(\.sample))
+        let anchors = stored.filter { row in weight.map { $0.key == row.sample.key } ?? true }
+        guard let anchor = anchors.first, anchors.allSatisfy({ $0.personID == anchor.personID }),
+            anchor.personID != 0 || anchor.isAssignedByHand
+        else {
+            // A user whom the source named for one of them tells for all.
+            return stored.first { $0.personID != 0 && !$0.isAssignedByHand }.map {
+                Judgement(assignment: $0.assignment, ruling: Ruling(.group))
+            }
+        }
+        return Judgement(
+            assignment: anchor.assignment, ruling: Ruling(.group), isByHand: anchors.allSatisfy(\.isAssignedByHand))
+    }
+
+    /// What is stored of a group; groups are small, and more than a batch can hold is none.
+    private func rows(of group: String, _ plugin: String) throws -> [SampleRow] {
+        let sql = """
+            SELECT \(SampleColumn.list) FROM sample INDEXED BY sample_group
+            WHERE grouping = ?1 AND source IN (SELECT id FROM source WHERE plugin = ?2) ORDER BY number LIMIT 1000
+            """
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        statement.bind(1, group)
+        statement.bind(2, plugin)
+        var rows: [SampleRow] = []
+        while try statement.step() { rows.append(try SampleRow(statement, caches.lexicon, db)) }
+        return rows
+    }
+
+    /// Gives those of a group that wait to the person its word has found: what was measured together stays together.
+    mutating func bringAlong(_ group: String) throws -> [Placement] {
+        guard let word = batch?.words[group], !word.waiting.isEmpty, word.judgement.assignment.person != nil else {
+            return []
+        }
+        batch?.words[group]?.waiting = []
+        var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
+        var placements: [Placement] = []
+        for waiting in word.waiting {
+            var row = waiting
+            (row.assignment, row.isAssignedByHand) = (word.judgement.assignment, word.judgement.isByHand)
+            row.personID = personID(row.assignment)
+            if row.isAssignedByHand { row.profileOf = BodyProfile.told(row.sample, waiting.assignment) }
+            let placement = try replace(waiting, with: row)
+            try note(
+                Ruling(.group, probability: word.judgement.ruling?.probability, odds: word.judgement.ruling?.odds),
+                placement)
+            account.count(.stored(placement))
+            placements.append(placement)
+        }
+        setAccount(account)
+        return placements
+    }
+
+    /// Binds what a judgement says beyond the person.
+    mutating func bind(_ judgement: Judgement) throws {
+        if judgement.isByHand { insertSample.bind(SampleColumn.assigned.parameter, 1 as Int64) }
+        if let name = judgement.profileOf {
+            insertSample.bind(SampleColumn.profileOf.parameter, try caches.term(name, .other, in: db))
+        }
+    }
+
+    /// Ends the storing of a new sample that was judged: its ruling, its group, and what everyone sees of it.
+    mutating func settle(
+        _ judgement: Judgement, _ sample: Sample, _ intake: IntakeRecord, _ placement: Placement
+    ) throws -> Placement {
+        if let ruling = judgement.ruling { try note(ruling, placement) }
+        let followers = try sample.group.map { try bringAlong($0) } ?? []
+        var record = StoredRecord(intake, placement)
+        if let name = judgement.profileOf, name != judgement.assignment.person?.name {
+            var shown = sample
+            shown.metadata = BodyProfile.marked(sample.metadata, with: name)
+            record.record = .sample(shown)
+        }
+        return Placement(
+            number: placement.number, sequence: placement.sequence, previous: placement.previous, record: record,
+            followers: followers)
+    }
+
+    func note(_ ruling: Ruling, _ placement: Placement) throws {
+        let insert = try RawStatement(
+            cached: "INSERT INTO ruling (seq, number, rule, probability, odds) VALUES (?1, ?2, ?3, ?4, ?5)", in: db)
+        insert.bind(1, placement.sequence)
+        insert.bind(2, placement.number)
+        insert.bind(3, ruling.rule.rawValue)
+        if let probability = ruling.probability { insert.bind(4, probability) }
+        insert.bind(5, ruling.odds)
+        try insert.run()
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import HubSettings
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// Chapter 6.8: several people at one scale, over the door and on the feed.
+@Suite struct HouseholdTests {
+    private static func setting(_ more: (inout [PersonSection]) -> Void = { _ in }) -> Setting {
+        var people = [("anna", 62.0), ("ben", 75), ("carl", 88)].map { name, weight in
+            var person = PersonSection(name: name)
+            person.expectedWeight = weight
+            return person
+        }
+        people[0].slots = ["scale": 0]
+        people[1].slots = ["scale": 1]
+        more(&people)
+        var setting = Setting()
+        setting.people = people
+        setting.plugins = [PluginInstance(name: "scale", executable: "/bin/true")]
+        setting.manifests["scale"] = Manifest(name: "scale", summary: "A scale.", version: "1", writes: ["*"])
+        return setting
+    }
+
+    /// A part of a weigh-in.
+    private func part(_ group: String, _ type: String, _ value: Double, _ unit: String, _ more: String = "") -> String {
+        #"{"type":"\#(type)","value":\#(value),"unit":"\#(unit)","start":"2024-03-15T07:30:05+01:00","#
+            + #""key":"\#(group) \#(type)","group":"\#(group)"\#(more)}"#
+    }
+
+    private func weight(_ group: String, _ value: Double, _ more: String = "") -> String {
+        part(group, "weight", value, "kg", more)
+    }
+
+    private func fat(_ group: String, _ more: String = "") -> String {
+        part(group, "bodyFatPercentage", 21, "%", more)
+    }
+
+    private func person(_ record: JSON) -> String { record["person"].string ?? "-" }
+
+    @Test func `R6.28 R6.23 what waited for its weight follows it on the feed, and reaches everybody once`()
+        async throws
+    {
+        try await withHub(Self.setting()) { hub in
+            let listener = try await hub.listener("sample/", "retraction/", "hub/inbox/")
+            let scale = try await hub.client("scale")
+            #expect(try await scale.give([fat("g")]).results == ["stored"])
+            #expect(try await scale.give([weight("g", 74.8)]).results == ["stored"])
+            var heard: [Frames] = []
+            while heard.count < 4 { heard.append(try await listener.next()) }
+            #expect(
+                heard.map(\.topic) == [
+                    "hub/inbox/", "sample/weight/ben/scale/", "hub/inbox/", "sample/bodyFatPercentage/ben/scale/",
+                ])
+            #expect(heard.map(\.sequence) == [1, 2, 3, 4])
+            #expect(heard[2].record.fits(JSON(#"{"kind":"retraction","number":1}"#)))
+            #expect(try await hub.client("reader").all(#""group":"g""#).records.map(person) == ["ben", "ben"])
+            // All of it again is nothing new.
+            #expect(try await scale.give([weight("g", 74.8), fat("g")]).results == ["duplicate", "duplicate"])
+        }
+    }
+
+    @Test func `R6.29 below the certainty the whole weigh-in waits, and says whose it may be`() async throws {
+        try await withHub(Self.setting()) { hub in
+            let scale = try await hub.client("scale")
+            _ = try await scale.give([fat("g"), weight("g", 68.5), weight("h", 61.7)])
+            let waiting = try await hub.client("owner").all(#""nobody":true"#).records
+            #expect(waiting.count == 2)
+            for record in waiting {
+                let reason = try #require(record["unassigned"].string)
+                #expect(reason.hasPrefix("68.5 kg: ") && reason.contains("anna") && reason.contains("ben"), "\(reason)")
+            }
+            let owner = try await hub.client("owner")
+            let ruling = try await owner.query(#""number":3"#, want: "trace").body["trace"]["versions"][0]["ruling"]
+            let probability = try #require(ruling["probability"].double)
+            #expect(ruling["rule"].string == "weight" && probability >= 0.95)
+            #expect(ruling["odds"].string?.hasPrefix("61.7 kg: anna ") == true)
+        }
+    }
+
+    @Test func `R6.30 a slot tells before the weight, and whoever has another slot was it not`() async throws {
+        try await withHub(Self.setting()) { hub in
+            let scale = try await hub.client("scale")
+            _ = try await scale.give([
+                weight("a", 75, #","subject":{"slot":0}"#), fat("a", #","subject":{"slot":0}"#),
+                weight("b", 75.1, #","subject":{"slot":7}"#), weight("c", 88.2, #","subject":{"slot":7}"#),
+                weight("d", 75, #","subject":{"name":"dora"}"#),
+            ])
+            #expect(try await hub.client("reader").all().records.map(person) == ["anna", "anna", "-", "carl", "-"])
+            // Other content of the source keeps its person.
+            _ = try await scale.give([weight("c", 62, #","subject":{"slot":7}"#)])
+            #expect(try await hub.client("reader").all(#""numbers":[4]"#).records.map(person) == ["carl"])
+        }
+    }
+
+    @Test func `R6.31 whoever is corrected keeps values and times, and what hung on a profile is marked`() async throws
+    {
+        try await withHub(Self.setting()) { hub in
+            let listener = try await hub.listener("sample/", "retraction/")
+            let scale = try await hub.client("scale")
+            let slot = #","subject":{"slot":0},"metadata":{"ohm":512}"#
+            _ = try await scale.give([weight("a", 75, slot), fat("a", slot)])
+            let owner = try await hub.client("owner")
+            let before = try await owner.all().records
+            let answer = try await owner.command("assign", #"{"numbers":[2],"to":"ben"}"#)
+            #expect(answer.body["result"]["records"].array.map { $0["outcome"].string } == ["stored", "stored"])
+            let after = try await owner.all().records
+            #expect(after.map(person) == ["ben", "ben"])
+            for (old, new) in zip(
+                before.sorted { $0["number"].int ?? 0 < $1["number"].int ?? 0 },
+                after.sorted { $0["number"].int ?? 0 < $1["number"].int ?? 0 })
+            {
+                for member in ["value", "unit", "start", "end", "key", "group", "original", "subject"] {
+                    #expect(old[member] == new[member], "\(member)")
+                }
+                let isWeight = new["type"].string == "weight"
+                #expect(new["metadata"] == JSON(isWeight ? #"{"ohm":512}"# : #"{"ohm":512,"profileOf":"anna"}"#))
+            }
+            var heard: [String] = []
+            while heard.count < 6 { heard.append(try await listener.next().topic) }
+            #expect(heard.count { $0.hasPrefix("retraction/") && $0.contains("/anna/") } == 2)
+            #expect(
+                try await scale.give([weight("a", 75, slot), fat("a", slot)]).results == ["duplicate", "duplicate"])
+            // A remark of a person does not make the mark the source's.
+            _ = try await owner.command("edit", #"{"number":2,"note":"wrong slot"}"#)
+            #expect(try await owner.all(#""numbers":[2]"#).records[0]["metadata"]["profileOf"].string == "anna")
+            _ = try await owner.command("assign", #"{"numbers":[2],"to":"anna"}"#)
+            #expect(
+                try await owner.all(#""numbers":[2]"#).records[0]["metadata"]
+                    == JSON(#"{"ohm":512,"note":"wrong slot"}"#))
+        }
+    }
+
+    @Test func `the rules of today give what waits to whom its weight now fits, groups as a whole`() async throws {
+        let folder = try Folder()
+        let unknown = Self.setting { people in for index in people.indices { people[index].expectedWeight = nil } }
+        try await withHub(unknown, in: folder) { hub in
+            let scale = try await hub.client("scale")
+            _ = try await scale.give([fat("g"), weight("g", 74.8), weight("h", 68.4)])
+            #expect(try await hub.client("reader").all().records.map(person) == ["-", "-", "-"])
+        }
+        try await withHub(Self.setting(), in: folder) { hub in
+            let owner = try await hub.client("owner")
+            let dry = try await owner.command("assign", #"{"rules":true}"#, dryRun: true).body["result"]
+            #expect(dry["assigned"] == JSON(#"{"ben":2}"#) && dry["left"].names.count == 1)
+            let result = try await owner.command("assign", #"{"rules":true}"#).body["result"]
+            #expect(result["assigned"] == JSON(#"{"ben":2}"#))
+            #expect(try await owner.all(#""persons":["ben"]"#).records.count == 2)
+        }
+    }
+
+    @Test func `devices are shown with battery and last error, until it is over`() async throws {
+        try await withHub(Self.setting()) { hub in
+            let owner = try await hub.client("owner")
+            let scale = try await hub.client("scale")
+            for event in [
+                #"{"event":"connected","device":"S5"}"#, #"{"event":"battery","device":"S5","data":{"percent":12}}"#,
+                #"{"event":"error","severity":"warning","device":"S5","code":7,"text":"HS4: stand still, movement while measuring (Er7)"}"#,
+            ] { await scale.say("EVENT", event) }
+            _ = try await scale.ask("PING")
+            var devices = try await owner.status()["devices"].array
+            #expect(devices.count == 1)
+            #expect(
+                devices[0].fits(
+                    JSON(
+                        #"{"instance":"scale","device":"S5","connected":true,"battery":12,"batteryLow":true,"#
+                            + #""lastError":"HS4: stand still, movement while measuring (Er7)"}"#)))
+            await scale.say("EVENT", #"{"event":"error","device":"S5","resolved":true}"#)
+            _ = try await scale.ask("BYE")
+            devices = try await owner.status()["devices"].array
+            #expect(devices[0]["lastError"] == .null && devices[0]["connected"] == .null)
+            // Whoever invents names takes no room.
+            let stranger = try await hub.client("stranger")
+            await stranger.say("EVENT", #"{"event":"connected","device":"x"}"#)
+            _ = try await stranger.ask("PING")
+            #expect(try await owner.status()["devices"].array.count == 1)
+        }
+    }
+}

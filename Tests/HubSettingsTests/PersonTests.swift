@@ -1,0 +1,45 @@
+import HubSettings
+import Testing
+
+/// `[person.…]`: what tells people apart.
+@Suite struct PersonTests {
+    private func problems(_ text: String) -> [String] {
+        load("[hub]\ndata = \"/d\"\n" + text).problems.map(\.description)
+    }
+
+    @Test func `a person says what a scale needs to know, and what tells the weight from others'`() throws {
+        let loaded = load(
+            """
+            [hub]
+            data = "/d"
+            assign_certainty = 0.9
+            [person.anna]
+            height = 168.5
+            sex = "female"
+            birth_date = "1984-05-06"
+            athlete = false
+            unit = "st"
+            expected_weight = 62
+            weight_tolerance = 2.5
+            """)
+        let configuration = try #require(loaded.configuration, "\(loaded.problems)")
+        #expect(configuration.hub.assignCertainty == 0.9)
+        let anna = try #require(configuration.persons.first)
+        #expect(anna.expectedWeight == 62 && anna.weightTolerance == 2.5 && anna.unit == .stones)
+        #expect(anna.birthDate == CivilDate("1984-05-06") && anna.sex == .female && anna.athlete == false)
+        #expect(load("[hub]\ndata = \"/d\"\n").configuration?.hub.assignCertainty == 0.95)
+    }
+
+    @Test func `what says nothing so is refused with what is missing`() {
+        #expect(
+            problems("[person.a]\nweight_tolerance = 2\n") == [
+                "hub.conf:4: [person.a] weight_tolerance = 2: says by how much expected_weight may be wrong, which is missing; write that too"
+            ])
+        #expect(
+            problems("[person.a]\nbirth_date = \"1884-05-06\"\n") == [
+                "hub.conf:4: [person.a] birth_date = \"1884-05-06\": expected a date from 1900-01-01 on"
+            ])
+        #expect(problems("[person.a]\nexpected_weight = 0\n").count == 1)
+        #expect(problems("[person.a]\nexpected_wieght = 60\n").first?.contains("did you mean expected_weight?") == true)
+    }
+}

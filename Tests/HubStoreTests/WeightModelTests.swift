@@ -1,0 +1,119 @@
+import Samples
+import Testing
+
+@testable import HubStore
+
+/// How well a weight fits a person.
+@Suite struct WeightModelTests {
+    private static let day: Int64 = 86_400_000_000
+
+    /// Weighings of the last days, one each day until day 0, of this weight give or take a meal.
+    private func weighings(
+        _ kilograms: Double, days: Int, until last: Int64 = 0, _ random: inout Seeded
+    ) -> [WeightModel.Weighing] {
+        (0..<days).map { day in
+            WeightModel.Weighing(
+                number: Int64(day + 1), start: (last - Int64(days - 1 - day)) * Self.day,
+                kilograms: kilograms + Double.random(in: -0.7...0.7, using: &random))
+        }
+    }
+
+    private func member(_ name: String, _ expected: Double? = nil, _ tolerance: Double = 3) -> Household.Member {
+        Household.Member(Person(uid: name, name: name), expectedWeight: expected, tolerance: tolerance)
+    }
+
+    @Test func `all shares add up to one, whatever is weighed and known`() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = Seeded(seed)
+        let strange = [0, -1, 1e-300, 1e300, -1e308, 500, .leastNonzeroMagnitude, .greatestFiniteMagnitude]
+        for round in 0..<2_000 {
+            let count = Int.random(in: 0...5, using: &random)
+            let members = (0..<count).map { place in
+                member("p\(place)", Bool.random(using: &random) ? Double.random(in: 5...200, using: &random) : nil)
+            }
+            let known = members.map { _ in
+                weighings(
+                    Double.random(in: 5...200, using: &random), days: Int.random(in: 0...32, using: &random), &random)
+            }
+            let kilograms =
+                Int.random(in: 0..<4, using: &random) == 0
+                ? strange[Int.random(in: 0..<strange.count, using: &random)]
+                : Double.random(in: 2...300, using: &random)
+            let moment = Int64.random(in: -4_000...4_000, using: &random) * Self.day
+            let odds = WeightOdds(of: kilograms, at: moment, among: members) { known[$0] }
+            let all = odds.shares.map(\.probability) + [odds.somebodyElse]
+            #expect(all.allSatisfy { (0...1).contains($0) }, "seed \(seed), round \(round): \(odds)")
+            #expect(abs(all.reduce(0, +) - 1) < 1e-9, "seed \(seed), round \(round): \(odds)")
+            // Who is found is the likeliest, and nobody is found of whom nothing is known.
+            if let found = odds.found(at: 0.95) {
+                #expect(odds.shares[found].isKnown && odds.shares[found].probability == all.max(), "seed \(seed)")
+            }
+            #expect(WeightOdds(of: kilograms, at: moment, among: members) { known[$0] } == odds)
+        }
+    }
+
+    @Test func `the nearer of two trends wins, the middle is nobody's, and a guest fits nobody`() {
+        var random = Seeded(1)
+        let known = [weighings(62, days: 20, &random), weighings(75, days: 20, &random)]
+        let members = [member("anna"), member("ben")]
+        func odds(_ kilograms: Double) -> WeightOdds {
+            WeightOdds(of: kilograms, at: 0, among: members) { known[$0] }
+        }
+        #expect(odds(62.4).found(at: 0.99) == 0 && odds(74.1).found(at: 0.99) == 1)
+        for guest in [31.2, 68.5, 90, 6.2, 150] {
+            #expect(odds(guest).found(at: 0.95) == nil && odds(guest).somebodyElse > 0.9, "\(guest)")
+        }
+        #expect(odds(62.4).text.hasPrefix("62.4 kg: anna over 99 %"))
+        #expect(odds(90).text.hasPrefix("90.0 kg: somebody else over 99 %"))
+    }
+
+    @Test func `the longer the last weighing is ago, the more a weight may have changed`() {
+        var random = Seeded(2)
+        let known = weighings(62, days: 20, &random)
+        var last = 1.0
+        for days in [Int64(0), 10, 30, 90, 365, 3_650] {
+            let odds = WeightOdds(of: 62, at: days * Self.day, among: [member("anna")]) { _ in known }
+            #expect(odds.shares[0].probability <= last + 1e-12)
+            last = odds.shares[0].probability
+        }
+        func share(_ kilograms: Double, after days: Int64) -> Double {
+            WeightOdds(of: kilograms, at: days * Self.day, among: [member("anna")]) { _ in known }.shares[0].probability
+        }
+        #expect(share(66, after: 1) < 0.2 && share(66, after: 60) > 0.8)
+        // Before as after: what a scale's memory still held of last month.
+        #expect(share(66, after: -22) < 0.4 && share(66, after: -90) > 0.8)
+    }
+
+    @Test func `one misread weighing moves nobody's trend, and what a person vouches for does`() throws {
+        var random = Seeded(3)
+        var known = weighings(62, days: 20, until: -1, &random)
+        let before = try #require(WeightModel.belief(at: 0, from: known, tolerance: 3)).mean
+        known.append(WeightModel.Weighing(number: 99, start: 0, kilograms: 31))
+        let misread = try #require(WeightModel.belief(at: 0, from: known, tolerance: 3)).mean
+        #expect(abs(misread - before) < 0.5)
+        known[20] = WeightModel.Weighing(number: 99, start: 0, kilograms: 66, isByHand: true)
+        let vouched = try #require(WeightModel.belief(at: 0, from: known, tolerance: 3)).mean
+        #expect(vouched - before > 0.7)
+        // Also the very first one.
+        let first =
+            [WeightModel.Weighing(number: 1, start: -30 * Self.day, kilograms: 31)] + weighings(62, days: 9, &random)
+        #expect(abs(try #require(WeightModel.belief(at: 0, from: first, tolerance: 3)).mean - 62) < 1)
+    }
+
+    @Test func `the expected weight begins the trend, and a long trend outweighs it`() throws {
+        var random = Seeded(4)
+        let begun = try #require(WeightModel.belief(at: 0, from: [], expected: 62, tolerance: 3))
+        #expect(begun.mean == 62 && begun.variance == 9)
+        let changed = weighings(72, days: 30, &random)
+        let later = try #require(WeightModel.belief(at: 0, from: changed, expected: 62, tolerance: 3))
+        #expect(abs(later.mean - 72) < 0.6)
+        #expect(WeightModel.belief(at: 0, from: [], tolerance: 3) == nil)
+    }
+
+    @Test func `who is only left over is not found: nothing is known of that weight`() {
+        let members = [member("anna", 62), member("ben")]
+        let odds = WeightOdds(of: 90, at: 0, among: members) { _ in [] }
+        #expect(odds.best == 1 && odds.shares[1].probability > 0.9 && odds.found(at: 0.51) == nil)
+        #expect(odds.text.contains("ben (whose weight is not known yet)"))
+    }
+}
