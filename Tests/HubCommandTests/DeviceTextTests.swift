@@ -40,8 +40,14 @@ import Testing
                 "020000003001  ihealth-hs4  away       12 % low  2026-03-15 06:30:05 Z  HS4: stand still, movement while measuring (Er7)",
                 "S5            ihealth-hs5  connected         -  2026-03-15 06:30:05 Z  -",
             ])
-        let users = try #require(RawJSON(#"{"users":[{"person":"anna","slot":0},{"slot":3}]}"#))
-        #expect(DeviceText.lines(users) == ["SLOT  PERSON", "0     anna", "3     -"])
+        for text in [
+            #"[{"person":"anna","position":0},{"position":3}]"#,
+            #"{"users":[{"person":"anna","position":0},{"position":3}]}"#,
+        ] {
+            let users = try #require(RawJSON(text))
+            #expect(DeviceText.lines(users) == ["POSITION  PERSON", "0         anna", "3         -"])
+        }
+        #expect(DeviceText.lines(try #require(RawJSON("[]"))) == ["none"])
         #expect(DeviceText.lines(try #require(RawJSON(#"{"removed":true}"#))) == ["removed  true"])
     }
 }

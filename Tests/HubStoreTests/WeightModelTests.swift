@@ -67,6 +67,39 @@ import Testing
         #expect(odds(90).text.hasPrefix("90.0 kg: somebody else over 99 %"))
     }
 
+    /// Day, kilograms, who is found, and the odds in words: what another version must not answer otherwise.
+    private static let vectors: [(day: Int64, kilograms: Double, found: String?, text: String)] = [
+        (10, 61.5, "anna", "61.5 kg: anna 99 %, somebody else 1 %"),
+        (10, 75.0, "ben", "75.0 kg: ben 99 %, somebody else 1 %"),
+        (10, 64.0, nil, "64.0 kg: anna 86 %, somebody else 14 %"),
+        (10, 68.5, nil, "68.5 kg: somebody else over 99 %"),
+        (10, 86.0, "carl", "86.0 kg: carl 98 %, somebody else 2 %"),
+        (10, 40.0, nil, "40.0 kg: somebody else over 99 %"),
+        (-20, 62.5, "anna", "62.5 kg: anna 99 %, somebody else 1 %"),
+        (40, 64.5, nil, "64.5 kg: anna 92 %, somebody else 8 %"),
+        (200, 68.0, nil, "68.0 kg: somebody else 36 %, ben 34 %, anna 30 %"),
+        (400, 68.5, nil, "68.5 kg: ben 74 %, anna 16 %, somebody else 11 %"),
+    ]
+
+    @Test func `the odds are those of the vectors`() {
+        func weighings(_ values: [(day: Int64, kilograms: Double)]) -> [WeightModel.Weighing] {
+            values.enumerated().map { place, value in
+                WeightModel.Weighing(
+                    number: Int64(place + 1), start: value.day * Self.day, kilograms: value.kilograms)
+            }
+        }
+        let known = [
+            weighings([(0, 62.1), (1, 62.4), (2, 61.8), (4, 62), (5, 61.7), (8, 61.9), (9, 61.6)]),
+            weighings([(0, 75.2), (3, 75.9), (6, 74.8), (9, 75.5)]), [],
+        ]
+        let members = [member("anna", 62), member("ben"), member("carl", 88)]
+        for vector in Self.vectors {
+            let odds = WeightOdds(of: vector.kilograms, at: vector.day * Self.day, among: members) { known[$0] }
+            #expect(odds.text == vector.text)
+            #expect(odds.found(at: Household.usualCertainty).map { members[$0].person.name } == vector.found)
+        }
+    }
+
     @Test func `the longer the last weighing is ago, the more a weight may have changed`() {
         var random = Seeded(2)
         let known = weighings(62, days: 20, &random)

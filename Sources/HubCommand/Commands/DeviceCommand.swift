@@ -18,7 +18,7 @@ struct DeviceCommand: AsyncParsableCommand {
               hub device
               hub device ihealth-hs5
               hub device ihealth-hs5 users list
-              hub device ihealth-hs5 users create slot=3 person=anna
+              hub device ihealth-hs5 users create person=anna position=3
 
             A device has to be awake for what changes it: step on the scale when asked.
 
@@ -131,12 +131,15 @@ enum DeviceText {
     /// A command's result: a list of things as a table, anything else a line for each member.
     static func lines(_ result: RawJSON) -> [String] {
         let members = RawMembers.members(of: result.bytes[...])
-        guard members.count == 1, let list = members.first?.value, case let rows = RawMembers.elements(of: list),
-            !rows.isEmpty, case let rows = rows.map({ RawMembers.members(of: $0) }), rows.allSatisfy({ !$0.isEmpty })
-        else { return ResultText.lines(result) }
-        // Whatever has a number is known by it.
-        let others = Set(rows.flatMap(\.keys)).subtracting(["slot"]).sorted()
-        let names = rows.contains { $0["slot"] != nil } ? ["slot"] + others : others
+        let list = members.count == 1 ? members.values.first : members.isEmpty ? result.bytes[...] : nil
+        let elements = list.map { RawMembers.elements(of: $0) } ?? []
+        let rows = elements.map { RawMembers.members(of: $0) }
+        if result.text == "[]" { return ["none"] }
+        guard !rows.isEmpty, rows.allSatisfy({ !$0.isEmpty }) else { return ResultText.lines(result) }
+        // Whatever has a place is known by it.
+        let known = Set(rows.flatMap(\.keys))
+        let first = ["position", "slot"].filter(known.contains)
+        let names = first + known.subtracting(first).sorted()
         var table = Table(names.map { name in (title: name.uppercased(), alignment: Table.Alignment.left) })
         for row in rows {
             table.add(

@@ -7,7 +7,9 @@ enum BodyProfile {
     /// The member of `metadata` that names whose profile the device had.
     static let member = "profileOf"
 
-    static let types: Set<TypeID> = [
+    static let types: Set<TypeID> = registered.union([try? TypeID("x.ihealth.muscleMass")].compactMap(\.self))
+
+    private static let registered: Set<TypeID> = [
         .bodyFatPercentage, .leanBodyMass, .bodyMassIndex, .hcBasalMetabolicRate, .hcBodyWaterMass, .hcBoneMass,
         .xIhealthBodyWaterPercentage, .xIhealthDailyCalorieIntake, .xIhealthMusclePercentage,
         .xIhealthVisceralFatLevel,
