@@ -2,6 +2,8 @@ import CZeroMQ
 
 /// The frames of one message, owned together: sent all or none, received within limits.
 ///
+/// Or the frames of several messages of as many frames each: ``Socket/sendMessages(_:framesEach:)``.
+///
 /// Keep one per socket and let ``Socket/receiveMultipart(into:maxFrames:maxBytes:)`` refill it: its array is allocated
 /// once, and frames come and go in place.
 public struct Multipart: ~Copyable, @unchecked Sendable {
@@ -27,43 +29,56 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     public var isEmpty: Bool { count == 0 }
 
     /// Bytes of all frames together.
-    public var byteCount: Int {
-        var sum = 0
-        for index in 0..<count { sum += zmq_msg_size(at(index)) }
-        return sum
-    }
+    public private(set) var byteCount = 0
 
     /// Adds a frame at the end.
     public mutating func append(_ frame: consuming Message) {
-        makeRoom()
-        zmq_msg_close(at(count))
-        slots[count] = frame.release()
-        count += 1
+        let slot = nextSlot()
+        slot.pointee = frame.release()
+        added(slot)
     }
 
     /// Adds a frame of `size` bytes that `fill` writes in place, as ``Message/init(size:fill:)`` does.
     public mutating func append(size: Int, fill: (UnsafeMutableRawBufferPointer) -> Void) {
-        append(Message(size: size, fill: fill))
+        let slot = nextSlot()
+        precondition(zmq_msg_init_size(slot, size) == 0, "no memory for a frame of \(size) bytes")
+        fill(UnsafeMutableRawBufferPointer(start: zmq_msg_data(slot), count: size))
+        count += 1
+        byteCount += size
     }
 
     /// Adds a copy of `bytes` as a frame at the end.
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        append(Message(bytes))
+        append(size: bytes.count) { $0.copyMemory(from: bytes) }
     }
 
     /// Adds a copy of `bytes` as a frame at the end.
     public mutating func append(_ bytes: [UInt8]) {
-        append(Message(bytes))
+        bytes.withUnsafeBytes { append($0) }
     }
 
     /// Adds a copy of `bytes` as a frame at the end.
     public mutating func append(_ bytes: ArraySlice<UInt8>) {
-        append(Message(owning: bytes.withUnsafeBytes { Message($0).release() }))
+        bytes.withUnsafeBytes { append($0) }
     }
 
     /// Adds the UTF-8 of `text` as a frame at the end.
     public mutating func append(_ text: String) {
-        append(Message(text))
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Adds second frames with the same content as those of `others`, shared and counted as ``Message/copy()`` does.
+    ///
+    /// `others` is marked as shared by libzmq; its bytes do not change.
+    public mutating func append(copyOf others: inout Multipart) {
+        for index in 0..<others.count {
+            let slot = nextSlot()
+            let result = zmq_msg_copy(slot, others.at(index))
+            precondition(result == 0, "zmq_msg_copy fails only for a damaged message")
+            count += 1
+        }
+        byteCount += others.byteCount
     }
 
     /// Drops all frames and keeps the room for new ones.
@@ -73,6 +88,7 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     mutating func shrink(to kept: Int) {
         while count > kept {
             count -= 1
+            byteCount -= zmq_msg_size(at(count))
             zmq_msg_close(at(count))
             zmq_msg_init(at(count))
         }
@@ -84,23 +100,31 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     }
 
     /// All frames have been sent.
-    mutating func setEmpty() { count = 0 }
+    mutating func setEmpty() { (count, byteCount) = (0, 0) }
 
-    /// Lets `body` put a frame behind the last; it says whether it did.
-    mutating func appendFrame<E: Error>(_ body: (inout zmq_msg_t) throws(E) -> Bool) throws(E) -> Bool {
-        makeRoom()
-        guard try body(&at(count).pointee) else { return false }
+    /// Lets `body` put a frame of so many bytes behind the last; nil if there is none.
+    mutating func appendFrame<E: Error>(_ body: (inout zmq_msg_t) throws(E) -> Int?) throws(E) -> Int? {
+        guard let size = try body(&nextSlot().pointee) else { return nil }
         count += 1
-        return true
+        byteCount += size
+        return size
     }
 
-    /// The size of the last frame, and whether libzmq has more of the same message.
-    var last: (size: Int, hasMore: Bool) {
-        (zmq_msg_size(at(count - 1)), zmq_msg_more(at(count - 1)) != 0)
+    /// Whether libzmq has more of the message whose last frame this is.
+    var hasMore: Bool { zmq_msg_more(at(count - 1)) != 0 }
+
+    private mutating func added(_ slot: UnsafeMutablePointer<zmq_msg_t>) {
+        count += 1
+        byteCount += zmq_msg_size(slot)
+    }
+
+    /// Where the next frame goes: an empty message, which holds nothing that would have to be closed.
+    private mutating func nextSlot() -> UnsafeMutablePointer<zmq_msg_t> {
+        if count == slots.count { makeRoom() }
+        return at(count)
     }
 
     private mutating func makeRoom() {
-        guard count == slots.count else { return }
         let wider = UnsafeMutableBufferPointer<zmq_msg_t>.allocate(capacity: max(4, 2 * count))
         // Moving a message is a plain copy of bytes: libzmq keeps no pointer to it.
         let moved = wider.moveInitialize(fromContentsOf: slots)
@@ -112,12 +136,15 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
         slots = wider
     }
 
-    private func bytes(at index: Int) -> UnsafeRawBufferPointer {
+    /// The bytes of frame `index`, which must exist; valid until this message is changed or ends.
+    ///
+    /// For what looks at every message; ``withBytes(of:_:)`` otherwise.
+    public func unsafeBytes(of index: Int) -> UnsafeRawBufferPointer {
         precondition(index < count, "no frame \(index)")
         return UnsafeRawBufferPointer(start: zmq_msg_data(at(index)), count: zmq_msg_size(at(index)))
     }
 
-    private func at(_ index: Int) -> UnsafeMutablePointer<zmq_msg_t> {
+    func at(_ index: Int) -> UnsafeMutablePointer<zmq_msg_t> {
         guard let start = slots.baseAddress, slots.indices.contains(index) else {
             preconditionFailure("no frame \(index)")
         }
@@ -130,6 +157,7 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
     public mutating func popFirst() -> Message? {
         guard count > 0 else { return nil }
         let first = slots[0]
+        byteCount -= zmq_msg_size(at(0))
         for index in 1..<count { slots[index - 1] = slots[index] }
         count -= 1
         zmq_msg_init(at(count))  // Its content has moved.
@@ -138,27 +166,21 @@ public struct Multipart: ~Copyable, @unchecked Sendable {
 
     /// Lends the bytes of frame `index`, which must exist.
     public func withBytes<R: ~Copyable, E: Error>(of index: Int, _ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-        try body(bytes(at: index).bindMemory(to: UInt8.self).span)
+        try body(unsafeBytes(of: index).bindMemory(to: UInt8.self).span)
     }
 
     /// A copy of the bytes of frame `index`, which must exist.
-    public func bytes(of index: Int) -> [UInt8] { Array(bytes(at: index)) }
+    public func bytes(of index: Int) -> [UInt8] { Array(unsafeBytes(of: index)) }
 
     /// Frame `index`, which must exist, as text, or nil if it is not valid UTF-8.
     public func text(of index: Int) -> String? {
-        String(validating: bytes(at: index), as: UTF8.self)
+        String(validating: unsafeBytes(of: index), as: UTF8.self)
     }
 
     /// A second message with the same content, shared and counted as ``Message/copy()`` does.
     public mutating func copy() -> Multipart {
         var copy = Multipart()
-        for index in 0..<count {
-            _ = copy.appendFrame { frame in
-                let result = zmq_msg_copy(&frame, at(index))
-                precondition(result == 0, "zmq_msg_copy fails only for a damaged message")
-                return true
-            }
-        }
+        copy.append(copyOf: &self)
         return copy
     }
 

@@ -81,19 +81,23 @@ extension Socket {
     ///
     /// Saves the optional of ``receive()`` in loops that forward frames.
     public func receive(into message: inout Message) throws(ZeroMQError) -> Bool {
-        try receive(into: &message.raw)
+        try receive(into: &message.raw) != nil
     }
 
-    private func receive(into raw: inout zmq_msg_t) throws(ZeroMQError) -> Bool {
+    /// - Returns: its size.
+    private func receive(into raw: inout zmq_msg_t) throws(ZeroMQError) -> Int? {
         handle.assertOwned()
-        while zmq_msg_recv(&raw, handle.raw, ZMQ_DONTWAIT) == -1 {
+        while true {
+            let size = zmq_msg_recv(&raw, handle.raw, ZMQ_DONTWAIT)
+            // libzmq counts so far only here.
+            if size == .max { return zmq_msg_size(&raw) }
+            if size >= 0 { return Int(size) }
             switch zmq_errno() {
             case EINTR: continue
-            case EAGAIN: return false
+            case EAGAIN: return nil
             case let number: throw ZeroMQError("zmq_msg_recv", "\(kind)", number: number)
             }
         }
-        return true
     }
 
     // MARK: - Whole messages
@@ -130,6 +134,27 @@ extension Socket {
         try sendMultipart(&message)
     }
 
+    /// Sends the frames of `messages` as messages of so many frames each, one right after the other, and empties it.
+    ///
+    /// For PUB and XPUB, which take each message whole and at once. libzmq wakes its I/O thread for a message that comes to
+    /// a queue which that thread has emptied: for nearly each one if they come one by one, once for all that come together.
+    public func sendMessages(_ messages: inout Multipart, framesEach frames: Int) throws(ZeroMQError) {
+        precondition(frames > 0 && messages.count.isMultiple(of: frames), "messages of \(frames) frames each")
+        precondition(kind == .pub || kind == .xpub, "a \(kind) may refuse a message between others")
+        var left = frames
+        for index in 0..<messages.count {
+            left -= 1
+            do {
+                _ = try send(&messages.at(index).pointee, more: left > 0)
+            } catch {
+                messages.removeAll()
+                throw error
+            }
+            if left == 0 { left = frames }
+        }
+        messages.setEmpty()
+    }
+
     /// Refills `message` with the next whole message.
     ///
     /// libzmq delivers a message only once all its frames are here.
@@ -144,23 +169,23 @@ extension Socket {
     ) throws(ZeroMQError) -> ReceiveOutcome {
         precondition(maxFrames > 0, "a message has at least one frame")
         message.removeAll()
-        guard try receiveFrame(of: &message) else { return .nothing }
-        var (frames, bytes, more) = (1, message.last.size, message.last.hasMore)
+        guard let first = try receiveFrame(of: &message) else { return .nothing }
+        var (frames, bytes, more) = (1, first, message.hasMore)
         while more {
-            guard try receiveFrame(of: &message) else {
+            guard let size = try receiveFrame(of: &message) else {
                 throw ZeroMQError(
                     "zmq_msg_recv", "\(kind)", number: EAGAIN, reason: "a message broke off after \(frames) frames")
             }
             frames += 1
-            bytes += message.last.size
-            more = message.last.hasMore
+            bytes += size
+            more = message.hasMore
             // Over its limit: all frames but the first are freed at once.
             if frames > maxFrames || bytes > maxBytes { message.shrink(to: 1) }
         }
         return frames <= maxFrames && bytes <= maxBytes ? .complete : .overLimit(frames: frames, bytes: bytes)
     }
 
-    private func receiveFrame(of message: inout Multipart) throws(ZeroMQError) -> Bool {
+    private func receiveFrame(of message: inout Multipart) throws(ZeroMQError) -> Int? {
         try message.appendFrame { (frame) throws(ZeroMQError) in try receive(into: &frame) }
     }
 }

@@ -57,6 +57,36 @@ import ZeroMQ
         #expect(left && copied == 100)
     }
 
+    @Test func `a multipart counts the bytes of its frames, however they came and went`() {
+        var message = Multipart()
+        var sizes: [Int] = []
+        var expected: [[UInt8]] = []
+        for step in 0..<2_000 {
+            let bytes = [UInt8](repeating: UInt8(step % 251), count: step * 7 % 90)
+            switch step % 11 {
+            case 0 where step % 3 == 0:
+                message.removeAll()
+                expected = []
+            case 1, 2:
+                let first = message.popFirst()?.bytes
+                #expect(first == expected.first)
+                expected = Array(expected.dropFirst())
+            case 3 where expected.count < 100:
+                var others = message.copy()
+                message.append(copyOf: &others)
+                expected += expected
+            case 4: message.append(Message(bytes)); expected.append(bytes)
+            case 5: message.append(size: bytes.count) { $0.copyBytes(from: bytes) }; expected.append(bytes)
+            default: message.append(bytes); expected.append(bytes)
+            }
+            let (count, size) = (message.count, message.byteCount)
+            #expect(count == expected.count && size == expected.reduce(0) { $0 + $1.count })
+            sizes.append(size)
+        }
+        let frames = (0..<message.count).map { message.bytes(of: $0) }
+        #expect(frames == expected && sizes.contains { $0 > 1_000 })
+    }
+
     @Test func `a frame that was not received has no properties and nothing after it`() {
         let message = Message("x")
         let (user, more) = (message.property("User-Id"), message.hasMore)

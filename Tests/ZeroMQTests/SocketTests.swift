@@ -94,6 +94,47 @@ import Testing
         #expect(early?.code == .wrongState)
     }
 
+    @Test func `messages sent together come apart again, each whole and in order`() throws {
+        let context = try Context()
+        let feed = try Socket(.xpub, in: context)
+        try feed.bind("inproc://together")
+        let listeners = [
+            try Listener("a/", "inproc://together", context), try Listener("", "inproc://together", context),
+        ]
+        for _ in listeners { _ = try feed.next() }
+        var messages = Multipart()
+        for number in 0..<200 {
+            messages.append(number.isMultiple(of: 3) ? "b/" : "a/")
+            messages.append("\(number)")
+            messages.append([UInt8](repeating: 1, count: number))
+        }
+        try feed.sendMessages(&messages, framesEach: 3)
+        let (isEmpty, bytes) = (messages.isEmpty, messages.byteCount)
+        #expect(isEmpty && bytes == 0)
+        try feed.sendMessages(&messages, framesEach: 3)  // Nothing.
+        for (listener, isMeant) in zip(listeners, [{ !$0.isMultiple(of: 3) }, { _ in true }] as [(Int) -> Bool]) {
+            for number in 0..<200 where isMeant(number) {
+                _ = try listener.socket.wait(for: .readable, upTo: patience)
+                var message = Multipart()
+                #expect(try listener.socket.receiveMultipart(into: &message) == .complete)
+                let (text, size) = (message.text(of: 1), message.bytes(of: 2).count)
+                #expect(text == "\(number)" && size == number)
+            }
+            let more = try listener.socket.receive() != nil
+            #expect(!more)
+        }
+    }
+
+    private final class Listener {
+        let socket: Socket
+
+        init(_ topic: String, _ endpoint: String, _ context: Context) throws {
+            socket = try Socket(.sub, in: context)
+            try socket.subscribe(topic)
+            try socket.connect(endpoint)
+        }
+    }
+
     @Test func `options are read back as they were set`() throws {
         let socket = try Socket(.router, in: try Context())
         let linger = try socket.get(.linger)
