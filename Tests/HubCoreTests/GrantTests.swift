@@ -15,7 +15,7 @@ import Testing
     private static let persons = ["anna", "anna-b", "me"]
 
     /// Instances that run, with these grants.
-    private static func setting(_ grants: [(name: String, read: [String], persons: [String]?)], in folder: Folder)
+    static func setting(_ grants: [(name: String, read: [String], persons: [String]?)], in folder: Folder)
         throws
         -> Setting
     {
@@ -39,7 +39,7 @@ import Testing
     }
 
     /// A listener of an instance, whose subscriptions have been heard when this returns.
-    private static func listener(_ hub: RunningHub, _ instance: String, _ prefixes: [String]) async throws -> Peer {
+    static func listener(_ hub: RunningHub, _ instance: String, _ prefixes: [String]) async throws -> Peer {
         let options = Peer.Options(user: instance, password: try await hub.token(of: instance))
         let door = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
         let feed = try #require(try await door.hello(instance, mode: "once")["feed"].string)

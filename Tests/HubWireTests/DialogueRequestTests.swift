@@ -60,6 +60,27 @@ import Testing
         #expect(table.receive("LIVE", #"{"type":"weight"}"#, at: 21).actions.isEmpty)
     }
 
+    @Test func `R5.8 an allowance that was lent counts as if each LIVE had been received by itself`() {
+        var (one, lent) = (SessionTable(), SessionTable())
+        one.hello()
+        lent.hello()
+        var admitted = (0, 0)
+        for turn in 0..<40 {
+            let now = Int64(turn * 9)
+            for _ in 0..<turn % 7 { admitted.0 += one.receive("LIVE", #"{"type":"weight"}"#, at: now).actions.count }
+            if var allowance = lent.lendPassing(of: [1]) {
+                for _ in 0..<turn % 7 where allowance.take(now: now) { admitted.1 += 1 }
+                lent.takeBack(allowance, from: [1], at: now)
+            }
+        }
+        #expect(admitted.0 == admitted.1 && one.dropped == lent.dropped && one.dropped > 0)
+        #expect(lent[[1]]?.heardAt == Int64(351))
+        // Who has no session, or leaves, has none to lend.
+        #expect(lent.lendPassing(of: [2]) == nil)
+        _ = lent.receive("BYE", "{}")
+        #expect(lent.lendPassing(of: [1]) == nil)
+    }
+
     @Test func `R8.4 one query more than the limit is busy, and the session stays`() {
         var table = SessionTable()
         let session = table.hello().session

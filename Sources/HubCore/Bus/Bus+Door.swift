@@ -50,16 +50,27 @@ extension Bus {
         looks += 1
         // Out of the actor for the turn: each look at it there is checked at run time, and a message is looked at a dozen times.
         var message = Multipart()
+        var lane = LiveLane()
         swap(&message, &incoming)
-        defer { swap(&message, &incoming) }
+        swap(&lane, &self.lane)
+        defer {
+            clear(&lane)
+            swap(&lane, &self.lane)
+            swap(&message, &incoming)
+        }
         for count in 1...PollLoop.messagesPerTurn {
             do throws(ZeroMQError) {
                 let outcome = try door?.receiveMultipart(
                     into: &message, maxFrames: mostFrames, maxBytes: mostBytes)
                 switch outcome {
                 case .nothing, nil: return
-                case .complete: receive(message, at: time)
-                case .overLimit(let frames, let bytes): refuseOverLong(message, frames: frames, bytes: bytes)
+                case .complete:
+                    if takeLive(message, on: &lane, at: time) { break }
+                    clear(&lane)
+                    receive(message, at: time)
+                case .overLimit(let frames, let bytes):
+                    clear(&lane)
+                    refuseOverLong(message, frames: frames, bytes: bytes)
                 }
             } catch {
                 logger.error("the door broke", metadata: ["error": "\(error)"])
@@ -82,9 +93,7 @@ extension Bus {
     private func receive(_ message: borrowing Multipart, at now: Int64) {
         let peer = message.lend(0) { RoutingID($0) }
         // Whoever is known is asked first whether it comes over the endpoint that it is known from.
-        if let guest = guest(peer), message.property("User-Id", is: guest.logIn) {
-            let isLive = message.lend(1) { Verb($0) == .live }
-            if isLive, passPlainLive(message, of: guest, from: peer, at: now) { return }
+        if let guest = guests[peer], message.property("User-Id", is: guest.logIn) {
             return receive(message, from: peer, over: guest.endpoint, at: now)
         }
         guard let endpoint = endpoint(of: message.property("User-Id")) else {
@@ -98,12 +107,6 @@ extension Bus {
             perform(sessions.gone(peer))
         }
         receive(message, from: peer, over: endpoint, at: now)
-    }
-
-    private func guest(_ peer: RoutingID) -> Guest? {
-        if let lastGuest, lastGuest.reference.peer == peer { return lastGuest }
-        lastGuest = guests[peer]
-        return lastGuest
     }
 
     private func receive(
@@ -252,7 +255,6 @@ extension Bus {
 extension Multipart {
     /// Lends a frame; no bytes for one that is not there.
     func lend<Value>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
-        guard index < count else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
-        return withBytes(of: index) { bytes in bytes.withUnsafeBytes(body) }
+        body(index < count ? unsafeBytes(of: index) : UnsafeRawBufferPointer(start: nil, count: 0))
     }
 }

@@ -48,23 +48,22 @@ extension Bus {
             frames.append(placeText)
         }
         frames.append(body)
-        send(&frames, on: chosen)
-    }
-
-    /// Sends a message on each of these feeds; it is empty then.
-    func send(_ frames: inout Multipart, on feeds: [Feed]) {
-        for (index, feed) in feeds.enumerated() {
+        for (index, feed) in chosen.enumerated() {
             do throws(ZeroMQError) {
-                if index < feeds.count - 1 {
+                if index < chosen.count - 1 {
                     var copy = frames.copy()
                     try feed.send(&copy)
                 } else {
                     try feed.send(&frames)
                 }
             } catch {
-                logger.error("a feed broke", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])
+                isBroken(feed, error)
             }
         }
+    }
+
+    func isBroken(_ feed: Feed, _ error: ZeroMQError) {
+        logger.error("a feed broke", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])
     }
 
     /// The head has moved: say so within a second (R7.3).

@@ -4,83 +4,56 @@ import ZeroMQ
 
 /// What passes and is never stored: LIVE and EVENT (Protocol §5.2).
 extension Bus {
-    /// What all plain LIVE messages of a session and type have in common on the feed.
-    ///
-    /// A session's type, grant and person do not change while it lasts, so the second message of a type is judged by the first.
-    final class Passage {
-        /// As the source spells it.
-        let type: [UInt8]
-        let topic: Topic
-        let readership: Readership
-        /// The first two frames.
-        var topicFrame: Message
-        var placeFrame: Message
-        /// What the hub adds to the body, and since which look at the clock.
-        var (addition, addedAt): (PlainLive.Addition, Int)
-        /// Where somebody listens who may read it, and as of which change of the feeds.
-        var (listened, listenedAt): ([Feed], Int?) = ([], nil)
-
-        init(
-            type: UnsafeRawBufferPointer, _ topic: Topic, _ readership: Readership, _ addition: PlainLive.Addition,
-            at look: Int
-        ) {
-            (self.type, self.topic, self.readership) = (Array(type), topic, readership)
-            (self.addition, addedAt) = (addition, look)
-            topicFrame = Message(topic.text)
-            placeFrame = Message(Place.passing.description)
-        }
-    }
-
-    /// The short way of a LIVE message from the door to the feed: no message is made of it, only the frames that go out.
+    /// Takes a plain LIVE message on the lane: no message is made of it, only the frames that go out.
     ///
     /// Somebody who steps on a scale, or a waveform, sends these faster than all else together.
-    /// - Returns: `false` when it is nothing for the short way; then nothing has happened.
-    func passPlainLive(
-        _ message: borrowing Multipart, of guest: Guest, from peer: RoutingID, at now: Int64
-    ) -> Bool {
-        guard message.count == 3 else { return false }
-        return message.lend(2) { body in
-            guard let live = guest.liveReader.read(body), let passage = passage(live.type, of: guest) else {
-                return false
-            }
-            guard let isAdmitted = sessions.admitPassing(from: peer, at: now) else { return false }
-            if isAdmitted { send(live, on: passage) }
-            return true
+    /// - Returns: `false` when it is nothing for the lane; then nothing has happened.
+    func takeLive(_ message: borrowing Multipart, on lane: inout LiveLane, at now: Int64) -> Bool {
+        guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)) else { return false }
+        let peer = RoutingID(message.unsafeBytes(of: 0))
+        if lane.guest?.reference.peer != peer {
+            leave(&lane)
+            guard let guest = guests[peer], let allowance = sessions.lendPassing(of: peer) else { return false }
+            lane.enter(guest, allowance, at: now)
         }
+        // Whether it comes over the endpoint that its sender is known from.
+        guard let guest = lane.guest, message.property("User-Id", is: guest.logIn),
+            let live = lane.track.reader.read(message.unsafeBytes(of: 2)),
+            lane.track.isOf(live.type) || begin(&lane.track, live.type, of: guest)
+        else { return false }
+        guard lane.admit(at: now) else { return true }
+        lane.track.listen(as: feedChanges.count) { topic, readership in
+            choose(topic, readership)
+            return chosen
+        }
+        guard !lane.track.feeds.isEmpty else { return true }
+        lane.track.stamp(facts.clock.time, at: looks)
+        if lane.isFull { lane.send(isBroken) }
+        lane.append(live)
+        return true
     }
 
-    private func passage(_ type: UnsafeRawBufferPointer, of guest: Guest) -> Passage? {
-        if let passage = guest.passage, passage.type.withUnsafeBytes({ $0.isSame(as: type) }) { return passage }
+    private func begin(_ track: inout LiveTrack, _ type: UnsafeRawBufferPointer, of guest: Guest) -> Bool {
         guard let id = guest.registry.resolve(String(decoding: type, as: UTF8.self))?.id,
             guest.policy.grants.write.allows(type: id.rawValue)
-        else { return nil }
+        else { return false }
         let person = person(of: nil, guest)?.name
-        let passage = Passage(
-            type: type, .live(type: id.rawValue, person: person, plugin: guest.hello.plugin),
+        track.begin(
+            type, .live(type: id.rawValue, person: person, plugin: guest.hello.plugin),
             .record(type: id, person: person),
-            PlainLive.Addition(person: person, plugin: guest.hello.plugin, time: facts.clock.time), at: looks)
-        guest.passage = passage
-        return passage
+            PlainLive.Addition(person: person, plugin: guest.hello.plugin, time: facts.clock.time))
+        return true
     }
 
-    private func send(_ live: PlainLive, on passage: Passage) {
-        if passage.listenedAt != feedChanges.count {
-            choose(passage.topic, passage.readership)
-            (passage.listened, passage.listenedAt) = (chosen, feedChanges.count)
-        }
-        guard !passage.listened.isEmpty else { return }
-        if passage.addedAt != looks {
-            passage.addition.set(facts.clock.time)
-            passage.addedAt = looks
-        }
-        var frames = Multipart()
-        swap(&frames, &outgoing)
-        defer { swap(&frames, &outgoing) }
-        frames.removeAll()
-        frames.append(passage.topicFrame.copy())
-        frames.append(passage.placeFrame.copy())
-        frames.append(size: live.count(adding: passage.addition)) { live.write(adding: passage.addition, to: $0) }
-        send(&frames, on: passage.listened)
+    private func leave(_ lane: inout LiveLane) {
+        guard let left = lane.leave() else { return }
+        sessions.takeBack(left.allowance, from: left.peer, at: left.heardAt)
+    }
+
+    /// Sends what is on the lane and gives back what it holds: before anything else happens, so that all keeps its order.
+    func clear(_ lane: inout LiveLane) {
+        lane.send(isBroken)
+        leave(&lane)
     }
 
     func pass(_ live: LiveValue, of guest: Guest) {

@@ -33,12 +33,12 @@ actor Bus {
     /// What is received and what is sent, one message at a time; their memory is used again.
     var incoming = Multipart()
     var outgoing = Multipart()
+    /// Empty but in a turn of the door.
+    var lane = LiveLane()
 
     var sessions: SessionTable
     /// What the hub keeps for each session beside its state.
-    var guests: [RoutingID: Guest] = [:] { didSet { lastGuest = nil } }
-    /// Who sent the message before, for whoever sends many.
-    var lastGuest: Guest?
+    var guests: [RoutingID: Guest] = [:]
     var tokens = LaunchTokens()
     var declared = DeclaredTypes()
     var ledger: InstanceLedger
@@ -105,9 +105,8 @@ actor Bus {
         /// Prefixes of the feed of which the session was told that it may not read them.
         var toldInVain: Set<[UInt8]> = []
         static let mostToldInVain = 100
-        /// What the LIVE message before the next had in common with it.
-        var passage: Passage?
-        var liveReader = PlainLiveReader()
+        /// What its LIVE messages have in common.
+        var track = LiveTrack()
         /// Questions that are being answered, by their number.
         var questions: [Int64: Task<Void, Never>] = [:]
 
@@ -140,7 +139,7 @@ extension Bus {
         devices.adopt(instances: facts.plugins.map(\.name))
         for guest in guests.values {
             guest.intake.rules = facts.rules
-            guest.passage = nil
+            guest.track.forget()
         }
         for feed in feeds { feed.grant = feed.grant.map { facts.reading(of: $0.instance) } }
         for session in sessions.all.values where session.hello.mode == .run {

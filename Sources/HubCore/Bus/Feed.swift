@@ -109,6 +109,11 @@ final class Feed {
     func send(_ frames: inout Multipart) throws(ZeroMQError) {
         _ = try socket?.sendMultipart(&frames)
     }
+
+    /// Sends several messages of so many frames each, as if they were sent one by one.
+    func send(_ messages: inout Multipart, framesEach frames: Int) throws(ZeroMQError) {
+        try socket?.sendMessages(&messages, framesEach: frames)
+    }
 }
 
 /// Counts what changes who gets which message, on all feeds together: what was decided at another count is to be decided anew.

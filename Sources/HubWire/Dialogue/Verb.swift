@@ -30,6 +30,11 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
         self = Self.allCases[index]
     }
 
+    /// Whether these bytes spell `LIVE`, which is asked of every message.
+    public static func isLive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.count == 4 && UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)) == 0x4C49_5645
+    }
+
     /// A short word as numbers: it is asked of every message.
     private struct Word: Equatable {
         static let longest = 9

@@ -95,11 +95,10 @@ public struct SessionMachine: Sendable {
         }
     }
 
-    /// A LIVE message that was read: whether it is within the allowance; `nil` when the session is not open.
-    mutating func admitPassing(at now: Int64) -> Bool? {
-        guard state == .open else { return nil }
+    /// Takes back the allowance that was lent, from which LIVE messages were taken until `now`.
+    mutating func takeBack(_ allowance: PassingAllowance, at now: Int64) {
+        passing = allowance
         heardAt = now
-        return passing.take(now: now)
     }
 
     /// A SAMPLES message that was read.

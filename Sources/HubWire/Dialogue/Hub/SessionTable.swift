@@ -99,12 +99,18 @@ extension SessionTable {
         }
     }
 
-    /// A LIVE message that is known to be well-formed, from a peer with a session.
+    /// Lends a session's allowance to whoever takes many well-formed LIVE messages of it, one right after the other.
     ///
-    /// - Returns: whether it may be published; `nil` when its session does not take any, which `receive` answers.
-    public mutating func admitPassing(from peer: RoutingID, at now: Int64) -> Bool? {
-        guard let index = sessions.index(forKey: peer) else { return nil }
-        return sessions.values[index].admitPassing(at: now)
+    /// It must come back by ``takeBack(_:from:at:)`` before anything else is asked of the table.
+    /// - Returns: `nil` when the session does not take any, which `receive` answers.
+    public func lendPassing(of peer: RoutingID) -> PassingAllowance? {
+        guard let session = sessions[peer], session.state == .open else { return nil }
+        return session.passing
+    }
+
+    /// - Parameter now: when the last of those messages came.
+    public mutating func takeBack(_ allowance: PassingAllowance, from peer: RoutingID, at now: Int64) {
+        sessions[peer]?.takeBack(allowance, at: now)
     }
 
     /// The body of a batch that `receive` announced has been read.

@@ -1,0 +1,90 @@
+import Foundation
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// Passing values in such numbers that the hub takes and sends many of them together.
+@Suite struct LiveTests {
+    private struct Said {
+        let topic: String
+        /// What the feed carries begins with it; empty when the hub writes the body anew.
+        let beginning: String
+    }
+
+    /// The `n`th message of a session: mostly plain LIVE bodies, between them what takes the long way.
+    private static func message(_ n: Int, of plugin: String, _ random: inout Seeded) -> (
+        verb: String, body: String, Said
+    ) {
+        let number = ["0", "-7", "72.5", "1e2", "\(n).25"].randomElement(using: &random) ?? "0"
+        func live(_ body: String, type: String = "weight", person: String = "-", isPlain: Bool = true) -> (
+            String, String, Said
+        ) {
+            let topic = "live/\(type)/\(person)/\(plugin)/"
+            return ("LIVE", body, Said(topic: topic, beginning: isPlain ? String(body.dropLast()) : ""))
+        }
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0: return live(#"{"type": "weight","n":\#(n)}"#, isPlain: false)
+        case 1:
+            return live(#"{"type":"weight","n":\#(n),"subject":{"name":"anna"}}"#, person: "anna", isPlain: false)
+        case 2: return ("EVENT", #"{"event":"tick","n":\#(n)}"#, Said(topic: "device/\(plugin)/tick/", beginning: ""))
+        case 3: return live(#"{"type":"heartRate","value":\#(number),"n":\#(n)}"#, type: "heartRate")
+        case 4: return live(#"{"type":"bodyMass","value":\#(number),"n":\#(n)}"#)
+        case 5:
+            let long = String(repeating: "x", count: Int.random(in: 0..<20_000, using: &random))
+            return live(#"{"type":"weight","device":"\#(long)","n":\#(n)}"#)
+        default: return live(#"{"type":"weight","value":\#(number),"unit":"kg","n":\#(n)}"#)
+        }
+    }
+
+    @Test
+    func `R5.9 each LIVE of a flood is published as if it came alone, in its session's order, on each feed that may`()
+        async throws
+    {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = Seeded(seed)
+        let folder = try Folder()
+        var setting = try GrantTests.setting([(name: "scales", read: ["weight"], persons: nil)], in: folder)
+        setting.policy.limits.livePerSecond = 1_000_000
+        try await withHub(setting, in: folder) { hub in
+            let owner = try await hub.listener("live/", "device/")
+            let restricted = try await GrantTests.listener(hub, "scales", ["live/"])
+            let plugins = ["a", "b", "c"]
+            var sources: [Peer] = []
+            for plugin in plugins { sources.append(try await hub.client(plugin, plugin: plugin)) }
+            var said: [String: [Said]] = [:]
+            for n in 0..<500 {
+                for (plugin, source) in zip(plugins, sources) {
+                    let (verb, body, what) = Self.message(n, of: plugin, &random)
+                    await source.say(verb, body)
+                    said[plugin, default: []].append(what)
+                }
+            }
+            /// Whether `heard` is what a session says next of that which this listener may hear.
+            func expect(_ heard: Frames, _ next: inout [String: Int], where isFit: (Said) -> Bool) throws {
+                let plugin = try #require(heard.record["source"].string)
+                let all = said[plugin] ?? []
+                let n = try #require(all.indices.dropFirst(next[plugin] ?? 0).first { isFit(all[$0]) })
+                next[plugin] = n + 1
+                #expect(heard.record["n"].int == Int64(n) && heard.topic == all[n].topic, "seed \(seed): \(heard)")
+                #expect(heard.all.count == 3 && heard.place == [0, 0] && heard.record["time"].string != nil)
+                #expect(heard.text(2).hasPrefix(all[n].beginning), "seed \(seed): \(heard)")
+            }
+            var next: [String: Int] = [:]
+            while next.values.reduce(0, +) < 1_500 {
+                let heard = try await owner.next()
+                if heard.topic.hasPrefix("device/marker/") { continue }
+                try expect(heard, &next) { _ in true }
+            }
+            let weights = said.values.joined().count { $0.topic.hasPrefix("live/weight/") }
+            next = [:]
+            var count = 0
+            while count < weights {
+                let heard = try await restricted.next()
+                if heard.topic == "hub/pulse/" { continue }
+                try expect(heard, &next) { $0.topic.hasPrefix("live/weight/") }
+                count += 1
+            }
+        }
+    }
+}
