@@ -67,6 +67,9 @@ import Testing
         #expect(
             try reading("2026-10-25 2:30+01:00") == .one(try Timestamp(parsing: second), isLocal: false))
         #expect(throws: Failure.self) { try reading("23:59") }
+        for text in ["9999-12-31 23:59", "0001-01-01 00:00"] {
+            #expect(throws: Failure.self, "\(text)") { try reading(text) }
+        }
         for text in ["", "7", "25:00", "7:60", "monday 7:30", "2026-02-30 07:30", "7:30 today", "min"] {
             #expect(MomentArgument(text) == nil, "\(text)")
         }

@@ -163,6 +163,13 @@ import Testing
         #expect(try span("2026-03-01T07:30:00+01:00").0 == "2026-03-01T07:30:00+01:00")
     }
 
+    @Test func `what lies beyond all times that a record can have means the nearest that one can`() throws {
+        let (first, last) = ("0001-01-02T00:00:00Z", "9999-12-30T23:59:59.999999Z")
+        #expect(try span("0001-01-01") == (first, first))
+        #expect(try span("1000000w").0 == first)
+        #expect(try span("9999-12-31") == ("9999-12-30T23:00:00Z", last))
+    }
+
     @Test(arguments: ["", "d", "7", "-7d", "7 d", "2026-02-30", "tomorrow", "2026-03-01T07:30:00", "99999999999999d"])
     func `anything else is refused`(_ text: String) {
         #expect(DateArgument(text) == nil)

@@ -112,8 +112,22 @@ struct MomentArgument: Hashable {
     /// - Parameters:
     ///   - now: microseconds since 1970, by the hub's clock.
     ///   - zone: whose wall clock is meant.
-    /// - Throws: ``HubExit/usage`` for a time that the clocks skipped, and for one of today that is still to come.
+    /// - Throws: ``HubExit/usage`` for a time that the clocks skipped, for one of today that is still to come, and for one that no record
+    ///   can have.
     func reading(now: Int64, in zone: TimeZone) throws(Failure) -> Reading {
+        let reading = try reading(of: meaning, now: now, in: zone)
+        let times =
+            switch reading {
+            case .one(let time, _): [time]
+            case .two(let first, let second): [first, second]
+            }
+        guard times.allSatisfy(\.isRepresentable) else {
+            throw Failure(.usage, "\(text): \(Timestamp.ParseError.instantOutOfRange)")
+        }
+        return reading
+    }
+
+    private func reading(of meaning: Meaning, now: Int64, in zone: TimeZone) throws(Failure) -> Reading {
         switch meaning {
         case .instant(let time): return .one(time, isLocal: false)
         case .now: return .one(MomentArgument.local(now / 1_000_000, zone), isLocal: true)

@@ -44,14 +44,20 @@ struct DateArgument: Hashable {
         }
     }
 
-    /// The first instant that is meant.
+    /// The first instant that is meant; beyond all that a record can have, the nearest that one can.
     /// - Parameters:
     ///   - now: microseconds since 1970, by the hub's clock.
     ///   - zone: whose midnights count.
-    func start(now: Int64, zone: TimeZone) -> Timestamp { instant(now, zone, dayOffset: 0) }
+    func start(now: Int64, zone: TimeZone) -> Timestamp { DateArgument.within(instant(now, zone, dayOffset: 0)) }
 
     /// The first instant after what is meant: a day is meant whole.
-    func end(now: Int64, zone: TimeZone) -> Timestamp { instant(now, zone, dayOffset: 1) }
+    func end(now: Int64, zone: TimeZone) -> Timestamp { DateArgument.within(instant(now, zone, dayOffset: 1)) }
+
+    private static func within(_ time: Timestamp) -> Timestamp {
+        guard !Timestamp.range.contains(time.microseconds) else { return time }
+        let bound = time.microseconds < 0 ? Timestamp.range.lowerBound : Timestamp.range.upperBound
+        return Timestamp(microseconds: bound, offsetMinutes: time.offsetMinutes)
+    }
 
     private func instant(_ now: Int64, _ zone: TimeZone, dayOffset: Int) -> Timestamp {
         switch meaning {
