@@ -191,7 +191,7 @@ public final class Hub: Service, Sendable {
                 await keeper.run(until: leaving)
                 return nil
             }
-            group.addTask { [told] in await self.watchResources(keeper, bus, until: leaving) { told.raise() } }
+            group.addTask { [told] in await ResourceWatch(keeper, bus).run(until: leaving) { told.raise() } }
             group.addTask {
                 while !leaving.isRaised {
                     await bus.look(at: StoreRoom(store: directories.storePath))
@@ -215,59 +215,6 @@ public final class Hub: Service, Sendable {
         loop.stop()
         context.shutdown()
         if let memory { throw memory }
-    }
-
-    /// Leaves cleanly at `memory_limit`, and when the file descriptors are nearly used up.
-    ///
-    /// libzmq hides one growth, an unfinished multipart message, and aborts when it cannot accept a connection; nothing else bounds these.
-    /// Before that, what comes from other machines is sent away: it may be the cause, and the hub's own machine should not pay for it.
-    private func watchResources(
-        _ keeper: ConfigurationKeeper, _ bus: Bus, until leaving: Flag, leave: @Sendable () -> Void
-    ) async -> HubError? {
-        var turn = 0
-        while !leaving.isRaised {
-            let limit = turn % 8 == 0 ? await keeper.configuration.hub.memoryLimit : nil
-            if let pressure = networkPressure(limit) { await bus.restNetwork(because: pressure) }
-            // Connections come faster than memory grows.
-            if let shortage = descriptorShortage() ?? memoryShortage(limit) {
-                leave()
-                return shortage
-            }
-            turn += 1
-            await leaving.wait(upTo: .milliseconds(250))
-        }
-        return nil
-    }
-
-    /// Why what comes from other machines is sent away for a while; `nil` while there is enough for all.
-    private func networkPressure(_ limit: ByteSize?) -> String? {
-        if let most = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree, open > most / 2 {
-            return "\(open) files and connections are open, of \(most)"
-        }
-        guard let limit, let resident = ProcessMemory.residentBytes(), resident > Int64(limit.bytes) / 4 * 3 else {
-            return nil
-        }
-        return "the hub holds \(resident) bytes, of memory_limit = \(limit.bytes)"
-    }
-
-    private func memoryShortage(_ limit: ByteSize?) -> HubError? {
-        guard let limit = limit?.bytes, let resident = ProcessMemory.residentBytes() else {
-            return nil
-        }
-        guard resident > Int64(limit) else { return nil }
-        return HubError(
-            .memory,
-            "the hub held \(resident) bytes, more than memory_limit = \(limit) bytes, and left; start it again")
-    }
-
-    private func descriptorShortage() -> HubError? {
-        guard let limit = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree,
-            open > limit - limit / 4
-        else { return nil }
-        return HubError(
-            .memory,
-            "the hub had \(open) files and connections open, of \(limit) that the system allows (ulimit -n), and left; find out which program connects so often, and start the hub again"
-        )
     }
 }
 
