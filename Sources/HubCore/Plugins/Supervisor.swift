@@ -36,20 +36,20 @@ actor Supervisor {
     let bus: Bus
     let policy: LifePolicy
     let logger: Logger
-    private let endpoints: HubEndpoints
+    let endpoints: HubEndpoints
     private let logs: PluginLogFiles
-    private let bell: SessionBell
+    let bell: SessionBell
     private let began: ContinuousClock.Instant
-    private let left: LeftProcesses
+    let left: LeftProcesses
     private let launches: AsyncStream<Launch>
-    private let launching: AsyncStream<Launch>.Continuation
+    let launching: AsyncStream<Launch>.Continuation
 
     var charges: [String: Charge] = [:]
-    private var isStopping = false
+    var isStopping = false
     private var timer: Task<Void, Never>?
     private var memoryDue: Int64 = 0
     /// Hears what becomes of an instance; called in order.
-    private var listener: (@Sendable (String, InstanceLife.News) -> Void)?
+    var listener: (@Sendable (String, InstanceLife.News) -> Void)?
 
     /// - Parameter began: where the milliseconds of the bus and of all lives begin.
     init(
@@ -153,110 +153,8 @@ actor Supervisor {
         finishIfDone()
     }
 
-    private func finishIfDone() {
+    func finishIfDone() {
         if isStopping, !charges.values.contains(where: \.life.hasProcess) { launching.finish() }
-    }
-}
-
-// MARK: - Events and actions
-
-extension Supervisor {
-    private func handle(_ event: InstanceLife.Event, of instance: String) async {
-        // Whoever was in the middle of starting several when the end came must not start the rest.
-        if isStopping, event == .run || event == .restart { return }
-        guard let actions = charges[instance]?.life.handle(event, at: now) else { return }
-        for action in actions {
-            switch action {
-            case .launch: launch(instance)
-            case .finish:
-                charges[instance]?.end?.wish()
-                // At the end of the hub all have been told already.
-                if !isStopping {
-                    await bus.beginStopping(
-                        instance, because: "its configuration has changed", deadline: policy.stopGrace)
-                }
-            case .kill: charges[instance]?.end?.hurry()
-            case .tell(let news): await tell(news, of: instance)
-            }
-        }
-        await report(instance)
-    }
-
-    private func launch(_ instance: String) {
-        guard var charge = charges[instance] else { return }
-        let end = ProcessEnd()
-        charge.end = end
-        charges[instance] = charge
-        launching.yield(Launch(program: charge.program, token: LaunchTokens.random(), log: charge.log, end: end))
-    }
-
-    /// The bus says it in `hub status`; a dismissed instance is forgotten when its process is gone.
-    private func report(_ instance: String) async {
-        guard let charge = charges[instance] else { return }
-        if charge.isDismissed, !charge.life.hasProcess {
-            charges[instance] = nil
-            await bus.note(nil, of: instance)
-        } else {
-            let life = charge.life
-            await bus.note(
-                LifeReport(state: life.state, fault: life.fault, restarts: life.restarts, pid: charge.pid), of: instance
-            )
-        }
-    }
-
-    private func tell(_ news: InstanceLife.News, of instance: String) async {
-        let text = PluginNews(instance: instance, news: news)
-        charges[instance]?.log.write(text.text, from: .hub, level: text.level.rawValue)
-        logger.log(
-            level: text.level, "plugin \(text.word)", metadata: ["plugin": "\(instance)", "how": "\(text.text)"])
-        await bus.publish(text)
-        listener?(instance, news)
-    }
-
-    private func carry(_ launch: Launch) async {
-        let program = launch.program
-        let feed = await bus.admit(program.instance, token: launch.token)
-        let process = PluginProcess(
-            instance: program.instance, executable: program.executable, arguments: ["--run"],
-            environment: [
-                "HUB_DOOR": endpoints.pluginDoor, "HUB_FEED": feed, "HUB_INSTANCE": program.instance,
-                "HUB_STATE": program.stateDirectory,
-            ], token: launch.token, mask: SecretMask(program.secrets + [launch.token]), log: launch.log,
-            logger: logger)
-        let ending = await process.run(
-            PluginProcess.Patience(stop: policy.stopGrace, kill: policy.killGrace),
-            started: { pid in await self.processBegan(program.instance, pid) }, end: launch.end)
-        let leftBehind = await left.end(of: program.instance, grace: policy.killGrace)
-        if leftBehind > 0 {
-            launch.log.write("ended \(leftBehind) processes that it left behind", from: .hub)
-        }
-        await bus.processEnded(program.instance)
-        await processEnded(program.instance, ending)
-    }
-
-    private func processBegan(_ instance: String, _ pid: Int) async {
-        charges[instance]?.pid = pid
-        charges[instance]?.log.write("started as process \(pid)", from: .hub)
-        await report(instance)
-        await rearm()
-    }
-
-    private func processEnded(_ instance: String, _ ending: ProcessEnding) async {
-        charges[instance]?.pid = nil
-        charges[instance]?.end = nil
-        // Whether it had greeted the hub must be known before its ending is judged.
-        await hearSessions()
-        await handle(.ended(ending, chance: .random(in: 0..<1)), of: instance)
-        finishIfDone()
-        await rearm()
-    }
-
-    private func hearSessions() async {
-        for (instance, change) in bell.take().sorted(by: { $0.key < $1.key }) {
-            if change.began { await handle(.sessionBegan, of: instance) }
-            if !change.isOpen { await handle(.sessionLost, of: instance) }
-        }
-        await rearm()
     }
 }
 
@@ -264,7 +162,7 @@ extension Supervisor {
 
 extension Supervisor {
     /// Wakes up when a life or a look at memory is due.
-    private func rearm() async {
+    func rearm() async {
         timer?.cancel()
         let deadlines = charges.values.compactMap(\.life.nextDeadline)
         let memory = charges.values.contains { $0.pid != nil && $0.program.memoryLimit != nil } ? [memoryDue] : []
