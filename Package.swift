@@ -40,6 +40,7 @@ let package = Package(
         .library(name: "HubStore", targets: ["HubStore"]),
         .library(name: "HubWire", targets: ["HubWire"]),
         .library(name: "PluginKit", targets: ["PluginKit"]),
+        .library(name: "ScaleFrames", targets: ["ScaleFrames"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
@@ -126,7 +127,9 @@ let package = Package(
 
         // Scales.
         module("ScaleFrames"),
-        tests("ScaleFramesTests", ["ScaleFrames"], resources: [.copy("vectors.jsonl"), .copy("Sessions")]),
+        tests(
+            "ScaleFramesTests", ["ScaleFrames", "ScaleLinks"],
+            resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),
         module("ScaleLinks"),
         tests("ScaleLinksTests", ["ScaleLinks"]),
         module("ScaleConnector", ["PluginKit", "ScaleFrames", "ScaleLinks"]),

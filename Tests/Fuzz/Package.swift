@@ -1,17 +1,21 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// libFuzzer against the record codec.
+/// libFuzzer against everything that reads what others send: the record codec, and the parsers and dialogues of the scales.
 ///
 /// A package of its own: its flags are unsafe ones, which no package that others
 /// use may have.
 ///
 ///     swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
 ///     Tests/Fuzz/.build/release/fuzz-records -max_len=4096 -max_total_time=300 /tmp/corpus Tests/Fuzz/Corpus
+///     Tests/Fuzz/.build/release/fuzz-hsl -max_len=4096 -rss_limit_mb=512 -runs=2000000 /tmp/corpus Tests/Fuzz/Corpora/hsl
+let scales = ["Frames", "HS3", "HS4", "HS5", "HSL", "SIG"]
+
 let package = Package(
     name: "fuzz",
     platforms: [.macOS(.v15)],
-    products: [.executable(name: "fuzz-records", targets: ["FuzzRecords"])],
+    products: [.executable(name: "fuzz-records", targets: ["FuzzRecords"])]
+        + scales.map { .executable(name: "fuzz-\($0.lowercased())", targets: ["Fuzz\($0)"]) },
     dependencies: [.package(name: "health-hub", path: "../..")],
     targets: [
         .executableTarget(
@@ -20,6 +24,11 @@ let package = Package(
                 .product(name: "HubWire", package: "health-hub"), .product(name: "Samples", package: "health-hub"),
             ],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])])
-    ],
+    ]
+        + scales.map { name in
+            .executableTarget(
+                name: "Fuzz\(name)", dependencies: [.product(name: "ScaleFrames", package: "health-hub")],
+                swiftSettings: [.unsafeFlags(["-parse-as-library"])])
+        },
     swiftLanguageModes: [.v6]
 )

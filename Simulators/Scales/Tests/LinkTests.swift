@@ -111,7 +111,7 @@ struct LinkTests {
         driver.serve { $0.events.contains(.deviceError(.sent(0xE7, by: .hs3))) }
         #expect(driver.events.last == .deviceError(.sent(0xE7, by: .hs3)))
 
-        scale.simulator.submit(.store(tenthsOfKilogram: 731, at: try #require(WallTime("2026-11-20T07:30"))))
+        scale.simulator.submit(.store(tenthsOfKilogram: 731, at: WallTime("2026-11-20T07:30")))
         scale.simulator.submit(.clock(seconds: 3600))
         scale.simulator.submit(.disconnect)
         driver.serve { _ in false }

@@ -73,9 +73,10 @@ public struct ScaleError: Sendable, Hashable {
     /// The error of the vendor's number `code`; nil where there is none.
     ///
     /// 400 is what later versions of the vendor's software say for 111.
-    public static func numbered(_ code: Int, of model: ScaleModel) -> ScaleError? {
+    /// - Parameter raw: the scale's own byte, where somebody has told it beside the number.
+    public static func numbered(_ code: Int, of model: ScaleModel, raw: UInt8? = nil) -> ScaleError? {
         let code = code == 400 ? 111 : code
-        return ScaleErrorRow.all(of: model).first { $0.code == code }.map { ScaleError(model, $0) }
+        return ScaleErrorRow.all(of: model).first { $0.code == code }.map { ScaleError(model, $0, raw: raw) }
     }
 
     /// What the byte of an error frame means.

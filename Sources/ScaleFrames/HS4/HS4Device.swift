@@ -111,7 +111,7 @@ public struct HS4Device: ScaleStandIn {
         case .linkClosed: unlink(&actions)
         case .tick:
             if let waiting = unanswered, isLinked, now.uptime >= waiting.repeatAt { transmit(at: now, &actions) }
-        case .weigh(let weighing): weigh(weighing.tenthsOfKilogram, at: now, &actions)
+        case .weigh(let weighing): weigh(weighing, at: now, &actions)
         case .store(let weighing, let time): remember(time, weighing.tenthsOfKilogram, &actions)
         case .fail(let raw): enqueue(Outgoing(command: .error, data: [raw]), at: now, &actions)
         case .moveClock(let seconds):
@@ -234,11 +234,13 @@ public struct HS4Device: ScaleStandIn {
 
     // MARK: Weighings
 
-    private mutating func weigh(_ tenths: Int, at now: ScaleMoment, _ actions: inout [StandInAction]) {
+    private mutating func weigh(_ person: StandInWeighing, at now: ScaleMoment, _ actions: inout [StandInAction]) {
+        let tenths = person.tenthsOfKilogram
         guard tenths <= HS4Host.capacity else {
             return enqueue(Outgoing(command: .error, data: [0xE1]), at: now, &actions)
         }
-        guard tenths > 0, let record = HS4Record(clock(at: now), tenthsOfKilogram: tenths, more: 1) else {
+        guard tenths > 0, let record = HS4Record(person.time ?? clock(at: now), tenthsOfKilogram: tenths, more: 1)
+        else {
             return actions.append(.event(.refused("a HS4 weighs 0.1–180 kg")))
         }
         guard isLinked, mode == .measuring else { return keep(record, &actions) }

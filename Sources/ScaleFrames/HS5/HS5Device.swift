@@ -267,7 +267,8 @@ public struct HS5Device: ScaleStandIn {
         guard person.tenthsOfKilogram <= HS5Host.capacity else { return say(.error, [0xE1], &actions) }
         let composition = faults.losesComposition ? .none : person.composition ?? .none
         guard person.tenthsOfKilogram > 0,
-            let record = HS5Record(clock(at: now), tenthsOfKilogram: person.tenthsOfKilogram, composition)
+            let record = HS5Record(
+                person.time ?? clock(at: now), tenthsOfKilogram: person.tenthsOfKilogram, composition)
         else { return actions.append(.event(.refused("a HS5 weighs 0.1–150 kg"))) }
         guard isLinked, case .measuring(let user) = mode, person.user ?? user == user, weighing == nil else {
             guard let user = person.user ?? users.compactMap(\.self).first else {

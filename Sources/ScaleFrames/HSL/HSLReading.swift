@@ -93,7 +93,7 @@ struct HSLReading {
             composition = Self.composition(data, &warnings)
         }
         let serial = HSLFields.member("serialNumber", of: data)?.whole.flatMap { UInt32(exactly: $0) } ?? user
-        let bytes = Self.record(device.model, time, weight.tenths, composition)
+        let bytes = time.flatMap { device.model.record($0, weight.tenths, composition) }
         // What no record of the scale can hold has a name of its own.
         let name = "\(device)|\(time?.description ?? data.line)|\(weight.tenths)"
         let key = bytes?.key ?? Array(SHA256.hash(Array(name.utf8)).prefix(device.model.keySize))
@@ -101,19 +101,6 @@ struct HSLReading {
             key: key, time: time, tenthsOfKilogram: weight.tenths, composition: composition,
             user: device.model == .hs5 ? serial : nil, raw: bytes?.bytes ?? key)
         self.warnings = warnings
-    }
-
-    /// As the scale itself would hold it, so that a weighing is the same one over a bridge and over the scale's own link.
-    private static func record(
-        _ model: ScaleModel, _ time: WallTime?, _ tenths: Int, _ composition: HS5Record.Composition?
-    ) -> (key: [UInt8], bytes: [UInt8])? {
-        guard let time else { return nil }
-        switch model {
-        case .hs3: return HS3Record(time, tenthsOfKilogram: tenths).map { ($0.key.bytes, $0.bytes) }
-        case .hs4: return HS4Record(time, tenthsOfKilogram: tenths, more: 0).map { ($0.key, $0.bytes) }
-        case .hs5:
-            return HS5Record(time, tenthsOfKilogram: tenths, composition ?? .none).map { ($0.key, $0.bytes) }
-        }
     }
 
     /// Absent, or 0, is not measured.
@@ -144,9 +131,8 @@ struct HSLReading {
 
 extension HSLDeviceID {
     /// What a durable event is acknowledged by: the same for every repeat of it.
-    func rid(of reading: ScaleReading, _ event: HSLEventName) -> String {
-        let name =
-            "\(model.rawValue)|\(deviceId)|\(reading.time?.description ?? "")|\(reading.tenthsOfKilogram)|\(event.rawValue)"
+    func rid(_ event: HSLEventName, _ time: WallTime?, tenths: Int) -> String {
+        let name = "\(model.rawValue)|\(deviceId)|\(time?.description ?? "")|\(tenths)|\(event.rawValue)"
         return Array(SHA256.hash(Array(name.utf8)).prefix(16)).hex
     }
 }
@@ -158,6 +144,19 @@ extension ScaleModel {
         case .hs3: 1500
         case .hs4: HS4Host.capacity
         case .hs5: HS5Host.capacity
+        }
+    }
+
+    /// A weighing as the scale itself would hold it, so that it is the same one over a bridge and over the scale's own link.
+    ///
+    /// Nil for what its bytes cannot say.
+    func record(
+        _ time: WallTime, _ tenths: Int, _ composition: HS5Record.Composition?
+    ) -> (key: [UInt8], bytes: [UInt8])? {
+        switch self {
+        case .hs3: HS3Record(time, tenthsOfKilogram: tenths).map { ($0.key.bytes, $0.bytes) }
+        case .hs4: HS4Record(time, tenthsOfKilogram: tenths, more: 0).map { ($0.key, $0.bytes) }
+        case .hs5: HS5Record(time, tenthsOfKilogram: tenths, composition ?? .none).map { ($0.key, $0.bytes) }
         }
     }
 

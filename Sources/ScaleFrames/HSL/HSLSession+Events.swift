@@ -57,6 +57,10 @@ extension HSLSession {
     /// Once for each request.
     mutating func tell(_ error: ScaleError, _ device: HSLDeviceID, _ actions: inout [Action]) {
         if let code = error.code, scales[device]?.request?.told.insert(code).inserted == false { return }
+        // Nobody was admitted yet in this session: the measurement that does comes next, and nobody needs to know.
+        if error.code == 111, let scale = scales[device], scale.request?.operation == .hs4Memory, !scale.wasVerified {
+            return
+        }
         actions.append(.event(.deviceError(error), of: device))
     }
 
@@ -82,7 +86,9 @@ extension HSLSession {
             if let serial, HS5Profile.isSerial(serial) { actions.append(.event(.userSerial(serial), of: device)) }
         case .userList: listed(event, at: now, &actions)
         case .result:
-            scales[device]?.request?.result = event.data["ok"]?.flag ?? false
+            let isGood = event.data["ok"]?.flag ?? false
+            scales[device]?.request?.result = isGood
+            if request.operation == .hs5Memory, !isGood { actions.append(.event(.memoryStart(false), of: device)) }
             wait(request.operation == .hs5Memory ? settings.recordTimeout : settings.resultTimeout, device, at: now)
         case .memoryStart, .memoryCount, .memoryProgress, .memoryFinish:
             transferred(name, event.data, device, at: now, &actions)
@@ -112,6 +118,7 @@ extension HSLSession {
         case .hs4Measure:
             scales[device]?.needsVerification = false
             scales[device]?.wasVerified = true
+            scales[device]?.request?.isAdmitted = true
             scales[device]?.request?.isWaiting = true
             // The memory may have waited for this.
             timePasses(device, at: now, &actions)

@@ -16,7 +16,7 @@ extension HSLSession {
             return unusable(error, device, given, at: now, &actions)
         }
         for warning in found.warnings { warn(device, warning, &actions) }
-        let rid = given ?? device.rid(of: found.reading, name)
+        let rid = given ?? device.rid(name, found.reading.time, tenths: found.reading.tenthsOfKilogram)
         if request != nil { goesOn(name, device, at: now) }
         if name == .stableWeight, device.model == .hs5, request != nil {
             releaseHeld(device, &actions)

@@ -147,7 +147,10 @@ extension HSLSession {
     }
 
     mutating func complained(_ complaint: HSLComplaint, at now: ScaleMoment, _ actions: inout [Action]) {
-        if let open = listing, complaint.ref == open.id { return listing = nil }
+        if let open = listing, complaint.ref == open.id, complaint.known == .unsupported {
+            // Its scales announce themselves.
+            return listing = nil
+        }
         warn(nil, "the other side reports \(complaint.code.prefix(40))", &actions)
         guard let ref = complaint.ref, let device = scales.first(where: { $0.value.request?.id == ref })?.key else {
             return

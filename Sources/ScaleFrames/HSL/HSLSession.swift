@@ -67,7 +67,7 @@ public struct HSLSession: Sendable {
     /// At most this many deliveries wait for an answer: more than any memory has records.
     static let waitingLimit = 256
     static let scaleLimit = 16
-    /// After so many lines that are none the link is closed.
+    /// After so many lines in a row that are none the link is closed.
     private static let complaintLimit = 32
 
     /// - Parameter seed: 32 bytes nobody can guess, from which nonces are made; every process has its own.
@@ -93,7 +93,7 @@ public struct HSLSession: Sendable {
         else { return false }
         switch (device.model, scale.request?.operation) {
         case (.hs3, .hs3Init): return scale.request?.isWaiting == true
-        case (.hs4, .hs4Measure): return scale.wasVerified && !scale.needsVerification && scale.memoryAt == nil
+        case (.hs4, .hs4Measure): return scale.request?.isAdmitted == true && scale.memoryAt == nil
         case (.hs5, .hs5Measure), (.hs5, nil): return scale.hasFreshList && scale.round.isEmpty
         default: return false
         }
@@ -184,7 +184,9 @@ public struct HSLSession: Sendable {
             pongBy = now.uptime + settings.pongTimeout
             pingAt = nil
         }
-        if let by = listing?.by, now.uptime >= by { listing = nil }
+        if let by = listing?.by, now.uptime >= by {
+            return close(HSLComplaint(.timeout, "no answer to devices.list", ref: listing?.id), at: now, &actions)
+        }
         for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) {
             guard phase == .open else { return }
             timePasses(device, at: now, &actions)
@@ -206,6 +208,7 @@ public struct HSLSession: Sendable {
             guard phase == .greeting || phase == .open else { return }
             do throws(HSLComplaint) {
                 try take(try HSLMessage(line: line), at: now, &actions)
+                complaints = 0
             } catch {
                 complain(error, at: now, &actions)
             }

@@ -42,6 +42,8 @@ extension HSLSession {
         /// Nothing is going on: it may be ended for something else.
         var isWaiting = false
         var isCancelled = false
+        /// HS4: the person may be weighed.
+        var isAdmitted = false
         /// Nothing more may come of it.
         var isRefused = false
         /// A weight came of it.

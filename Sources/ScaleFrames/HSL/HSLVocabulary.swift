@@ -64,7 +64,7 @@ public enum HSLFamily: String, Sendable, Hashable, CaseIterable {
             default: break
             }
         }
-        return ScaleError.numbered(code, of: model) ?? .undocumented(code, raw: raw, of: model)
+        return ScaleError.numbered(code, of: model, raw: raw) ?? .undocumented(code, raw: raw, of: model)
     }
 }
 

@@ -36,9 +36,16 @@ public struct StandInWeighing: Sendable, Hashable {
     public var composition: HS5Record.Composition?
     /// Whose number the scale takes it to be; nil: the user of the open measurement.
     public var user: UInt32?
+    /// What the scale's clock shows; nil: what it shows now.
+    ///
+    /// A HS4 tells no time with a weight of the moment; it counts when the weighing is stored.
+    public var time: WallTime?
 
-    public init(tenthsOfKilogram: Int, composition: HS5Record.Composition? = nil, user: UInt32? = nil) {
+    public init(
+        tenthsOfKilogram: Int, composition: HS5Record.Composition? = nil, user: UInt32? = nil, time: WallTime? = nil
+    ) {
         (self.tenthsOfKilogram, self.composition, self.user) = (tenthsOfKilogram, composition, user)
+        self.time = time
     }
 }
 

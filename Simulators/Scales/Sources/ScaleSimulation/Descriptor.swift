@@ -40,6 +40,35 @@ final class Descriptor: Sendable {
         }
     }
 
+    /// A datagram that is there now, and who sent it; nil where there is none.
+    func receive() -> (bytes: [UInt8], from: [UInt8])? {
+        var sender = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        var got = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 2048) { buffer, count in
+            got = withUnsafeMutablePointer(to: &sender) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    recvfrom(number, buffer.baseAddress, buffer.count, 0, $0, &length)
+                }
+            }
+            count = max(0, got)
+        }
+        guard got >= 0 else { return nil }
+        return (bytes, withUnsafeBytes(of: &sender) { Array($0.prefix(Int(length))) })
+    }
+
+    /// Sends one datagram; one that the network does not take is lost, as datagrams are.
+    func send(_ bytes: [UInt8], to address: [UInt8]) {
+        address.withUnsafeBytes { raw in
+            guard let start = raw.baseAddress else { return }
+            _ = bytes.withUnsafeBytes { buffer in
+                sendto(
+                    number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL),
+                    start.assumingMemoryBound(to: sockaddr.self), socklen_t(raw.count))
+            }
+        }
+    }
+
     func setNonBlocking() {
         _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)

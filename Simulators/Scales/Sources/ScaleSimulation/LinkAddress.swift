@@ -1,9 +1,10 @@
 import Glibc
 
-/// Where a stream link is: `tcp://127.0.0.1:4711`, `tcp://[::1]:4711`, `unix:///run/scale.sock`.
+/// Where a link is: `tcp://127.0.0.1:4711`, `tcp://[::1]:4711`, `unix:///run/scale.sock`, `udp://127.0.0.1:10000`.
 public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
     enum Place: Sendable, Hashable {
         case tcp(host: String, port: UInt16)
+        case udp(host: String, port: UInt16)
         case unix(path: String)
     }
 
@@ -22,14 +23,16 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
             place = .unix(path: path)
             return
         }
-        guard text.hasPrefix("tcp://"), let colon = text.lastIndex(of: ":") else { throw wrong }
+        guard text.hasPrefix("tcp://") || text.hasPrefix("udp://"), let colon = text.lastIndex(of: ":") else {
+            throw wrong
+        }
         guard let port = Values.digits(text[text.index(after: colon)...]).flatMap(UInt16.init(exactly:)) else {
             throw wrong
         }
         var host = text[text.index(text.startIndex, offsetBy: 6)..<max(colon, text.index(text.startIndex, offsetBy: 6))]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else { throw wrong }
-        place = .tcp(host: String(host), port: port)
+        place = text.hasPrefix("udp://") ? .udp(host: String(host), port: port) : .tcp(host: String(host), port: port)
     }
 
     private init(place: Place) { self.place = place }
@@ -37,6 +40,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch place {
         case .tcp(let host, let port): host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)"
+        case .udp(let host, let port): host.contains(":") ? "udp://[\(host)]:\(port)" : "udp://\(host):\(port)"
         case .unix(let path): "unix://\(path)"
         }
     }
@@ -52,14 +56,32 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
             try LinkAddress.unix(path, "listen on") { Glibc.bind(socket.number, $0, $1) }
             try start(socket.number)
             return (socket, self)
+        case .udp:
+            throw SimulatorError(.usage, "'\(self)': this scale is reached by a stream, such as tcp://127.0.0.1:0")
         case .tcp(let host, let port):
-            let socket = try LinkAddress.tcp(host, port, "listen on", flags: AI_PASSIVE) { number, address, length in
-                var yes: Int32 = 1
-                setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-                return Glibc.bind(number, address, length)
-            }
+            let socket = try LinkAddress.bound(host, port, SOCK_STREAM)
             try start(socket.number)
             return (socket, LinkAddress(place: .tcp(host: host, port: LinkAddress.port(of: socket.number) ?? port)))
+        }
+    }
+
+    /// A socket for datagrams and the address it really has.
+    func listenForDatagrams() throws(SimulatorError) -> (Descriptor, LinkAddress) {
+        guard case .udp(let host, let port) = place else {
+            throw SimulatorError(.usage, "'\(self)': this scale is reached by datagrams, such as udp://127.0.0.1:10000")
+        }
+        let socket = try LinkAddress.bound(host, port, SOCK_DGRAM)
+        socket.setNonBlocking()
+        return (socket, LinkAddress(place: .udp(host: host, port: LinkAddress.port(of: socket.number) ?? port)))
+    }
+
+    private static func bound(
+        _ host: String, _ port: UInt16, _ kind: __socket_type
+    ) throws(SimulatorError) -> Descriptor {
+        try LinkAddress.tcp(host, port, "listen on", flags: AI_PASSIVE, kind: kind) { number, address, length in
+            var yes: Int32 = 1
+            setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+            return Glibc.bind(number, address, length)
         }
     }
 
@@ -78,6 +100,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
             return socket
         case .tcp(let host, let port):
             return try LinkAddress.tcp(host, port, "connect to", flags: 0) { Glibc.connect($0, $1, $2) }
+        case .udp: throw SimulatorError(.usage, "'\(self)': a scale waits for datagrams, it dials nobody")
         }
     }
 
@@ -94,11 +117,11 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func tcp(
-        _ host: String, _ port: UInt16, _ doing: String, flags: Int32,
+        _ host: String, _ port: UInt16, _ doing: String, flags: Int32, kind: __socket_type = SOCK_STREAM,
         _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) throws(SimulatorError) -> Descriptor {
         var hints = addrinfo()
-        (hints.ai_flags, hints.ai_socktype) = (flags, Int32(SOCK_STREAM.rawValue))
+        (hints.ai_flags, hints.ai_socktype) = (flags, Int32(kind.rawValue))
         var list: UnsafeMutablePointer<addrinfo>?
         let answer = getaddrinfo(host, String(port), &hints, &list)
         defer { list.map(freeaddrinfo) }
@@ -114,7 +137,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
             }
             candidate = info.ai_next
         }
-        throw failure(doing, "tcp://\(host):\(port)")
+        throw failure(doing, "\(kind == SOCK_DGRAM ? "udp" : "tcp")://\(host):\(port)")
     }
 
     private static func port(of socket: Int32) -> UInt16? {

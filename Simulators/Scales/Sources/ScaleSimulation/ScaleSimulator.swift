@@ -1,7 +1,7 @@
 public import ScaleFrames
 import Synchronization
 
-/// A simulated HS3 behind a real link.
+/// A simulated scale behind a real link.
 ///
 /// Make it, then call ``run()`` on a thread of its own; it blocks until ``stop()`` or `quit`. The other calls may
 /// come from any thread. Hosts are served one at a time; between them the scale stays powered, as a real one does.
@@ -14,6 +14,8 @@ public final class ScaleSimulator: Sendable {
         case connect(LinkAddress)
         /// A serial device whose path is the address.
         case pty
+        /// Hosts send datagrams.
+        case datagrams(LinkAddress)
     }
 
     /// What a simulator is made of.
@@ -21,10 +23,10 @@ public final class ScaleSimulator: Sendable {
         /// How a host reaches it.
         public var link: Link
         /// The scale, with its memory and faults.
-        public var device: HS3Device
-        /// Its Bluetooth address as twelve upper-case hex digits.
+        public var device: SimulatedDevice
+        /// Its Bluetooth or WiFi address as twelve upper-case hex digits.
         ///
-        /// The wire does not carry it.
+        /// The wires of HS3 and HS4 do not carry it.
         public var deviceId = "020000003001"
         /// Where its dates come from.
         public var clock = SimulationClock.system
@@ -36,7 +38,10 @@ public final class ScaleSimulator: Sendable {
         public var hangUpAfter: Int?
 
         /// A scale behind a link.
-        public init(link: Link, device: HS3Device) { (self.link, self.device) = (link, device) }
+        public init(link: Link, device: SimulatedDevice) { (self.link, self.device) = (link, device) }
+
+        /// A HS3 behind a link.
+        public init(link: Link, device: HS3Device) { self.init(link: link, device: .hs3(device)) }
 
         /// Reads a device id: twelve hex digits, in which colons are ignored.
         public static func deviceId(_ text: String) throws(SimulatorError) -> String {
@@ -48,7 +53,7 @@ public final class ScaleSimulator: Sendable {
         }
 
         /// Turns a fault on.
-        public mutating func add(_ fault: FaultOption) { hangUpAfter = fault.apply(to: &device.faults) ?? hangUpAfter }
+        public mutating func add(_ fault: FaultOption) { hangUpAfter = device.begin(fault) ?? hangUpAfter }
     }
 
     /// Where a host finds the scale: the address listened on, dialled, or the path of the pty.
@@ -81,6 +86,10 @@ public final class ScaleSimulator: Sendable {
             let terminal = try PseudoTerminal()
             address = terminal.path
             opened = Mutex(OpenedLink.terminal(terminal))
+        case .datagrams(let wanted):
+            let (socket, address) = try wanted.listenForDatagrams()
+            opened = Mutex(OpenedLink.datagrams(socket))
+            self.address = "\(address)"
         }
     }
 
@@ -125,4 +134,5 @@ enum OpenedLink: Sendable {
     case listener(Descriptor)
     case dialling
     case terminal(PseudoTerminal)
+    case datagrams(Descriptor)
 }

@@ -3,9 +3,11 @@ public import ScaleFrames
 /// What a person or a test tells a running scale.
 public enum SimulatorCommand: Sendable, Hashable {
     /// Someone steps on: tenths of a kilogram, and what the clock of the scale shows where it is not now.
-    case stepOn(tenthsOfKilogram: Int, at: WallTime?)
-    /// A weighing gets into the memory unseen.
-    case store(tenthsOfKilogram: Int, at: WallTime)
+    ///
+    /// On a HS5 it is one of its users, by number, and shoes keep the composition from being measured.
+    case stepOn(tenthsOfKilogram: Int, at: WallTime?, user: UInt32? = nil, hasShoes: Bool = false)
+    /// A weighing gets into the memory unseen; without a time it is of now.
+    case store(tenthsOfKilogram: Int, at: WallTime?, user: UInt32? = nil)
     /// The scale reports an error byte.
     case fail(UInt8)
     /// The link is dropped; the scale stays powered and takes the next one.
@@ -25,8 +27,10 @@ public enum SimulatorCommand: Sendable, Hashable {
     public static let help = """
         step on 72.4                   someone weighs 72.4 kg now
         step on 72.4 2026-11-20T07:30  the same, with that date on the scale
-        store 73.1 2026-11-20T07:30    a weighing no host was told of
-        fail Er7                       report Lo, Er2, Er4, Er7, or a byte (0x55)
+        step on 72.4 user 11 shoes     HS5: user 11, with shoes on
+        store 73.1                     a weighing no host was told of, now
+        store 73.1 2026-11-20T07:30    the same, with that date; 'user 11' on a HS5
+        fail Er7                       report Lo, Er0 to Er9, or a byte (0x55)
         disconnect                     drop the link; the next host may come
         restart                        take the batteries out and in again
         clock +46s                     the clock of the scale jumps
@@ -39,11 +43,13 @@ public enum SimulatorCommand: Sendable, Hashable {
         let words = line.split(whereSeparator: \.isWhitespace)
         guard let verb = words.first else { return nil }
         switch (verb, words.count) {
-        case ("step", 3...4) where words[1] == "on":
-            let time = words.count == 4 ? try SimulatorCommand.time(words[3]) : nil
-            self = .stepOn(tenthsOfKilogram: try Values.tenths(words[2]), at: time)
-        case ("store", 3):
-            self = .store(tenthsOfKilogram: try Values.tenths(words[1]), at: try SimulatorCommand.time(words[2]))
+        case ("step", 3...7) where words[1] == "on":
+            let rest = try Details(words[3...])
+            self = .stepOn(
+                tenthsOfKilogram: try Values.tenths(words[2]), at: rest.time, user: rest.user, hasShoes: rest.hasShoes)
+        case ("store", 2...5):
+            let rest = try Details(words[2...])
+            self = .store(tenthsOfKilogram: try Values.tenths(words[1]), at: rest.time, user: rest.user)
         case ("fail", 2): self = .fail(try Values.errorByte(words[1]))
         case ("disconnect", 1): self = .disconnect
         case ("restart", 1): self = .restart
@@ -52,6 +58,28 @@ public enum SimulatorCommand: Sendable, Hashable {
         case ("quit", 1): self = .quit
         default:
             throw SimulatorError(.usage, "'\(line)' is no command; these are:\n\(SimulatorCommand.help)")
+        }
+    }
+
+    /// What may follow a weight: a date, `user` and a number, `shoes`.
+    private struct Details {
+        var time: WallTime?
+        var user: UInt32?
+        var hasShoes = false
+
+        init(_ words: ArraySlice<Substring>) throws(SimulatorError) {
+            var rest = words
+            while let word = rest.popFirst() {
+                switch word {
+                case "shoes": hasShoes = true
+                case "user":
+                    guard let number = rest.popFirst().flatMap({ Values.digits($0) }), number > 0 else {
+                        throw SimulatorError(.usage, "'user': expected a number from 1 after it")
+                    }
+                    user = UInt32(number)
+                default: time = try SimulatorCommand.time(word)
+                }
+            }
         }
     }
 

@@ -14,6 +14,8 @@ public enum SimulatorEvent: Sendable, Hashable {
     case wire(FrameOrigin, [UInt8])
     /// Something happened in the scale.
     case scale(HS3Device.Event)
+    /// The same of another scale.
+    case standIn(StandInEvent)
     /// Everything planned has happened, all of it is acknowledged, and the link has been silent for half a second
     /// since.
     case done
@@ -29,6 +31,7 @@ public enum SimulatorEvent: Sendable, Hashable {
         case .wire(let origin, let bytes):
             [("event", origin == .host ? "received" : "sent"), ("hex", SimulatorEvent.hex(bytes))]
         case .scale(let event): SimulatorEvent.members(event)
+        case .standIn(let event): SimulatorEvent.members(event)
         case .done: [("event", "done")]
         }
     }
@@ -39,6 +42,19 @@ public enum SimulatorEvent: Sendable, Hashable {
         case .clockSet(let time): [("event", "clockSet"), ("local", "\(time)")]
         case .weighed(let key): [("event", "weighed"), ("key", "\(key)")] + weight(key)
         case .weightAcknowledged(let key): [("event", "weightAcknowledged"), ("key", "\(key)")]
+        case .transferStarted(let count): [("event", "transferStarted"), ("count", "\(count)")]
+        case .transferFinished: [("event", "transferFinished")]
+        case .fault(let text): [("event", "fault"), ("text", text)]
+        case .refused(let text): [("event", "refused"), ("text", text)]
+        }
+    }
+
+    private static func members(_ event: StandInEvent) -> [(name: String, value: String)] {
+        switch event {
+        case .sessionOpened: [("event", "sessionOpened")]
+        case .clockSet(let time): [("event", "clockSet"), ("local", "\(time)")]
+        case .stored(let key): [("event", "stored"), ("key", hex(key))]
+        case .acknowledged(let key): [("event", "acknowledged"), ("key", hex(key))]
         case .transferStarted(let count): [("event", "transferStarted"), ("count", "\(count)")]
         case .transferFinished: [("event", "transferFinished")]
         case .fault(let text): [("event", "fault"), ("text", text)]

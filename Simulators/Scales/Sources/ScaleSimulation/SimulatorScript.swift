@@ -13,21 +13,33 @@ public import ScaleFrames
 /// }
 /// ```
 /// Every member may be missing; one that is not listed here is an error. `after` counts from the first session. A
-/// weighing may have an `at`.
+/// weighing may have an `at`, and on a HS5 the number of its `user`.
 public struct SimulatorScript: Sendable, Hashable {
     /// Twelve hex digits; nil where the script names none.
     public var deviceId: String?
     /// How far the scale's clock is ahead.
     public var clockSkewSeconds = 0
-    /// What the memory holds at the start, in the order of the file.
-    public var memory: [HS3RecordKey] = []
+    /// What the memory holds at the start, in the order of the file; each with its time.
+    public var weighings: [StandInWeighing] = []
     /// What happens, and when, counted from the first session.
     public var events: [PlannedCommand] = []
     /// What goes wrong.
     public var faults: [FaultOption] = []
+    /// The same as it is written: a name may mean something else on another scale.
+    public var faultNames: [String] = []
+
+    private let hourMode: HS3HourMode
+
+    /// The memory as a HS3 holds it.
+    public var memory: [HS3RecordKey] {
+        weighings.compactMap { weighing in
+            weighing.time.flatMap { HS3Record($0, tenthsOfKilogram: weighing.tenthsOfKilogram, mode: hourMode)?.key }
+        }
+    }
 
     /// Reads a script; errors name `file`, the place and what is expected there.
     public init(json: Data, file: String, hourMode: HS3HourMode = .sdk12) throws(SimulatorError) {
+        self.hourMode = hourMode
         let raw: Raw
         do { raw = try JSONDecoder().decode(Raw.self, from: json) } catch {
             throw SimulatorError(.script, "\(file): \(SimulatorScript.explain(error))")
@@ -36,8 +48,7 @@ public struct SimulatorScript: Sendable, Hashable {
             (deviceId, clockSkewSeconds) = (raw.deviceId, raw.clockSkewSeconds ?? 0)
             for entry in raw.memory ?? [] {
                 let (tenths, time) = (try SimulatorScript.tenths(entry.kg), try SimulatorCommand.time(entry.at))
-                guard let record = HS3Record(time, tenthsOfKilogram: tenths, mode: hourMode) else { continue }
-                memory.append(record.key)
+                weighings.append(StandInWeighing(tenthsOfKilogram: tenths, user: entry.user, time: time))
             }
             for entry in raw.events ?? [] {
                 let after = try Values.duration(entry.after)
@@ -45,14 +56,18 @@ public struct SimulatorScript: Sendable, Hashable {
                 case (let kg?, nil):
                     let time: WallTime? = if let text = entry.at { try SimulatorCommand.time(text) } else { nil }
                     let tenths = try SimulatorScript.tenths(kg)
-                    events.append(PlannedCommand(after: after, command: .stepOn(tenthsOfKilogram: tenths, at: time)))
+                    events.append(
+                        PlannedCommand(
+                            after: after,
+                            command: .stepOn(tenthsOfKilogram: tenths, at: time, user: entry.user)))
                 case (nil, let error?):
                     events.append(PlannedCommand(after: after, command: .fail(try Values.errorByte(error))))
                 default:
                     throw SimulatorError(.script, "an event needs either kg or error")
                 }
             }
-            for name in raw.faults ?? [] { faults.append(try FaultOption(name)) }
+            faultNames = raw.faults ?? []
+            for name in faultNames { faults.append(try FaultOption(name)) }
         } catch {
             throw SimulatorError(.script, "\(file): \(error)")
         }
@@ -104,12 +119,14 @@ public struct SimulatorScript: Sendable, Hashable {
     private struct Stored: Decodable {
         var kg: Double
         var at: String
+        var user: UInt32?
 
-        private enum CodingKeys: String, CodingKey, CaseIterable { case kg, at }
+        private enum CodingKeys: String, CodingKey, CaseIterable { case kg, at, user }
         init(from decoder: any Decoder) throws {
             try AnyKey.check(decoder, allowed: CodingKeys.allCases.map(\.rawValue))
             let values = try decoder.container(keyedBy: CodingKeys.self)
             (kg, at) = (try values.decode(Double.self, forKey: .kg), try values.decode(String.self, forKey: .at))
+            user = try values.decodeIfPresent(UInt32.self, forKey: .user)
         }
     }
 
@@ -118,8 +135,9 @@ public struct SimulatorScript: Sendable, Hashable {
         var kg: Double?
         var at: String?
         var error: String?
+        var user: UInt32?
 
-        private enum CodingKeys: String, CodingKey, CaseIterable { case after, kg, at, error }
+        private enum CodingKeys: String, CodingKey, CaseIterable { case after, kg, at, error, user }
         init(from decoder: any Decoder) throws {
             try AnyKey.check(decoder, allowed: CodingKeys.allCases.map(\.rawValue))
             let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -127,6 +145,7 @@ public struct SimulatorScript: Sendable, Hashable {
             kg = try values.decodeIfPresent(Double.self, forKey: .kg)
             at = try values.decodeIfPresent(String.self, forKey: .at)
             error = try values.decodeIfPresent(String.self, forKey: .error)
+            user = try values.decodeIfPresent(UInt32.self, forKey: .user)
         }
     }
 

@@ -31,10 +31,13 @@ enum Values {
 
     /// An error byte from a display name (`Er7`, `Lo`) or hexadecimal (`0xE7`).
     static func errorByte(_ text: some StringProtocol) throws(SimulatorError) -> UInt8 {
-        let names: [String: UInt8] = ["lo": 0xA0, "er2": 0xE2, "er4": 0xE4, "er7": 0xE7]
+        let names: [String: UInt8] = [
+            "lo": 0xA0, "er0": 0xE0, "er1": 0xE1, "er2": 0xE2, "er4": 0xE4, "er7": 0xE7, "er8": 0xE8, "er9": 0xE9,
+        ]
         if let byte = names[text.lowercased()] { return byte }
         if text.hasPrefix("0x"), let byte = UInt8(text.dropFirst(2), radix: 16) { return byte }
-        throw SimulatorError(.usage, "error '\(text)': expected Lo, Er2, Er4, Er7, or a byte such as 0xE7")
+        throw SimulatorError(
+            .usage, "error '\(text)': expected Lo, Er0, Er1, Er2, Er4, Er7, Er8, Er9, or a byte such as 0xE7")
     }
 
     static func digits(_ text: some StringProtocol) -> Int? {

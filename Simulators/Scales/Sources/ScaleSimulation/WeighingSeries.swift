@@ -41,3 +41,13 @@ public struct WeighingSeries: Sendable {
         return Double((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53
     }
 }
+
+extension HS5Record.Composition {
+    /// A body that may well weigh so much; the same weight gives the same one.
+    public static func invented(tenthsOfKilogram tenths: Int) -> HS5Record.Composition {
+        let fat = 180 + tenths * 7 % 90
+        return HS5Record.Composition(
+            fat: fat, water: 690 - fat * 7 / 10, muscle: 640 - fat, bone: 22 + tenths % 12,
+            visceralFat: 3 + tenths % 9, dailyCalories: 1500 + tenths)
+    }
+}

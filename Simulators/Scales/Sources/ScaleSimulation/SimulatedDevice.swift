@@ -1,0 +1,140 @@
+public import ScaleFrames
+
+/// The scale inside a simulator: one of the stand-ins.
+public enum SimulatedDevice: Sendable {
+    case hs3(HS3Device)
+    case hs4(HS4Device)
+    case hs5(HS5Device)
+    /// Any model behind HSL/1.
+    case hsl(HSLDevice)
+    /// One side of a conversation that was written down.
+    case replay(ReplayDevice)
+
+    /// What it does for the link.
+    enum Action: Sendable {
+        case send([UInt8])
+        case hangUp
+        case event(SimulatorEvent, opensSession: Bool)
+    }
+
+    var deadline: Duration? {
+        switch self {
+        case .hs3(let device): device.deadline
+        case .hs4(let device): device.deadline
+        case .hs5(let device): device.deadline
+        case .hsl(let device): device.deadline
+        case .replay(let device): device.deadline
+        }
+    }
+
+    /// Whether everything it had to say is acknowledged.
+    var isIdle: Bool {
+        switch self {
+        case .hs3(let device): device.isIdle
+        case .hs4(let device): device.isIdle
+        case .hs5(let device): device.isIdle
+        case .hsl(let device): device.isIdle
+        case .replay(let device): device.isIdle
+        }
+    }
+
+    mutating func handle(_ input: StandInInput, at now: ScaleMoment) -> [Action] {
+        switch self {
+        case .hs3(var device):
+            defer { self = .hs3(device) }
+            return device.handle(Self.hs3(input), at: now).map(Self.action)
+        case .hs4(var device):
+            defer { self = .hs4(device) }
+            return device.handle(input, at: now).map(Self.action)
+        case .hs5(var device):
+            defer { self = .hs5(device) }
+            return device.handle(input, at: now).map(Self.action)
+        case .hsl(var device):
+            defer { self = .hsl(device) }
+            return device.handle(input, at: now).map(Self.action)
+        case .replay(var device):
+            defer { self = .replay(device) }
+            return device.handle(input, at: now).map(Self.action)
+        }
+    }
+
+    private static func hs3(_ input: StandInInput) -> HS3Device.Input {
+        switch input {
+        case .linkOpened: .linkOpened
+        case .received(let bytes): .received(bytes)
+        case .linkClosed: .linkClosed
+        case .tick: .tick
+        case .weigh(let person): .weigh(tenthsOfKilogram: person.tenthsOfKilogram, at: person.time)
+        case .store(let person, let time): .store(tenthsOfKilogram: person.tenthsOfKilogram, at: time)
+        case .fail(let raw): .fail(raw)
+        case .moveClock(let seconds): .moveClock(seconds: seconds)
+        case .restart: .restart
+        }
+    }
+
+    private static func action(_ action: HS3Device.Action) -> Action {
+        switch action {
+        case .send(let bytes): .send(bytes)
+        case .hangUp: .hangUp
+        case .event(let event): .event(.scale(event), opensSession: event == .sessionOpened)
+        }
+    }
+
+    private static func action(_ action: StandInAction) -> Action {
+        switch action {
+        case .send(let bytes): .send(bytes)
+        case .hangUp: .hangUp
+        case .event(let event): .event(.standIn(event), opensSession: event == .sessionOpened)
+        }
+    }
+
+    /// What the faults of this kind of scale are called.
+    public var faultNames: FaultOption.Scales {
+        switch self {
+        case .hs3: .hs3
+        case .hs4: .hs4
+        case .hs5: .hs5
+        case .hsl: .hsl
+        case .replay: []
+        }
+    }
+
+    /// Turns a fault on; what is of the link is returned: after how many bytes it is dropped.
+    mutating func begin(_ fault: FaultOption) -> Int? {
+        if fault.name == "hangup" { return fault.value }
+        switch self {
+        case .hs3(var device):
+            fault.apply(to: &device.faults)
+            self = .hs3(device)
+        case .hs4(var device):
+            fault.apply(to: &device.faults)
+            self = .hs4(device)
+        case .hs5(var device):
+            fault.apply(to: &device.faults)
+            self = .hs5(device)
+        case .hsl(var device):
+            fault.apply(to: &device.faults)
+            self = .hsl(device)
+        case .replay: break
+        }
+        return nil
+    }
+
+    mutating func endFaults() {
+        switch self {
+        case .hs3(var device):
+            device.faults = .init()
+            self = .hs3(device)
+        case .hs4(var device):
+            device.faults = .init()
+            self = .hs4(device)
+        case .hs5(var device):
+            device.faults = .init()
+            self = .hs5(device)
+        case .hsl(var device):
+            device.faults = .init()
+            self = .hsl(device)
+        case .replay: break
+        }
+    }
+}

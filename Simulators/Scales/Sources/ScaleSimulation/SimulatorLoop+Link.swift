@@ -1,0 +1,86 @@
+import Glibc
+import ScaleFrames
+
+/// Hosts come and go.
+extension SimulatorLoop {
+    mutating func dialWhenDue() {
+        guard case .connect(let address) = options.link, !isLinked, uptime >= dialAt else { return }
+        dialAt = uptime + .seconds(1)
+        do throws(SimulatorError) { begin(try address.connect()) } catch { report(.unreachable("\(error)")) }
+    }
+
+    mutating func accept() {
+        guard let listener = listenerNumber else { return }
+        let number = Glibc.accept(listener, nil, nil)
+        if number >= 0 { begin(Descriptor(owning: number)) }
+    }
+
+    mutating func begin(_ connection: Descriptor) {
+        connection.setNonBlocking()
+        var yes: Int32 = 1
+        // Pieces of a frame shall arrive as pieces. On a unix socket the option does not exist and is not needed.
+        setsockopt(connection.number, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+        socket = connection
+        linked()
+    }
+
+    mutating func linked() {
+        isLinked = true
+        unsent = []
+        report(.connected)
+        perform(device.handle(.linkOpened, at: now))
+    }
+
+    mutating func serve(_ events: Int16) {
+        if events & Int16(POLLOUT) != 0 { flush() }
+        guard isLinked, events & Int16(POLLIN | POLLHUP | POLLERR) != 0 else { return }
+        guard let bytes = readLink() else { return hangUp() }
+        guard !bytes.isEmpty else { return }
+        report(.wire(.host, bytes))
+        lastTraffic = uptime
+        perform(device.handle(.received(bytes), at: now))
+    }
+
+    mutating func hearDatagrams() {
+        while !hasEnded, let (bytes, from) = datagrams?.receive() {
+            sender = from
+            if !isLinked { linked() }
+            report(.wire(.host, bytes))
+            lastTraffic = uptime
+            perform(device.handle(.received(bytes), at: now))
+        }
+    }
+
+    func readLink() -> [UInt8]? {
+        (terminal?.master ?? socket)?.read()
+    }
+
+    /// Ends the link from this side or after the other side has gone.
+    mutating func hangUp() {
+        guard isLinked else { return }
+        (isLinked, unsent, socket) = (false, [], nil)
+        dialAt = uptime + .seconds(1)
+        report(.disconnected)
+        perform(device.handle(.linkClosed, at: now))
+    }
+
+    /// Notices when somebody opens the terminal, and renews it after a link was dropped from this side, since
+    /// nothing else makes the other end notice.
+    mutating func watchTerminal() throws(SimulatorError) {
+        guard isTerminal, !isLinked else { return }
+        if terminal == nil {
+            let renewed = try PseudoTerminal()
+            report(.listening(renewed.path, deviceId: options.deviceId))
+            terminal = renewed
+        }
+        guard let number = linkNumber else { return }
+        var file = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        _ = poll(&file, 1, 0)
+        if file.revents & Int16(POLLHUP) == 0 { linked() }
+    }
+
+    mutating func drop() {
+        hangUp()
+        terminal = nil
+    }
+}

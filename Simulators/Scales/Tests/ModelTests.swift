@@ -1,0 +1,194 @@
+import Glibc
+import ScaleFrames
+import Testing
+
+@testable import ScaleSimulation
+
+/// A host's dialogue on a real link, driven by `poll` and the real clock, with a spool in memory.
+struct DialogueDriver<Host: ScaleDialogue> {
+    var host: Host
+    private(set) var kept: [ScaleReading] = []
+    private(set) var events: [ScaleEvent] = []
+    private let link: Descriptor
+    /// Where datagrams go; nil on a stream.
+    private var scale: [UInt8]?
+    private let startedAt = ContinuousClock.now
+
+    init(_ host: Host, stream link: Descriptor) {
+        (self.host, self.link) = (host, link)
+        link.setNonBlocking()
+        give(.linkOpened)
+    }
+
+    /// On a port of its own of this machine.
+    init(_ host: Host, datagramsTo port: UInt16) throws {
+        self.host = host
+        (link, _) = try LinkAddress("udp://127.0.0.1:0").listenForDatagrams()
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        scale = withUnsafeBytes(of: &address) { Array($0) }
+        give(.linkOpened)
+    }
+
+    private var now: ScaleMoment {
+        ScaleMoment(uptime: ContinuousClock.now - startedAt, wall: SimulationClock.system.wall)
+    }
+
+    private mutating func give(_ input: ScaleInput) {
+        for action in host.handle(input, at: now) {
+            switch action {
+            case .deliver(let delivery):
+                kept += delivery.readings
+                give(.kept(delivery.token))
+            case .event(let event): events.append(event)
+            case .close: break
+            default:
+                guard case .send(let bytes) = action else { continue }
+                if let scale { link.send(bytes, to: scale) } else { _ = link.write(bytes[...]) }
+            }
+        }
+    }
+
+    /// Serves the link until `isEnough`, its end, or ten seconds, which no sound session needs.
+    mutating func serve(until isEnough: (Self) -> Bool) {
+        let limit = now.uptime + .seconds(10)
+        while !isEnough(self), now.uptime < limit {
+            var file = pollfd(fd: link.number, events: Int16(POLLIN), revents: 0)
+            let due = (min(limit, host.deadline ?? limit) - now.uptime).components
+            _ = poll(&file, 1, Int32(max(0, due.seconds * 1000 + due.attoseconds / 1_000_000_000_000_000 + 1)))
+            if file.revents != 0 {
+                if scale != nil {
+                    while let (bytes, _) = link.receive() { give(.received(bytes)) }
+                } else {
+                    guard let bytes = link.read() else { return }
+                    give(.received(bytes))
+                }
+            }
+            if let deadline = host.deadline, now.uptime >= deadline { give(.tick) }
+        }
+    }
+}
+
+/// HS4, HS5 and HSL/1 behind real links.
+struct ModelTests {
+    private static let key = ScaleKey((0..<16).map { UInt8($0) })
+    private static let first = WallTime(2026, 11, 18, 7, 30)
+
+    private func times(_ count: Int) throws -> [WallTime] {
+        try (0..<count).map { day in try #require(Self.first?.adding(seconds: day * 86_400)) }
+    }
+
+    private func port(_ scale: RunningScale) throws -> UInt16 {
+        try #require(UInt16(scale.simulator.address.split(separator: ":").last ?? ""))
+    }
+
+    @Test func `a HS4 gives its memory and its weights over TCP after the log-in`() throws {
+        var profile = HS4Device.Profile()
+        profile.key = Self.key
+        let memory = try times(3).compactMap { HS4Record($0, tenthsOfKilogram: 731, more: 1) }
+        let device = HS4Device(profile: profile, memory: memory)
+        let scale = try RunningScale(.init(link: LinkTests.loopback(), device: .hs4(device)))
+        defer { scale.stop() }
+        var settings = HS4Host.Settings()
+        settings.key = Self.key
+        var driver = DialogueDriver(
+            HS4Host(settings: settings), stream: try LinkAddress(scale.simulator.address).connect())
+        driver.serve { $0.host.isMeasuring }
+        scale.simulator.submit(.stepOn(tenthsOfKilogram: 804, at: nil))
+        driver.serve { $0.kept.count == 4 }
+        #expect(driver.kept.map(\.tenthsOfKilogram) == [731, 731, 731, 804])
+        scale.simulator.submit(.fault(try FaultOption("busy")))
+        scale.simulator.submit(.fail(0xE7))
+        driver.serve { $0.events.contains(.deviceError(.sent(0xE7, by: .hs4))) }
+        #expect(scale.events.contains(.standIn(.refused("this scale has no fault busy"))))
+    }
+
+    @Test func `a HS5 gives its users' memories and a composition by datagrams`() throws {
+        let (one, two) = (try #require(HS5Position(0)), try #require(HS5Position(3)))
+        let records = try times(2).compactMap { HS5Record($0, tenthsOfKilogram: 700) }
+        let device = HS5Device(users: [one: 11, two: 22], memory: [22: records])
+        let options = ScaleSimulator.Options(
+            link: .datagrams(try LinkAddress("udp://127.0.0.1:0")), device: .hs5(device))
+        let scale = try RunningScale(options)
+        defer { scale.stop() }
+        var settings = HS5Host.Settings()
+        (settings.measures, settings.memoryEvery) = (11, .milliseconds(200))
+        var driver = try DialogueDriver(HS5Host(settings: settings), datagramsTo: try port(scale))
+        driver.serve { $0.kept.count == 2 && $0.host.isMeasuring }
+        // Whoever is not the user of the open measurement gets into the memory.
+        scale.simulator.submit(.store(tenthsOfKilogram: 621, at: nil, user: 22))
+        driver.serve { $0.kept.count == 3 }
+        #expect(driver.kept.map(\.user) == [22, 22, 22])
+        scale.simulator.submit(.stepOn(tenthsOfKilogram: 804, at: nil, user: 11))
+        driver.serve { $0.kept.count == 4 }
+        #expect(driver.kept.last?.user == 11)
+        #expect(driver.kept.last?.composition == .invented(tenthsOfKilogram: 804))
+    }
+
+    @Test(arguments: ScaleModel.allCases) func `any scale speaks HSL over TCP, and a session has all of it`(
+        model: ScaleModel
+    ) throws {
+        var scale = HSLDevice.Scale(try #require(HSLDeviceID(model, "020000003001")))
+        if model == .hs5 { scale.users[0] = 11 }
+        let user: UInt32? = model == .hs5 ? 11 : nil
+        let memory = try times(3).map { HSLDevice.Weighing($0, tenthsOfKilogram: 731, user: user) }
+        var profile = HSLDevice.Profile()
+        profile.token = HSLToken("both know it")
+        let device = HSLDevice(scale, memory: memory, profile: profile)
+        let running = try RunningScale(.init(link: LinkTests.loopback(), device: .hsl(device)))
+        defer { running.stop() }
+        var settings = HSLSession.Settings(model: model)
+        (settings.token, settings.measures) = (HSLToken("both know it"), 11)
+        // Whoever steps on between two requests is in the memory, and found there.
+        settings.memoryEvery = .milliseconds(300)
+        var driver = DialogueDriver(
+            HSLDialogue(settings: settings), stream: try LinkAddress(running.simulator.address).connect())
+        driver.serve { $0.host.isMeasuring }
+        #expect(driver.kept.count == 3)
+        running.simulator.submit(.stepOn(tenthsOfKilogram: 804, at: nil, user: user))
+        driver.serve { $0.kept.count == 4 }
+        #expect(driver.kept.last?.tenthsOfKilogram == 804)
+        #expect((driver.kept.last?.composition == .invented(tenthsOfKilogram: 804)) == (model == .hs5))
+    }
+
+    @Test func `a script is said line by line once the host has said its part`() throws {
+        let script = "# a remark\n> 0 b0 03 a6 23 01 ca\n< 5 a0 03 a6 ff 01 a6\n> b0 03 a6 ff 02 a7\n< a0 <2 × ff> 01\n"
+        let running = try RunningScale(
+            .init(link: LinkTests.loopback(), device: .replay(try ReplayDevice(script: script))))
+        defer { running.stop() }
+        let link = try LinkAddress(running.simulator.address).connect()
+        func hear(_ count: Int) -> [UInt8] {
+            var heard: [UInt8] = []
+            while heard.count < count, let bytes = link.read(), !bytes.isEmpty { heard += bytes }
+            return heard
+        }
+        _ = link.write([0xB0, 3, 0xA6, 0x23, 1, 0xCA][...])
+        #expect(hear(6) == [0xA0, 3, 0xA6, 0xFF, 1, 0xA6])
+        _ = link.write([0xB0, 3, 0xA6, 0xFF, 3, 0xA8][...])
+        #expect(hear(4) == [0xA0, 0xFF, 0xFF, 1])
+        let fault = "the host says something else at its line 3"
+        #expect(running.events.contains(.standIn(.fault(fault))))
+    }
+
+    @Test(arguments: ["> zz", "= aa", "> 1 2 3", "", "# only", "< <9 x"]) func `a script that is none is refused`(
+        script: String
+    ) {
+        #expect(throws: SimulatorError.self) { try ReplayDevice(script: script) }
+    }
+
+    @Test func `a weighing may have a user, shoes and a date`() throws {
+        let time = WallTime("2026-11-20T07:30")
+        #expect(
+            try SimulatorCommand(line: "step on 80.4 user 11 shoes")
+                == .stepOn(tenthsOfKilogram: 804, at: nil, user: 11, hasShoes: true))
+        #expect(
+            try SimulatorCommand(line: "store 80.4 2026-11-20T07:30 user 22")
+                == .store(tenthsOfKilogram: 804, at: time, user: 22))
+        #expect(try SimulatorCommand(line: "store 80.4") == .store(tenthsOfKilogram: 804, at: nil))
+        #expect(throws: SimulatorError.self) { try SimulatorCommand(line: "step on 80.4 user") }
+        #expect(throws: SimulatorError.self) { try FaultOption("bad-line", of: .hs3) }
+        #expect(try FaultOption("bad-line", of: .hsl).scales == .hsl)
+    }
+}

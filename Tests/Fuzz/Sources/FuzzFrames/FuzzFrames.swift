@@ -1,0 +1,37 @@
+import ScaleFrames
+
+/// One input of libFuzzer: a stream of bytes, cut in two ways, must hold the same frames.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = Array(UnsafeBufferPointer(start: start, count: count))
+    guard let first = bytes.first else { return 0 }
+    for origin in [FrameOrigin.host, .scale] {
+        check(bytes, FrameScanner(from: origin), step: Int(first & 31) + 1)
+        check(bytes, FrameScanner(from: origin, product: 0xA6, productPlace: 2), step: Int(first & 31) + 1)
+        check(bytes, FrameScanner(from: origin, lengths: 3...143, product: 0xA6), step: Int(first & 31) + 1)
+    }
+    if let frame = FamilyFrame(datagram: bytes) {
+        precondition(bytes.starts(with: frame.bytes), "a datagram does not come back as it was")
+    }
+    return 0
+}
+
+private func check(_ bytes: [UInt8], _ scanner: FrameScanner, step: Int) {
+    var (whole, pieces) = (scanner, scanner)
+    var frames = whole.append(bytes)
+    var others: [Frame] = []
+    for start in stride(from: 0, to: bytes.count, by: step) {
+        others += pieces.append(bytes[start..<min(start + step, bytes.count)])
+    }
+    frames += whole.flush()
+    others += pieces.flush()
+    precondition(frames == others && whole.skippedBytes == pieces.skippedBytes, "frames depend on how bytes are cut")
+    precondition(!whole.isInsideFrame && whole.badChecksums == pieces.badChecksums)
+    var collector = FragmentCollector()
+    for frame in frames {
+        precondition(frame.bytes.count == frame.body.count + 3)
+        guard let family = FamilyFrame(frame) else { continue }
+        precondition(family.bytes == frame.bytes, "a frame does not come back as it was")
+        _ = collector.append(family)
+    }
+}
