@@ -3,7 +3,7 @@
 # make torture kill -9 and SIGSTOP of hub, sources and sinks at random           (SECONDS=3600 SEED=1)
 # make build   the programs, optimised, in .build/release
 # make format  the one formatting
-# make fuzz    coverage-guided fuzzing of the record codec                    (SECONDS=300)
+# make fuzz    coverage-guided fuzzing of the record codec and of the scales      (SECONDS=300, for each)
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
 .PHONY: demo test torture build format lint fuzz bench setup setup-test
@@ -44,6 +44,11 @@ fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
 	mkdir -p Tests/Fuzz/.build/corpus
 	Tests/Fuzz/.build/release/fuzz-records -max_len=4096 -max_total_time=$(SECONDS) Tests/Fuzz/.build/corpus Tests/Fuzz/Corpus
+	for part in frames hs3 hs4 hs5 hsl sig; do \
+		mkdir -p Tests/Fuzz/.build/corpus-$$part; \
+		Tests/Fuzz/.build/release/fuzz-$$part -max_len=4096 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
+			Tests/Fuzz/.build/corpus-$$part Tests/Fuzz/Corpora/$$part || exit 1; \
+	done
 
 # A peer that cannot be installed is a row that says so.
 bench: setup

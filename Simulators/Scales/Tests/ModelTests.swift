@@ -44,8 +44,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
                 give(.kept(delivery.token))
             case .event(let event): events.append(event)
             case .close: break
-            default:
-                guard case .send(let bytes) = action else { continue }
+            case .send(let bytes), .search(let bytes):
                 if let scale { link.send(bytes, to: scale) } else { _ = link.write(bytes[...]) }
             }
         }

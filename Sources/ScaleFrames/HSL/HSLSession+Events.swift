@@ -177,7 +177,7 @@ extension HSLSession {
             guard let count = data["count"]?.whole, count >= 0 else {
                 return warn(device, "a count of records that is none; ignored", &actions)
             }
-            if count > 200 { warn(device, "the scale announces \(count) records; its memory holds 200", &actions) }
+            if count > 200 { actions.append(.event(.protocolWarning(.memoryCountAboveLimit(count)), of: device)) }
             transfer.announced = min(count, 200)
             note(.memoryCount(min(count, 200)), device, &actions)
         case .memoryProgress:
@@ -187,7 +187,8 @@ extension HSLSession {
             note(.memoryProgress(done), device, &actions)
         case .memoryFinish:
             if let announced = transfer.announced, announced != transfer.received {
-                warn(device, "the scale announced \(announced) records and sent \(transfer.received)", &actions)
+                let warning = ScaleWarning.memoryCountDiffers(announced: announced, received: transfer.received)
+                actions.append(.event(.protocolWarning(warning), of: device))
             }
             if transfer.received > 0 { note(.memoryProgress(1), device, &actions) }
             note(.memoryFinish(records: transfer.received), device, &actions)
