@@ -4,9 +4,9 @@ import ZeroMQ
 
 /// The short way of plain LIVE messages from the door to the feeds, in a turn of the door, as long as nothing else comes between.
 ///
-/// Each is judged as it comes; they leave together (``ZeroMQ/Socket/sendMessages(_:framesEach:)``): threads are woken less, and the
-/// processor has at hand what each step needs. What is asked of every message is held here; after the turn the lane is empty, and each
-/// session has what is its own.
+/// Each is judged as it comes; they leave together (``ZeroMQ/Socket/sendMessages(_:framesEach:)``), so that the processor has at hand
+/// what each step needs. What is asked of every message is held here; after the turn the lane is empty, and each session has what is
+/// its own.
 struct LiveLane: ~Copyable {
     /// Whose messages are on it.
     private(set) var guest: Bus.Guest?
