@@ -47,7 +47,7 @@ extension HSLMessage {
         case .request(let request):
             var members: [String: HSLJSON] = ["t": "req", "id": .int(request.id)]
             members["dev"] = request.device.map { .string("\($0)") }
-            members["op"] = request.operation.map { .string($0.rawValue) }
+            members["op"] = .string(request.name)
             members["args"] = request.arguments == [:] ? nil : request.arguments
             return .object(members)
         case .event(let event):
@@ -149,8 +149,9 @@ extension HSLHello {
 
 extension HSLRequest {
     fileprivate init(_ reader: Reader) throws(HSLComplaint) {
-        (id, device) = (try reader.whole("id"), try reader.optional("dev", reader.device))
-        (operation, arguments) = (HSLOperation(rawValue: try reader.text("op")), reader.json["args"] ?? [:])
+        self.init(
+            id: try reader.whole("id"), device: try reader.optional("dev", reader.device),
+            name: try reader.text("op"), arguments: reader.json["args"] ?? [:])
     }
 }
 

@@ -34,9 +34,20 @@ public struct HSLRequest: Sendable, Hashable {
     public var id: Int
     /// Nil for what is of no scale.
     public var device: HSLDeviceID?
-    /// Nil for one this version does not know.
-    public var operation: HSLOperation?
+    /// As it stands there; of later versions too.
+    public var name: String
     public var arguments: HSLJSON
+
+    init(id: Int, device: HSLDeviceID?, operation: HSLOperation, arguments: HSLJSON) {
+        self.init(id: id, device: device, name: operation.rawValue, arguments: arguments)
+    }
+
+    init(id: Int, device: HSLDeviceID?, name: String, arguments: HSLJSON) {
+        (self.id, self.device, self.name, self.arguments) = (id, device, name, arguments)
+    }
+
+    /// Nil for one this version does not know.
+    public var operation: HSLOperation? { HSLOperation(rawValue: name) }
 }
 
 public struct HSLEvent: Sendable, Hashable {

@@ -13,7 +13,7 @@ struct HS3Command: ParsableCommand {
 
             An ADDRESS is tcp://HOST:PORT or unix:///PATH. With --hsl the same scale is
             behind HSL/1, as an app with the vendor's library would deliver it.
-            """, faults: [.hs3, .hsl]))
+            """, faults: .hs3))
 
     @OptionGroup var scale: ScaleOptions
     @OptionGroup var bridge: HSLOptions

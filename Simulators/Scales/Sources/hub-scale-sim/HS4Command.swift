@@ -12,13 +12,14 @@ struct HS4Command: ParsableCommand {
               hub-scale-sim hs4 --listen tcp://127.0.0.1:4712 --memory 3
               step on 80.4
 
-            An ADDRESS is tcp://HOST:PORT or unix:///PATH. The bytes are those of Bluetooth LE,
-            in pieces of 20, each acknowledged; --serial is the HS4S. With --hsl the same scale
-            is behind HSL/1, as an app with the vendor's library would deliver it.
-            """, faults: [.hs4, .hsl],
+            An ADDRESS is tcp://HOST:PORT or unix:///PATH. The bytes are those of
+            Bluetooth LE, in pieces of 20, each acknowledged; --serial is the HS4S. With
+            --hsl the same scale is behind HSL/1, as an app with the vendor's library
+            would deliver it.
+            """, faults: .hs4,
             """
-            The log-in needs a key that both sides have: invent 32 hex digits for --test-key. A
-            real scale's key is its vendor's and is not in here.
+            The log-in needs a key that both sides have: invent 32 hex digits for
+            --test-key. A real scale's key is its vendor's and is not in here.
 
 
             """))

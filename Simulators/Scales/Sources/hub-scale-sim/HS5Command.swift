@@ -13,14 +13,14 @@ struct HS5Command: ParsableCommand {
               step on 80.4 user 11
               store 62.1 user 22
 
-            The scale waits for datagrams at udp://HOST:PORT. With --hsl it is behind HSL/1
-            (--listen or --connect tcp://HOST:PORT), as an app with the vendor's library would
-            deliver it. Who weighs without being the user of the open measurement gets into the
-            memory.
-            """, faults: [.hs5, .hsl],
+            The scale waits for datagrams at udp://HOST:PORT. With --hsl it is behind
+            HSL/1 (--listen or --connect tcp://HOST:PORT), as an app with the vendor's
+            library would deliver it. Who weighs without being the user of the open
+            measurement gets into the memory.
+            """, faults: .hs5,
             """
-            The log-in needs a key that both sides have: invent 32 hex digits for --test-key. A
-            real scale's key is its vendor's and is not in here.
+            The log-in needs a key that both sides have: invent 32 hex digits for
+            --test-key. A real scale's key is its vendor's and is not in here.
 
 
             """))

@@ -7,8 +7,8 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "A scale that says what a script says, once the host has said its part.",
         discussion: """
-            A line is who speaks (< scale, > host), the milliseconds since the line before, and
-            the bytes in hex:
+            A line is who speaks (< scale, > host), the milliseconds since the line
+            before, and the bytes in hex:
 
               > 0    b0 03 a6 23 01 ca
               < 51   a0 03 a6 ff 01 a6

@@ -14,7 +14,11 @@ enum Teaching {
 
         Faults (--fault NAME or NAME=N, any number of them):
 
-        \(FaultOption.all.filter { !$0.scales.isDisjoint(with: faults) }.map(row).joined(separator: "\n"))
+        \(rows { !$0.isDisjoint(with: faults) })
+
+        With --hsl:
+
+        \(rows { $0.contains(.hsl) })
 
         \(more)The scale's zone is that of the environment (TZ). It stays powered when a
         host goes, and serves the next.
@@ -22,6 +26,10 @@ enum Teaching {
         Exit codes: 0 ended by quit, SIGTERM, SIGINT, --exit-when-done or --until-eof;
         64 wrong option; 65 wrong script; 69 the link cannot be opened.
         """
+    }
+
+    private static func rows(_ isShown: (FaultOption.Scales) -> Bool) -> String {
+        FaultOption.all.filter { isShown($0.scales) }.map(row).joined(separator: "\n")
     }
 
     private static func row(_ fault: FaultOption.Known) -> String {
