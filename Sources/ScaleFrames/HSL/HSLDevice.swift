@@ -14,7 +14,8 @@ public struct HSLDevice: ScaleStandIn {
     var outstanding: [Outstanding] = []
     private var isLinked = false
     private var lines = HSLLines()
-    private var connector: [UInt8]?
+    private var connections = 0
+    private var nonce: [UInt8] = []
     /// What is on its way, and when it leaves.
     private var outbox: [(at: Duration, message: HSLMessage)] = []
     private var (heard, events, written, records) = (0, 0, 0, 0)
@@ -48,10 +49,12 @@ public struct HSLDevice: ScaleStandIn {
         case .linkOpened:
             unlink()
             isLinked = true
+            connections += 1
+            nonce = Array(SHA256.authenticate(Array("\(connections)".utf8), key: profile.seed).prefix(16))
             let models = ScaleModel.allCases.filter { model in scales.contains { $0.id.model == model } }
             let hello = HSLHello(
                 role: .device, implementation: "hub-scale-sim", version: "1", family: profile.family, models: models,
-                nonce: profile.nonce)
+                nonce: nonce)
             say(.hello(hello), at: now, &actions)
             if faults.overlongLine {
                 faults.overlongLine = false
@@ -76,7 +79,7 @@ public struct HSLDevice: ScaleStandIn {
     }
 
     private mutating func unlink() {
-        (isLinked, isOpen, connector, outbox) = (false, false, nil, [])
+        (isLinked, isOpen, outbox) = (false, false, [])
         lines.reset()
         outstanding.removeAll { !$0.isLive }
         for place in scales.indices { (scales[place].request, scales[place].isVerified) = (nil, false) }
@@ -99,9 +102,8 @@ public struct HSLDevice: ScaleStandIn {
         }
         switch message {
         case .hello(let hello):
-            connector = hello.nonce
             guard let token = profile.token else { return }
-            let proof = token.proof(connector: hello.nonce, device: profile.nonce)
+            let proof = token.proof(connector: hello.nonce, device: nonce)
             say(.auth(proof: faults.wrongProof ? String(proof.reversed()) : proof), at: now, &actions)
         case .welcome: welcomed(at: now, &actions)
         case .request(let request): obey(request, at: now, &actions)

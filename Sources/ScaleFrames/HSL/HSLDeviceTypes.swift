@@ -60,8 +60,8 @@ extension HSLDevice {
         public var token: HSLToken?
         public var family = HSLFamily.sim
         public var account = Account.says(.loggedIn)
-        /// 16 bytes; each connection needs others, where it matters.
-        public var nonce: [UInt8] = Array(repeating: 0, count: 16)
+        /// What the nonce of each connection is made from: random, where it matters.
+        public var seed: [UInt8] = []
         /// Of every date it writes; nil: dates are local alone.
         public var utcOffsetMinutes: Int?
         /// From one event to the next.

@@ -36,6 +36,8 @@ public struct HSLSession: Sendable {
     /// When wrong proofs came.
     var refusals: [Duration] = []
     var complaints = 0
+    /// The link is closed from this side, because the other one does not keep to the protocol.
+    var hasFailed = false
 
     enum Phase: Sendable, Hashable { case offline, greeting, open, closing }
 
@@ -137,8 +139,8 @@ public struct HSLSession: Sendable {
 
     private mutating func closeLink(_ actions: inout [Action]) {
         guard phase != .offline else { return }
-        let isError = phase != .closing
-        phase = .offline
+        let isError = phase != .closing || hasFailed
+        (phase, hasFailed) = (.offline, false)
         for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) { detach(device, isError: isError, &actions) }
         for token in deliveries.keys { deliveries[token]?.isCurrent = false }
         (helloBy, pingAt, pongBy, listing, reconnectAt, nextRequest) = (nil, nil, nil, nil, nil, 1)
@@ -150,6 +152,7 @@ public struct HSLSession: Sendable {
         if let complaint {
             send(.error(complaint), at: now, &actions)
             warn(nil, "the link is closed: \(complaint.code)", &actions)
+            hasFailed = true
         }
         phase = .closing
         actions.append(.close)

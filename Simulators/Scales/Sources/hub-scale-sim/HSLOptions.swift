@@ -55,7 +55,7 @@ struct HSLOptions: ParsableArguments {
             guard let secret = HSLToken(token) else { throw SimulatorError(.usage, "--token is empty") }
             profile.token = secret
         }
-        profile.nonce = (0..<16).map { _ in UInt8.random(in: 0...255) }
+        profile.seed = (0..<32).map { _ in UInt8.random(in: 0...255) }
         profile.pace = try Duration.parse(pace)
         return HSLDevice(scale, memory: memory, profile: profile)
     }
