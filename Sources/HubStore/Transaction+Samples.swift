@@ -6,6 +6,9 @@ extension Transaction {
     mutating func put(_ sample: Sample, _ intake: IntakeRecord) throws -> RecordResult {
         guard let household = intake.household else { return try put(sample, intake, nil) }
         let judgement = try judge(sample, intake, household)
+        if let person = judgement.assignment.person, caches.personID(person.uid) == nil {
+            return .rejected(IntakeCheck.unknownPerson)
+        }
         var judged = intake
         judged.assignment = judgement.assignment
         return try put(sample, judged, judgement)
@@ -43,11 +46,13 @@ extension Transaction {
         var row = known
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
         row.retraction = nil
-        // What was weighed up once is not weighed up again: the source may only name its user anew.
-        if !known.isAssignedByHand, judgement.map({ $0.isNamed }) ?? true {
+        // Who has been found by weight stays, unless the source names its user anew; what waits alone is weighed up again.
+        let isJudgedAnew = judgement.map { $0.isNamed || known.personID == 0 && sample.group == nil } ?? true
+        if !known.isAssignedByHand, isJudgedAnew {
             (row.assignment, row.personID) = (intake.assignment, references.person)
         }
         let placement = try known.isUnderHand ? cover(row) : replace(known, with: row)
+        if !known.isAssignedByHand, isJudgedAnew, let ruling = judgement?.ruling { try note(ruling, placement) }
         try keepPayload(intake, number: placement.number, sequence: placement.sequence)
         return .stored(placement)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HubCore
+import HubSettings
 import Testing
 
 @testable import HubCommand
@@ -127,6 +128,17 @@ import Testing
         #expect(Doctor.fileSystem(of: "/home/me/my disk/hub", mounts: mounts) == "vfat")
         #expect(Doctor.fileSystem(of: "/homeless", mounts: mounts) == "tmpfs")
         #expect(Doctor.fileSystem(of: "/x", mounts: "") == nil)
+    }
+
+    @Test func `whoever nothing tells from the others is named, where there are others`() {
+        var (anna, ben) = (PersonSection(name: "anna"), PersonSection(name: "ben"))
+        func indistinct(_ persons: [PersonSection]) -> [String] {
+            Doctor.indistinct(HubConfiguration(hub: HubSectionStub.section, persons: persons, plugins: []))
+        }
+        #expect(indistinct([anna]) == [] && indistinct([anna, ben]) == ["anna", "ben"])
+        anna.expectedWeight = 62
+        ben.slots = ["ihealth-hs5": 1]
+        #expect(indistinct([anna, ben, PersonSection(name: "carl")]) == ["carl"] && indistinct([anna, ben]) == [])
     }
 
     @Test func `what the running hub says of plugins and sinks is read whatever else it says`() async throws {

@@ -220,6 +220,14 @@ import Testing
         other.value = .quantity(75, unit: "kg")
         #expect(try await home.give([other], now: 30 * Home.day)[0].placement != nil)
         #expect(try await home.record(other)?.assignment.person?.name == "anna")
+        // What waits alone is weighed up anew when its source corrects it.
+        var misread = try home.group("misread", 7.5, at: 31 * Home.day, parts: 1)[0]
+        try await home.give([misread], now: 31 * Home.day)
+        #expect(try await home.record(misread)?.assignment.person == nil)
+        misread.value = .quantity(74.9, unit: "kg")
+        try await home.give([misread], now: 31 * Home.day)
+        #expect(try await home.record(misread)?.assignment.person?.name == "ben")
+        #expect(try await home.store.verifyAccounts() == [])
     }
 
     // MARK: - By hand

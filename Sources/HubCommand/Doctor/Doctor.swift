@@ -52,7 +52,21 @@ struct Doctor {
                     repair: "write [person.me] into it"))
         }
         if found.isEmpty { found.append(Finding(.good, "config", "\(configurationPath) is right")) }
+        let alike = configuration.map(Self.indistinct) ?? []
+        if !alike.isEmpty {
+            found.append(
+                Finding(
+                    .note, "config",
+                    "nothing tells \(alike.joined(separator: ", ")) from the others: their first weighings wait in the inbox",
+                    repair: "give slots or expected_weight, or hub assign the first ones"))
+        }
         return found
+    }
+
+    /// Those of several persons of whom `hub.conf` says nothing by which a scale could know them.
+    static func indistinct(_ configuration: HubConfiguration) -> [String] {
+        guard configuration.persons.count > 1 else { return [] }
+        return configuration.persons.filter { $0.slots.isEmpty && $0.expectedWeight == nil }.map(\.name)
     }
 
     // MARK: - The running hub
