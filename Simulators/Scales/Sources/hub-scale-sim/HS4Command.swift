@@ -43,6 +43,7 @@ struct HS4Command: ParsableCommand {
             profile.link = serial ? .serialPort : .lowEnergy
             profile.key = try ScaleOptions.key(testKey)
             profile.skewSeconds = story.skewSeconds
+            if let firmware = bridge.firmware { profile.identity.firmware = try HSLOptions.version(firmware) }
             profile.repeatAfter = try Duration.parse(repeatAfter)
             profile.memoryLimit = max(200, story.held.count)
             let held = story.held.compactMap { weighing in

@@ -49,6 +49,7 @@ struct HS5Command: ParsableCommand {
             var profile = HS5Device.Profile()
             profile.key = try ScaleOptions.key(testKey)
             profile.skewSeconds = story.skewSeconds
+            if let firmware = bridge.firmware { profile.identity.firmware = try HSLOptions.version(firmware) }
             profile.repeatAfter = try Duration.parse(repeatAfter)
             profile.memoryLimit = max(200, story.held.count)
             let identity = try ScaleSimulator.Options.deviceId(story.deviceId ?? ScaleOptions.deviceId(of: .hs5))

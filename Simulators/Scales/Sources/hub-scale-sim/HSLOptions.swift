@@ -17,10 +17,19 @@ struct HSLOptions: ParsableArguments {
         help: ArgumentHelp(
             "HSL: no network since so many days; the vendor's trial lasts ten.", valueName: "days"))
     var offlineDays: Int?
-    @Option(help: ArgumentHelp("HSL: the scale's firmware.", valueName: "x.y.z"))
-    var firmware = "1.0.2"
+    @Option(help: ArgumentHelp("The scale's firmware; the HS3's own wire does not tell it.", valueName: "x.y.z"))
+    var firmware: String?
     @Option(help: ArgumentHelp("HSL: time between two lines that tell something.", valueName: "duration"))
     var pace = "0s"
+
+    /// Three digits, which is all that a scale can say.
+    static func version(_ text: String) throws -> String {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.allSatisfy({ $0.count == 1 && ("0"..."9").contains($0) }) else {
+            throw SimulatorError(.usage, "--firmware '\(text)': expected three digits, such as 1.0.2")
+        }
+        return text
+    }
 
     func device(
         _ model: ScaleModel, _ story: ScaleOptions.Story, users: [HS5Position: UInt32] = [:]
@@ -30,7 +39,8 @@ struct HSLOptions: ParsableArguments {
             throw SimulatorError(.usage, "--authentication takes 1 to 8")
         }
         var scale = HSLDevice.Scale(id)
-        (scale.firmware, scale.skewSeconds) = (firmware, story.skewSeconds)
+        if let firmware { scale.firmware = try Self.version(firmware) }
+        scale.skewSeconds = story.skewSeconds
         scale.memoryLimit = max(200, story.held.count)
         for (position, serial) in users { scale.users[Int(position.index)] = serial }
         let memory = story.held.compactMap { weighing in
