@@ -2,7 +2,7 @@ import Foundation
 public import HubSettings
 public import HubWire
 
-/// Something a plugin can be asked to do by its owner: `hub do NAME COMMAND`, `hub refresh NAME`.
+/// Something a plugin can be asked to do by its owner: `hub do NAME COMMAND`, `hub refresh NAME`, `hub login NAME` (``logIn(help:arguments:_:)``).
 ///
 /// ```swift
 /// static let commands: [Command<Self>] = [
@@ -81,9 +81,10 @@ public struct CommandCall: Sendable {
     /// - Parameters:
     ///   - prompt: what the person is to do or to enter.
     ///   - url: a page to open.
+    ///   - isSecret: the answer is not shown while it is entered, as with a password.
     /// - Returns: the answer; one that is no JSON text as JSON.
-    public func ask(_ prompt: String, url: String? = nil) async throws -> String {
-        try await hub.link.ask(prompt, url: url, ticket)
+    public func ask(_ prompt: String, url: String? = nil, isSecret: Bool = false) async throws -> String {
+        try await hub.link.ask(CommandQuestion(prompt, url: url, isSecret: isSecret), ticket)
     }
 }
 

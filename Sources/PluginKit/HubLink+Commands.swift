@@ -114,7 +114,7 @@ extension HubLink {
     }
 
     /// Sends OUTCOME `ask`, and waits for the answer.
-    func ask(_ prompt: String, url: String?, _ ticket: CommandTicket) async throws -> String {
+    func ask(_ question: CommandQuestion, _ ticket: CommandTicket) async throws -> String {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard !Task.isCancelled, desk.open[ticket] != nil else {
@@ -125,7 +125,7 @@ extension HubLink {
                         throwing: CommandFailure("failed", "the command asks two questions at a time"))
                 }
                 desk.open[ticket]?.question = continuation
-                send(.ask(url: url, prompt: prompt), ticket)
+                send(.ask(question), ticket)
             }
         } onCancel: {
             Task { await self.stopAsking(ticket) }

@@ -96,6 +96,11 @@ extension HubLink {
         post(message)
     }
 
+    /// Asks for every subscription once more: after a log-in what has failed for want of one can be delivered.
+    func wantAllAgain() {
+        for want in sink.wants.names { wantAgain(want) }
+    }
+
     /// - Returns: whether the message was the sink's.
     func receiveForSink(_ message: HubMessage) -> Bool {
         guard let event = sink.wants.receive(message) else {

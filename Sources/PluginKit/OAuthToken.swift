@@ -15,15 +15,17 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
     public var scope: String?
     /// `Bearer`, nearly always.
     public var type: String
-    /// Further texts that the plugin wants kept beside it, such as a user's id.
+    /// Who is logged in, as the person knows the account: a name or an address, which `hub status` shows.
+    public var user: String?
+    /// Further texts that the plugin wants kept beside it, such as an id that every request needs.
     public var extra: [String: String]
 
     public init(
         accessToken: Secret, refreshToken: Secret? = nil, expiresAt: Timestamp? = nil, scope: String? = nil,
-        type: String = "Bearer", extra: [String: String] = [:]
+        type: String = "Bearer", user: String? = nil, extra: [String: String] = [:]
     ) {
         (self.accessToken, self.refreshToken, self.expiresAt) = (accessToken, refreshToken, expiresAt)
-        (self.scope, self.type, self.extra) = (scope, type, extra)
+        (self.scope, self.type, self.user, self.extra) = (scope, type, user, extra)
     }
 
     /// Reads the answer of a token endpoint (RFC 6749 §5.1).
@@ -42,16 +44,37 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
         }
         // A decoding error shows what it found, which may be the token.
         guard let read = try? JSONDecoder().decode(Response.self, from: response), !read.access_token.isEmpty else {
-            throw CommandFailure("auth", "the service answered with what is no token")
+            throw CommandFailure("service", "the service answered with what is no token; try again later")
         }
         self.init(
             accessToken: Secret(read.access_token),
             refreshToken: read.refresh_token.map { Secret($0) } ?? former?.refreshToken,
             expiresAt: read.expires_in.flatMap { Self.end(now, $0) }, scope: read.scope ?? former?.scope,
-            type: read.token_type ?? "Bearer", extra: former?.extra ?? [:])
+            type: read.token_type ?? "Bearer", user: former?.user, extra: former?.extra ?? [:])
     }
 
-    private static func end(_ now: Int64, _ seconds: Double) -> Timestamp? {
+    /// Reads the answer of a token endpoint, refusals included (RFC 6749 §5.2).
+    ///
+    /// - Throws: ``LogInRefused`` when the service says that the code or the refresh token is over, or does not accept this client;
+    ///   ``CommandFailure`` with code `service` when it says anything else: then it can be tried again.
+    public init(status: Int, body: Data, at now: Int64, renewing former: OAuthToken? = nil) throws {
+        struct Refusal: Decodable {
+            var error: String
+            var error_description: String?
+        }
+        if (200...299).contains(status) {
+            try self.init(response: body, at: now, renewing: former)
+            return
+        }
+        if (400...403).contains(status), let refusal = try? JSONDecoder().decode(Refusal.self, from: body),
+            !["temporarily_unavailable", "server_error", "slow_down"].contains(refusal.error)
+        {
+            throw LogInRefused(refusal.error + (refusal.error_description.map { ": \($0)" } ?? ""))
+        }
+        throw CommandFailure("service", "the service answered \(status) instead of a token; try again later")
+    }
+
+    static func end(_ now: Int64, _ seconds: Double) -> Timestamp? {
         // Ten years are for ever, and a number that is none does not trap.
         guard seconds.isFinite, seconds >= 0 else { return nil }
         return Timestamp(microseconds: now + Int64(min(seconds, 315_360_000) * 1_000_000))
@@ -61,7 +84,7 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension OAuthToken: Codable {
-    /// `access_token`, `refresh_token`, `expires_at`, `scope`, `token_type`, and any other member that is a text.
+    /// `access_token`, `refresh_token`, `expires_at`, `scope`, `token_type`, `user`, and any other member that is a text.
     private struct Key: CodingKey {
         var stringValue: String
         var intValue: Int? { nil }
@@ -71,7 +94,9 @@ extension OAuthToken: Codable {
         init?(intValue: Int) { nil }
     }
 
-    private static let known: Set<String> = ["access_token", "refresh_token", "expires_at", "scope", "token_type"]
+    private static let known: Set<String> = [
+        "access_token", "refresh_token", "expires_at", "scope", "token_type", "user",
+    ]
 
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Key.self)
@@ -83,7 +108,8 @@ extension OAuthToken: Codable {
             accessToken: Secret(try members.decode(String.self, forKey: Key("access_token"))),
             refreshToken: try text("refresh_token").map { Secret($0) },
             expiresAt: try text("expires_at").map { try Timestamp(parsing: $0) }, scope: try text("scope"),
-            type: try text("token_type") ?? "Bearer", extra: Dictionary(extra, uniquingKeysWith: { first, _ in first }))
+            type: try text("token_type") ?? "Bearer", user: try text("user"),
+            extra: Dictionary(extra, uniquingKeysWith: { first, _ in first }))
     }
 
     /// The secrets in plain text: for the hub, and for the write-ahead copy.
@@ -95,5 +121,6 @@ extension OAuthToken: Codable {
         try members.encodeIfPresent(expiresAt?.text, forKey: Key("expires_at"))
         try members.encodeIfPresent(scope, forKey: Key("scope"))
         try members.encode(type, forKey: Key("token_type"))
+        try members.encodeIfPresent(user, forKey: Key("user"))
     }
 }

@@ -39,6 +39,10 @@ public final class PluginContext: Sendable {
     public let logger: Logger
     let link: HubLink
     private let lastGiven = Mutex(ContinuousClock.now)
+    /// Log-ins of this process's life, for whoever waits for one.
+    let logIns = Occasions()
+    /// Renewals of tokens, which a stop waits for.
+    let renewals = Undertakings()
 
     init(kind: String, settings: PluginSettings, state: PluginState, logger: Logger, link: HubLink) {
         (self.instance, self.kind, self.settings) = (link.instance, kind, settings)
@@ -71,6 +75,12 @@ public final class PluginContext: Sendable {
         let (never, end) = AsyncStream<Void>.makeStream()
         for await _ in never {}
         end.finish()
+    }
+
+    /// A person has logged in: what has waited for that goes on.
+    func noteLogIn() async {
+        logIns.note()
+        await link.wantAllAgain()
     }
 
     func noteGiven() { lastGiven.withLock { $0 = .now } }

@@ -170,6 +170,16 @@ package struct PluginRunner<P: Plugin>: Sendable {
         let context = PluginContext(
             kind: P.manifest.name, settings: settings, state: state, logger: logger, link: link)
         if context.isStopping { return }
+        do {
+            try await authorsPart(context, link)
+        } catch {
+            await context.renewals.untilNone()
+            throw error
+        }
+        await context.renewals.untilNone()
+    }
+
+    private func authorsPart(_ context: PluginContext, _ link: HubLink) async throws {
         await serveCommands(context, on: link)
         guard let sink = plugin as? any SinkPlugin else { return try await ownWork(context) }
         try await withThrowingTaskGroup { group in
@@ -204,7 +214,10 @@ package struct PluginRunner<P: Plugin>: Sendable {
 
     private func note(_ result: Result<Void, any Error>, _ ending: inout Ending) {
         guard case .failure(let error) = result else { return }
-        if ending.isStopping, error is CancellationError || (error as? GiveError)?.code == .stopping { return }
+        if ending.isStopping {
+            if error is CancellationError || (error as? GiveError)?.code == .stopping { return }
+            if (error as? AskError)?.code == .stopping { return }
+        }
         logger.critical("the plugin failed", metadata: ["plugin.error": "\(error)"])
         ending.exit = (error as? PluginFailure)?.exit ?? .failed
         ending.failure = "\(error)"

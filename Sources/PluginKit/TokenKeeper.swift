@@ -79,6 +79,27 @@ public actor TokenKeeper {
         throw TokenError(.unreachable, "the token of \(hub.instance) is changed by others all the time; try again")
     }
 
+    /// The same as ``token(insteadOf:)``, and while nobody is logged in it waits for `hub login` instead of throwing.
+    ///
+    /// - Throws: ``TokenError`` with code `unreachable`; ``AskError``; `CancellationError`.
+    public func tokenOnceLoggedIn(insteadOf refused: OAuthToken? = nil) async throws -> OAuthToken {
+        while true {
+            let known = hub.logIns.count
+            do {
+                return try await token(insteadOf: refused)
+            } catch let error as TokenError where error.needsLogIn {
+                hub.logger.warning("nobody is logged in", metadata: ["reason": "\(error.message)"])
+            }
+            try await hub.logIns.wait(beyond: known)
+        }
+    }
+
+    /// What the hub keeps, whether it is still valid or not.
+    func current() async throws -> OAuthToken? {
+        try await settlePending()
+        return try await stored().token
+    }
+
     // MARK: - Steps
 
     private func obtain(insteadOf refused: OAuthToken?) async throws -> OAuthToken {
@@ -109,23 +130,33 @@ public actor TokenKeeper {
             try await release(.init(.auth, "the log-in has ended and cannot be renewed"))
             throw needed(.missing, "the log-in has ended and cannot be renewed")
         }
-        let new: OAuthToken
+        let (pending, copy) = try await hub.renewals.during {
+            let new = try await renewed(old, for: lease)
+            probe(.refreshed)
+            let pending = Pending(expect: version, token: new)
+            let copy = try pending.bytes()
+            try await hub.state.set(pendingKey, to: .bytes(copy))
+            return (pending, copy)
+        }
+        probe(.written)
+        try await settle(pending, copy)
+        guard let stored = try await stored().token else { throw needed(.missing, "the log-in was taken back") }
+        probe(.put)
+        return stored
+    }
+
+    /// Asks the service; gives the right to renew back when it does not do it.
+    private func renewed(_ old: OAuthToken, for lease: Duration) async throws -> OAuthToken {
         do {
-            new = try await withLimit(lease * 3 / 4) { [refresh] in try await refresh(old) }
+            return try await withLimit(lease * 3 / 4) { [refresh] in try await refresh(old) }
         } catch let refusal as LogInRefused {
             try await release(.init(.auth, Self.short(refusal.reason)))
             throw needed(.refused, refusal.reason)
         } catch {
+            // Also where the answer got lost on the way: the service may have renewed it, and tells at the next try.
             try await release(.init(.network, Self.short("\(error)")))
             throw TokenError(.unreachable, "the token of \(hub.instance) cannot be renewed now: \(error)")
         }
-        probe(.refreshed)
-        try await hub.state.set(pendingKey, to: .bytes(Pending(expect: version, token: new).bytes()))
-        probe(.written)
-        try await settlePending()
-        guard let stored = try await stored().token else { throw needed(.missing, "the log-in was taken back") }
-        probe(.put)
-        return stored
     }
 
     private func isGood(_ token: OAuthToken, _ refused: OAuthToken?) -> Bool {
@@ -156,12 +187,19 @@ extension TokenKeeper {
     private func settlePending() async throws {
         guard let bytes = try await hub.state.bytes(pendingKey) else { return }
         // A copy that cannot be read is of no use to anybody.
-        if let pending = try? JSONDecoder().decode(Pending.self, from: Data(bytes)) {
+        try await settle(try? JSONDecoder().decode(Pending.self, from: Data(bytes)), bytes)
+    }
+
+    private func settle(_ pending: Pending?, _ copy: [UInt8]) async throws {
+        if let pending {
             let isTaken = try await offer(pending.token, expecting: pending.expect)
             // Else the hub has a newer one: of a log-in, or ours, whose confirmation was lost.
             if !isTaken { hub.logger.info("a refreshed token was not needed any more") }
         }
-        try await hub.state.set(pendingKey, to: nil)
+        // Another keeper of the account may have put a newer copy there meanwhile.
+        try await hub.state.transaction { [pendingKey] transaction in
+            if try transaction.bytes(pendingKey) == copy { try transaction.set(pendingKey, to: nil) }
+        }
     }
 
     /// - Returns: whether the hub has it on its disk; false when another version is there.
@@ -222,22 +260,5 @@ extension TokenKeeper {
     private static func short(_ reason: String) -> String {
         guard reason.utf8.count > TokenRequest.reasonBytes else { return reason }
         return String(decoding: reason.utf8.prefix(TokenRequest.reasonBytes - 6), as: UTF8.self) + "…"
-    }
-}
-
-/// Runs `body`, and cancels it when it takes longer; what it returns all the same counts.
-private func withLimit<Value: Sendable>(
-    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Value
-) async throws -> Value {
-    let work = Task { try await body() }
-    let timer = Task {
-        guard (try? await Task.sleep(for: limit)) != nil else { return }
-        work.cancel()
-    }
-    defer { timer.cancel() }
-    do {
-        return try await work.value
-    } catch is CancellationError {
-        throw TokenError(.unreachable, "the service did not answer within \(limit)")
     }
 }

@@ -319,7 +319,7 @@ public actor FakeHub {
             instance: hello.instance, plugin: hello.plugin, limits: behaviour.limits, credit: behaviour.credit,
             heartbeat: behaviour.heartbeat, settings: behaviour.settings, persons: behaviour.persons,
             clock: behaviour.clock, time: HubClock.system.time, feed: "inproc://nowhere",
-            serves: Verb.allCases.filter(Verb.stable.contains))
+            serves: Verb.allCases.filter(Verb.fromClient.contains))
         send(.welcome(welcome), to: peer)
     }
 

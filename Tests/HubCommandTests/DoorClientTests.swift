@@ -216,8 +216,8 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         let told = Locked<[Int64]>([])
         var watch = CallWatch()
         watch.progress = { step in told.change { $0.append(step.done) } }
-        watch.ask = { prompt, url in
-            #expect(prompt == "code?" && url == "https://a.example")
+        watch.ask = { question in
+            #expect(question == CommandQuestion("code?", url: "https://a.example"))
             let looks = Locked(0)
             return {
                 looks.change { $0 += 1 }

@@ -43,8 +43,10 @@ import Testing
             await plugin.say("PROGRESS", #"{"id":1,"done":3,"total":7,"text":"Monday"}"#)
             let progress = try await owner.next("progress")
             #expect(progress.verb == "PROGRESS" && progress.body.fits(JSON(#"{"id":40,"done":3,"total":7}"#)))
-            await plugin.say("OUTCOME", #"{"id":1,"outcome":"ask","url":"https://a.example","prompt":"code?"}"#)
-            #expect(try await owner.next("ask").body.fits(JSON(#"{"id":40,"outcome":"ask","prompt":"code?"}"#)))
+            let ask =
+                #""outcome":"ask","url":"https://a.example","prompt":"code?","redirect":"http://127.0.0.1:1/","secret":true"#
+            await plugin.say("OUTCOME", "{\"id\":1,\(ask)}")
+            #expect(try await owner.next("ask").body == JSON("{\"id\":40,\(ask)}"))
             await owner.say("COMMAND", #"{"id":40,"answer":"4711"}"#)
             #expect(try await plugin.next("an answer").body.fits(JSON(#"{"id":1,"answer":"4711"}"#)))
             await plugin.say("OUTCOME", #"{"id":1,"outcome":"done","result":{"records":12}}"#)

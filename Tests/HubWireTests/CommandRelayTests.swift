@@ -40,7 +40,7 @@ import Testing
             try relay.receive(CommandOutcome(id: 1, .cancelled), from: stranger)
         }
         #expect(error?.code == .field && error?.ref == nil)
-        _ = try relay.receive(CommandOutcome(id: 1, .ask(url: nil, prompt: "code?")), from: plugin)
+        _ = try relay.receive(CommandOutcome(id: 1, .ask(CommandQuestion("code?"))), from: plugin)
         let answered = try relay.answer(.string("code"), to: 7, of: owner)
         #expect(answered == [.command(CommandRequest(id: 1, content: .answer(.string("code"))), to: plugin)])
         #expect(throws: WireError.self) { try relay.answer(.string("code"), to: 7, of: owner) }
@@ -69,7 +69,7 @@ import Testing
         #expect(relay.cancel(7, of: owner, at: 100) == [.command(CommandRequest(id: 1, content: .cancel), to: plugin)])
         #expect(relay.cancel(7, of: owner, at: 200).isEmpty, "twice is once")
         #expect(relay.nextDeadline == 10_100)
-        #expect(try relay.receive(CommandOutcome(id: 1, .ask(url: nil, prompt: "?")), from: plugin).isEmpty)
+        #expect(try relay.receive(CommandOutcome(id: 1, .ask(CommandQuestion("?"))), from: plugin).isEmpty)
         let actions = relay.tick(at: 10_100)
         #expect(actions.count == 1 && failure(actions)?.code == "deadline")
     }
@@ -161,7 +161,7 @@ private struct RelayModel {
         case 7..<14:
             guard let call = asked.randomElement(using: &random) else { return }
             let contents: [CommandOutcome.Content] = [
-                .done(result: nil), .cancelled, .ask(url: nil, prompt: "?"), .failed(code: "x", reason: "y"),
+                .done(result: nil), .cancelled, .ask(CommandQuestion("?")), .failed(code: "x", reason: "y"),
             ]
             let content = contents[Int.random(in: 0..<4, using: &random)]
             take((try? relay.receive(CommandOutcome(id: call.id, content), from: call.plugin)) ?? [])

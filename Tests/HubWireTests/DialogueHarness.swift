@@ -133,6 +133,6 @@ extension Welcome {
             session: session, hub: "h", epoch: "k7qz2m5a", head: 1_042, instance: "kitchen-script",
             plugin: "kitchen-script", credit: credit, persons: [PersonEntry(name: "me", zone: "Europe/Berlin"), anna],
             time: Timestamp(microseconds: 1_710_484_205_000_000), feed: "ipc:///run/feed",
-            serves: Verb.allCases.filter(Verb.stable.contains))
+            serves: Verb.allCases.filter(Verb.fromClient.contains))
     }
 }

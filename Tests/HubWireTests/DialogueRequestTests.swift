@@ -117,7 +117,7 @@ import Testing
         let session = table.hello().session
         _ = table.receive("COMMAND", #"{"id":1,"instance":"hub","command":"login"}"#)
         #expect(table.receive("COMMAND", #"{"id":1,"instance":"hub","command":"login"}"#).error?.ref == 1)
-        let ask = CommandOutcome(id: 1, .ask(url: nil, prompt: "code?"))
+        let ask = CommandOutcome(id: 1, .ask(CommandQuestion("code?")))
         #expect(table.answer(.outcome(ask), to: .command(1), in: session).count == 1)
         #expect(table.receive("COMMAND", #"{"id":1,"answer":"x"}"#).actions.count == 1)
         let done = CommandOutcome(id: 1, .done(result: nil))

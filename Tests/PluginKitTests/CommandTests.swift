@@ -96,7 +96,7 @@ private struct Obliging: SourcePlugin {
                 ("1", .failed(code: "auth", reason: "the code is wrong; log in again")),
             ] {
                 let call = await hub.begin("login")
-                #expect(await hub.outcome(of: call) == .ask(url: "https://example.org/login", prompt: "code?"))
+                #expect(await hub.outcome(of: call) == .ask(CommandQuestion("code?", url: "https://example.org/login")))
                 await hub.answer(call, .string(code))
                 #expect(await hub.outcome(of: call) == expected)
             }

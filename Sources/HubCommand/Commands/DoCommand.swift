@@ -109,9 +109,7 @@ enum CallOptions {
     static func run(_ call: PluginCall, at endpoint: String, as command: String, json: Bool) async throws {
         let interruption = Interruption()
         let result = try await blocking {
-            try call.run(try DoorClient(endpoint: endpoint, command: command), interruption) { prompt, url in
-                try TerminalAnswer.ask(prompt, url)
-            }
+            try call.run(try DoorClient(endpoint: endpoint, command: command), interruption, ask: TerminalAnswer.ask)
         }
         if json { return try Output.print(result?.text ?? "null") }
         for line in result.map(ResultText.lines) ?? ["done"] { try Output.print(line) }
@@ -121,12 +119,19 @@ enum CallOptions {
 /// An answer that a person types.
 enum TerminalAnswer {
     /// Shows the question.
-    static func ask(_ prompt: String, _ url: String?) throws -> CallWatch.Answer {
-        guard Terminal.canAsk else {
-            throw Failure(.usage, "nobody can be asked here: \(prompt)\(url.map { " (\($0))" } ?? "")")
+    static func ask(_ question: CommandQuestion) throws -> CallWatch.Answer {
+        let url = question.url.map { " (\($0))" } ?? ""
+        // What is a secret may come from a program that keeps it; what a person decides may not.
+        guard Terminal.canAsk || question.isSecret else {
+            throw Failure(.usage, "nobody can be asked here: \(question.prompt)\(url)")
         }
-        if let url { Terminal.say(url) }
-        Terminal.progress("\(prompt) ")
+        if let url = question.url { Terminal.say(url) }
+        guard !question.isSecret else {
+            Terminal.say("\(question.prompt) (it is not displayed)")
+            let line = HiddenLine()
+            return { try line.take().map(RawJSON.string) }
+        }
+        Terminal.progress("\(question.prompt) ")
         return {
             guard Terminal.hasTyped else { return nil }
             guard let line = readLine() else {

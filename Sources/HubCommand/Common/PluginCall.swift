@@ -11,12 +11,14 @@ struct PluginCall: Sendable {
     var isDryRun = false
     /// Milliseconds.
     var deadline: Int64?
+    /// What the codes of its own failures mean for a script.
+    var exits: [String: HubExit] = [:]
 
     /// Leads it to its end, with a bar, and Ctrl-C to give it up.
     /// - Returns: its result, if it has one.
     func run(
         _ door: DoorClient, _ interruption: Interruption,
-        ask: @escaping (_ prompt: String, _ url: String?) throws -> CallWatch.Answer
+        ask: @escaping (CommandQuestion) throws -> CallWatch.Answer
     ) throws -> RawJSON? {
         let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
         let declaration = plugins.first { $0.name == instance }?.commands?.first { $0.name == command }
@@ -25,9 +27,9 @@ struct PluginCall: Sendable {
         var watch = CallWatch()
         watch.progress = { bar.update($0) }
         watch.isCancelled = { interruption.isOver }
-        watch.ask = { prompt, url in
+        watch.ask = { question in
             bar.end()
-            return try ask(prompt, url)
+            return try ask(question)
         }
         let request = CommandRequest(
             id: 0, instance: instance, command: command,
@@ -36,7 +38,8 @@ struct PluginCall: Sendable {
         switch try door.call(request, watch) {
         case .done(let result): return result
         case .failed(let code, let reason):
-            throw DoorClient.failure("\(command) of \(instance)", code: code, reason)
+            let failure = DoorClient.failure("\(command) of \(instance)", code: code, reason)
+            throw exits[code].map { Failure($0, failure.message) } ?? failure
         case .ask, .cancelled: throw Failure(.interrupted, "\(command) of \(instance): cancelled")
         }
     }

@@ -9,8 +9,8 @@ struct CallWatch {
     /// Whether the person wants it stopped.
     var isCancelled: () -> Bool = { false }
     /// Shows a question, and says how to look for its answer.
-    var ask: (_ prompt: String, _ url: String?) throws -> Answer = { prompt, _ in
-        throw Failure(.dialogue, "the command asks what cannot be answered here: \(prompt)")
+    var ask: (CommandQuestion) throws -> Answer = { question in
+        throw Failure(.dialogue, "the command asks what cannot be answered here: \(question.prompt)")
     }
 
     static let pause = Duration.milliseconds(100)
@@ -53,8 +53,8 @@ extension DoorClient {
                 switch message {
                 case .progress(let step) where step.id == id: watch.progress(step)
                 case .outcome(let outcome) where outcome.id == id:
-                    guard case .ask(let url, let prompt) = outcome.content else { return outcome.content }
-                    if !isCancelled { answer = try watch.ask(prompt, url) }
+                    guard case .ask(let question) = outcome.content else { return outcome.content }
+                    if !isCancelled { answer = try watch.ask(question) }
                 default: break
                 }
             }

@@ -53,15 +53,9 @@ public enum Verb: String, Hashable, Sendable, CaseIterable {
     /// The bytes of the verb frame.
     public var bytes: [UInt8] { Array(rawValue.utf8) }
 
-    /// Verbs that a client may send.
+    /// Verbs that a client may send, and what `serves` of a version 1 hub lists at least.
     public static let fromClient: Set<Verb> = [
         .hello, .samples, .live, .event, .want, .done, .query, .tokenPut, .command, .progress, .outcome, .token, .ping,
-        .pong, .bye,
-    ]
-
-    /// Client verbs of the chapters that are not marked *specified*: what `serves` of a version 1 hub lists at least.
-    public static let stable: Set<Verb> = [
-        .hello, .samples, .live, .event, .want, .done, .query, .command, .progress, .outcome, .token, .tokenPut, .ping,
         .pong, .bye,
     ]
 }

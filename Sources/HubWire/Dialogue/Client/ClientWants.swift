@@ -32,7 +32,8 @@ public struct ClientWants: Sendable {
     }
 
     private var entries: [String: Entry] = [:]
-    private var names: [String] = []
+    /// What is asked for, in its order.
+    public private(set) var names: [String] = []
     private var lastTurn = 0
     private var isFinishing = false
 

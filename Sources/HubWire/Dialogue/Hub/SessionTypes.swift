@@ -32,7 +32,7 @@ public struct SessionPolicy: Hashable, Sendable {
 
     public init(
         limits: Limits = Limits(), credit: Credit = .window, heartbeat: Heartbeat = Heartbeat(),
-        serves: Set<Verb> = Verb.stable, commands: Int = 16, tokens: Int = 8
+        serves: Set<Verb> = Verb.fromClient, commands: Int = 16, tokens: Int = 8
     ) {
         (self.limits, self.credit, self.heartbeat) = (limits, credit, heartbeat)
         (self.serves, self.commands, self.tokens) = (serves, commands, tokens)

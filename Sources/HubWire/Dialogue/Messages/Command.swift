@@ -94,6 +94,22 @@ extension CommandProgress: BodyCoding {
     }
 }
 
+/// What a command asks a person.
+public struct CommandQuestion: Hashable, Sendable {
+    /// What the person is to do or to enter.
+    public var prompt: String
+    /// A page to open.
+    public var url: String?
+    /// Where that page sends the person's browser at its end; the answer is that address with all the page has added.
+    public var redirect: String?
+    /// The answer is not to be shown.
+    public var isSecret: Bool
+
+    public init(_ prompt: String, url: String? = nil, redirect: String? = nil, isSecret: Bool = false) {
+        (self.prompt, self.url, self.redirect, self.isSecret) = (prompt, url, redirect, isSecret)
+    }
+}
+
 /// OUTCOME: what became of a command; exactly one for each (R8.11), except that `ask` is followed by another.
 public struct CommandOutcome: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
@@ -101,8 +117,8 @@ public struct CommandOutcome: Hashable, Sendable {
         case done(result: RawJSON?)
         /// `code` is `command`, `unsupported` or the command's own.
         case failed(code: String, reason: String)
-        /// Needs a person: show `prompt`, open `url`, and answer with a COMMAND of the same id.
-        case ask(url: String?, prompt: String)
+        /// Needs a person, who answers with a COMMAND of the same id.
+        case ask(CommandQuestion)
         case cancelled
     }
 
@@ -122,7 +138,12 @@ extension CommandOutcome: BodyCoding {
         switch try object.word("outcome", as: Word.self) {
         case .done: content = .done(result: object.value("result").map(object.raw))
         case .failed: content = .failed(code: try object.text("code"), reason: try object.text("reason"))
-        case .ask: content = .ask(url: try object.textIfPresent("url"), prompt: try object.text("prompt"))
+        case .ask:
+            content = .ask(
+                CommandQuestion(
+                    try object.text("prompt"), url: try object.textIfPresent("url"),
+                    redirect: try object.textIfPresent("redirect"),
+                    isSecret: try object.truthIfPresent("secret") ?? false))
         case .cancelled: content = .cancelled
         }
     }
@@ -137,10 +158,12 @@ extension CommandOutcome: BodyCoding {
             body.member("outcome", text: Word.failed.rawValue)
             body.member("code", text: code)
             body.member("reason", text: reason)
-        case .ask(let url, let prompt):
+        case .ask(let question):
             body.member("outcome", text: Word.ask.rawValue)
-            body.member("url", text: url)
-            body.member("prompt", text: prompt)
+            body.member("url", text: question.url)
+            body.member("prompt", text: question.prompt)
+            body.member("redirect", text: question.redirect)
+            body.member("secret", truth: question.isSecret ? true : nil)
         case .cancelled: body.member("outcome", text: Word.cancelled.rawValue)
         }
     }

@@ -1,0 +1,16 @@
+/// Runs `body`, and cancels it when it takes longer; what it returns all the same counts.
+func withLimit<Value: Sendable>(
+    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+    let work = Task { try await body() }
+    let timer = Task {
+        guard (try? await Task.sleep(for: limit)) != nil else { return }
+        work.cancel()
+    }
+    defer { timer.cancel() }
+    do {
+        return try await work.value
+    } catch is CancellationError {
+        throw TokenError(.unreachable, "the service did not answer within \(limit)")
+    }
+}
