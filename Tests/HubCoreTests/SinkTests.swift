@@ -347,7 +347,7 @@ extension RunningHub {
             let status = try await hub.sink("files/all") { $0["retrying"].int == 1 }
             #expect(status["well"].truth == false)
             let note = status["note"].string ?? ""
-            #expect(note.contains("the token has expired") && note.contains("hub do files login"), "\(note)")
+            #expect(note.contains("the token has expired") && note.contains("hub login files"), "\(note)")
         }
         try await withHub(in: folder) { hub in
             let sink = try await hub.client("files")

@@ -33,9 +33,13 @@ extension Bus {
         let isConfigured = facts.instances[id.instance] != nil
         let isOpen = sinks.pumps[id] != nil
         if let reason = overview.state.paused {
+            let commands = facts.instances[id.instance]?.commands
+            // A plugin without a log-in of its own has what it logs in with from hub.conf.
+            let repair =
+                commands?.contains { $0.name == "login" } == false
+                ? "correct [plugin.\(id.instance)] in hub.conf, then hub apply" : "hub login \(id.instance)"
             return (
-                false,
-                "its log-in has failed\(since(overview)): \(reason); \(Self.records(waiting)); hub do \(id.instance) login, then restart it"
+                false, "its log-in has failed\(since(overview)): \(reason); \(Self.records(waiting)); \(repair)"
             )
         }
         if let fault = sinks.faults[id] { return (false, fault) }

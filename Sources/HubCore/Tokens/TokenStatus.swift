@@ -19,6 +19,8 @@ public struct TokenStatus: Codable, Hashable, Sendable {
     }
 
     public var account: String
+    /// Who is logged in, as the person knows the account; absent where the plugin does not say.
+    public var user: String?
     public var state: State
     /// How long the token is valid, RFC 3339; absent where it does not say.
     public var expires: String?
@@ -37,6 +39,7 @@ public struct TokenStatus: Codable, Hashable, Sendable {
     /// - Parameter now: microseconds since 1970.
     init(_ token: TokenOverview, at now: Int64) {
         account = token.account.name
+        user = token.isThere ? token.user : nil
         expires = token.expires.map { Timestamp(microseconds: $0).text }
         refreshed = token.put.map { Timestamp(microseconds: $0).text }
         failure = token.failure?.reason
@@ -67,10 +70,12 @@ extension NewToken {
     private struct Known: Decodable {
         var expires: String?
         var refresh: String?
+        var user: String?
 
         private enum CodingKeys: String, CodingKey {
             case expires = "expires_at"
             case refresh = "refresh_token"
+            case user
         }
 
         init(from decoder: any Decoder) throws {
@@ -78,6 +83,7 @@ extension NewToken {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             expires = try? members.decodeIfPresent(String.self, forKey: .expires)
             refresh = try? members.decodeIfPresent(String.self, forKey: .refresh)
+            user = try? members.decodeIfPresent(String.self, forKey: .user)
         }
     }
 
@@ -85,6 +91,6 @@ extension NewToken {
         let known = try? JSONDecoder().decode(Known.self, from: Data(token.bytes))
         self.init(
             json: token.bytes, expires: known?.expires.flatMap { try? Timestamp(parsing: $0) }?.microseconds,
-            isRenewable: known?.refresh?.isEmpty == false)
+            isRenewable: known?.refresh?.isEmpty == false, user: known?.user.map { String($0.prefix(128)) })
     }
 }

@@ -76,6 +76,10 @@ public final class SecretStore: Sendable {
                     ) STRICT, WITHOUT ROWID
                     """)
         }
+        migrator.registerMigration("2") { db in
+            // Who is logged in, for people; NULL where the token does not say.
+            try db.execute(sql: "ALTER TABLE token ADD COLUMN user TEXT")
+        }
         return migrator
     }
 }
@@ -111,15 +115,15 @@ extension SecretStore {
             if version == 0, try Self.count(db, account.instance) >= Self.accountsOfInstance { return .tooMany }
             try db.execute(
                 sql: """
-                    INSERT INTO token (instance, account, version, json, expires, renewable, put)
-                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO token (instance, account, version, json, expires, renewable, put, user)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                     ON CONFLICT DO UPDATE SET version = excluded.version, json = excluded.json,
                         expires = excluded.expires, renewable = excluded.renewable, put = excluded.put,
-                        failure = NULL, reason = NULL, failed = NULL
+                        user = excluded.user, failure = NULL, reason = NULL, failed = NULL
                     """,
                 arguments: [
                     account.instance, account.name, version + 1, Data(token.json), token.expires, token.isRenewable,
-                    now,
+                    now, token.user,
                 ])
             return .stored(version: version + 1)
         }
@@ -157,7 +161,7 @@ extension SecretStore {
             try db.execute(
                 sql: """
                     UPDATE token SET version = version + 1, json = NULL, expires = NULL, renewable = 0, put = NULL,
-                        failure = NULL, reason = NULL, failed = NULL
+                        user = NULL, failure = NULL, reason = NULL, failed = NULL
                     WHERE instance = ?1 AND (?2 IS NULL OR account = ?2)
                     """, arguments: [instance, account])
             return accounts
@@ -170,13 +174,15 @@ extension SecretStore {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT instance, account, version, json IS NOT NULL, expires, renewable, put, failure, reason, failed
+                    SELECT instance, account, version, json IS NOT NULL, expires, renewable, put, failure, reason, failed,
+                        user
                     FROM token ORDER BY instance, account
                     """
             ).map { row in
                 let kind = (row[7] as String?).flatMap(TokenFailure.Kind.init)
                 return TokenOverview(
                     account: TokenAccount(instance: row[0], name: row[1]), version: row[2], isThere: row[3],
+                    user: row[10],
                     expires: row[4], isRenewable: row[5], put: row[6],
                     failure: kind.map { TokenFailure($0, reason: row[8] ?? "") }, failed: row[9])
             }

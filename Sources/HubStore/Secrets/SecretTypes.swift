@@ -15,9 +15,11 @@ public struct NewToken: Sendable, CustomStringConvertible, CustomReflectable {
     public var expires: Int64?
     /// Whether it can be refreshed without a person.
     public var isRenewable: Bool
+    /// Who is logged in, as the token says.
+    public var user: String?
 
-    public init(json: [UInt8], expires: Int64?, isRenewable: Bool) {
-        (self.json, self.expires, self.isRenewable) = (json, expires, isRenewable)
+    public init(json: [UInt8], expires: Int64?, isRenewable: Bool, user: String? = nil) {
+        (self.json, self.expires, self.isRenewable, self.user) = (json, expires, isRenewable, user)
     }
 
     public var description: String { "<token of \(json.count) bytes>" }
@@ -67,6 +69,7 @@ public struct TokenOverview: Hashable, Sendable {
     public var account: TokenAccount
     public var version: Int64
     public var isThere: Bool
+    public var user: String?
     public var expires: Int64?
     public var isRenewable: Bool
     /// When it was stored: at a log-in or a refresh.
