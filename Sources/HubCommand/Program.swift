@@ -58,7 +58,7 @@ struct RootCommand: ParsableCommand {
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
             ApplyCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self, DoCommand.self,
-            RefreshCommand.self,
+            RefreshCommand.self, LogInCommand.self, LogOutCommand.self,
             SamplesCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self, AssignCommand.self,
             InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
             BackupCommand.self,

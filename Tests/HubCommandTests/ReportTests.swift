@@ -82,7 +82,7 @@ import Testing
                 {"name":"zone","type":"timeZone","help":"Whose days."}]}
                 """#.utf8)
         #expect(
-            plugin.lines == [
+            plugin.lines(tokens: nil) == [
                 "cloud (exist)",
                 "  what     Sends days.",
                 "  program  /bin/hub-exist, version 1.2",

@@ -1,11 +1,12 @@
 import ArgumentParser
+import HubCore
 import HubSettings
 import HubWire
 
 struct PluginsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugins",
-        abstract: "The plugins of a running hub: what each is, and its settings.",
+        abstract: "The plugins of a running hub: what each is, who is logged in, its settings.",
         discussion: """
             Of each setting: its value, where it comes from, and what it means. Secrets
             print as <secret>.
@@ -40,9 +41,11 @@ struct PluginsCommand: ParsableCommand {
         }
         if json { return try Output.print(try JSON.line(plugins)) }
         if plugins.isEmpty { Terminal.say("no plugins: enable one with [plugin.NAME] in hub.conf") }
+        let status = try JSON.answer(HubStatus.self, try door.ask(.status))
         for (index, plugin) in plugins.enumerated() {
             if index > 0 { try Output.print("") }
-            for line in plugin.lines { try Output.print(line) }
+            let tokens = status.plugins.first { $0.name == plugin.name }?.tokens
+            for line in plugin.lines(tokens: tokens) { try Output.print(line) }
         }
     }
 }

@@ -1,3 +1,4 @@
+import HubCore
 import HubSettings
 import HubWire
 import Samples
@@ -33,7 +34,8 @@ struct PluginText: Codable {
         struct Scope: Codable { var types, persons: [String] }
     }
 
-    var lines: [String] {
+    /// - Parameter tokens: how its log-ins are; `nil` when that is not known.
+    func lines(tokens: [TokenStatus]?) -> [String] {
         var facts: [(String, String?)] = [
             ("what", summary), ("program", executable.map { version == nil ? $0 : "\($0), version \(version ?? "")" }),
             ("where", remote == true ? "another machine; it comes with a key (hub keys list)" : nil),
@@ -41,6 +43,10 @@ struct PluginText: Codable {
             ("writes", PluginText.types(asked: writes, granted: grants?.write.types)),
             ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("fault", fault),
         ]
+        if commands?.contains(where: { $0.name == "login" }) == true || tokens?.isEmpty == false {
+            let logIns = (tokens ?? []).map(PluginText.logIn)
+            facts.append(("log-in", logIns.isEmpty ? "nobody yet: hub login \(name)" : logIns.joined(separator: "; ")))
+        }
         facts.removeAll { $0.1 == nil }
         var lines = [name + (kind == name ? "" : " (\(kind))") + (enabled ? "" : ", not enabled")]
         lines += facts.map { "  \($0.0)\(String(repeating: " ", count: 9 - $0.0.count))\($0.1 ?? "")" }
@@ -66,6 +72,12 @@ struct PluginText: Codable {
             }
         }
         return commands?.isEmpty ?? true ? [] : table.takeLines()
+    }
+
+    private static func logIn(_ token: TokenStatus) -> String {
+        let who = token.user.map { "\($0) (\(token.account))" } ?? token.account
+        if let advice = token.advice { return "\(who): \(advice)" }
+        return who + (token.expires.map { ", until \($0)" } ?? "")
     }
 
     /// What it may, and what it asked for where that is more.

@@ -25,6 +25,8 @@ struct StatusText {
     var lines: [String] {
         var lines = head + [""] + plugins + advice
         if !status.devices.isEmpty { lines += [""] + DeviceText.lines(status.devices, colours: colours) }
+        let logIns = logIns
+        if !logIns.isEmpty { lines += [""] + logIns }
         if !status.accounts.isEmpty { lines += [""] + accounts }
         if !status.sinks.isEmpty { lines += [""] + sinks }
         return lines
@@ -66,7 +68,7 @@ struct StatusText {
             ("RECORDS", .right), ("RESTARTS", .right), ("LAST RECORD", .left),
         ])
         for plugin in status.plugins {
-            let last = plugin.lastRecord.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.second)
+            let last = Self.second(plugin.lastRecord)
             table.add([
                 plugin.name, state(plugin), plugin.enabled ? lamp(plugin.alive) : Shade.faint.paint("-", colours),
                 lamp(plugin.fresh), lamp(plugin.delivering), NumberText.grouped(plugin.records),
@@ -103,6 +105,28 @@ struct StatusText {
             }
         }
         return lines.isEmpty ? [] : [""] + lines
+    }
+
+    /// Who is logged in at which service, and until when.
+    private var logIns: [String] {
+        var table = Table([
+            ("LOG-IN", .left), ("ACCOUNT", .left), ("AS", .left), ("STATE", .left), ("UNTIL", .left),
+            ("LAST TOKEN", .left),
+        ])
+        for plugin in status.plugins where plugin.enabled {
+            for token in plugin.tokens ?? [] {
+                let shade: Shade = token.needsLogIn ? .bad : token.state == .failing ? .doubtful : .good
+                table.add([
+                    plugin.name, token.account, token.user ?? "-", shade.paint(token.state.rawValue, colours),
+                    Self.second(token.expires) ?? "-", Self.second(token.refreshed) ?? "-",
+                ])
+            }
+        }
+        return status.plugins.contains { $0.enabled && $0.tokens?.isEmpty == false } ? table.takeLines() : []
+    }
+
+    private static func second(_ time: String?) -> String? {
+        time.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.second)
     }
 
     private func lamp(_ isOn: Bool?) -> String {

@@ -1,0 +1,102 @@
+import ArgumentParser
+import HubSettings
+import HubWire
+
+struct LogInCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "login",
+        abstract: "Log in to the service of a plugin.",
+        discussion: """
+            Opens the service's page in your browser, waits for its answer at an address
+            of this machine, and has the plugin turn it into a token, which the hub keeps.
+            The plugin must be running (hub status). Without a browser here, or over ssh:
+            --paste shows the page's address, and takes what the browser of any other
+            machine ended on. A plugin whose service hands out a long-lived token asks
+            for that; it is not displayed, and may come from a pipe.
+
+            $BROWSER names another browser than the desktop's.
+
+            Examples:
+              hub login exist
+              hub login exist --paste
+              pass show exist-token | hub login exist --paste --json
+
+            Exit codes: 0 logged in; 1 the service or the plugin failed, the answer was of
+            another log-in, or the plugin does not run; 64 no such plugin, or it has no
+            log-in; 69 no hub answers; 71 the port that the browser comes back to is taken;
+            75 not finished in time, or the hub or the plugin is busy; 77 the service or
+            the person said no; 130 given up at Ctrl-C.
+            """)
+
+    @Argument(help: "The instance, as hub.conf names it.")
+    var name: String
+    @Argument(help: ArgumentHelp("Arguments; hub do NAME lists them.", valueName: "key=value"))
+    var arguments: [String] = []
+    @Flag(help: "Open no browser and no port; paste what the service answers.")
+    var paste = false
+    @Option(
+        help: ArgumentHelp("Give up after this time, such as 90s or 30min; up to 24h.", valueName: "time"),
+        transform: CallOptions.deadline)
+    var timeout: Int64 = 600_000
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document: account, user, expires, renewable.")
+    var json = false
+
+    func run() async throws {
+        let endpoint = try options.endpoints().door
+        let call = PluginCall(
+            instance: name, command: "login", words: arguments, deadline: timeout,
+            exits: ["denied": .forbidden, "deadline": .tryAgain])
+        let interruption = Interruption(last: HiddenLine.end)
+        let result = try await blocking { [name, paste] in
+            let door = try DoorClient(endpoint: endpoint, command: "login")
+            _ = try LogInPlugin(name, of: door, doing: "login")
+            let desk = LogInDesk(isPasting: paste)
+            do {
+                let result = try call.run(door, interruption, ask: desk.ask)
+                desk.end("You may close this page.", isWell: true)
+                return result
+            } catch let failure as Failure {
+                desk.end(failure.message, isWell: false)
+                throw failure
+            }
+        }
+        if json { return try Output.print(result?.text ?? "null") }
+        let report = try result.map { try JSON.answer(LogInResult.self, $0) }
+        try Output.print(report?.line ?? "logged in")
+    }
+}
+
+/// A plugin that somebody wants to log in to or out of.
+struct LogInPlugin {
+    /// Whether its program has that command.
+    let canLogOut: Bool
+
+    /// - Throws: ``HubExit/usage`` when there is none, or `command` is `login` and its program has no log-in.
+    init(_ name: String, of door: DoorClient, doing command: String) throws {
+        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
+        guard let plugin = plugins.first(where: { $0.name == name }) else {
+            let nearest = nearestName(to: name, among: plugins.map(\.name)).map { "; did you mean \($0)?" }
+            throw Failure(.usage, "\(command): there is no plugin \(name)\(nearest ?? "; hub plugins lists them")")
+        }
+        let names = plugin.commands.map { $0.map(\.name) }
+        if command == "login", let names, !names.contains("login") {
+            throw Failure(.usage, "login: \(name) has no log-in; hub do \(name) lists what it can do")
+        }
+        canLogOut = names?.contains("logout") == true
+    }
+}
+
+/// What PluginKit answers to `login`; other plugins may answer what they like.
+private struct LogInResult: Decodable {
+    var account: String?
+    var user: String?
+    var expires: String?
+    var renewable: Bool?
+
+    var line: String {
+        var line = "logged in" + ((user ?? account).map { " as \($0)" } ?? "")
+        if let expires { line += renewable == true ? "; it renews itself" : ", until \(expires)" }
+        return line
+    }
+}

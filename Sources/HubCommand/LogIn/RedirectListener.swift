@@ -1,0 +1,195 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Waits at a loopback address for the one answer that a service sends through a person's browser.
+///
+/// A thread of its own serves at most ``most`` connections, each for at most ``patience``; what is no answer is refused and changes
+/// nothing. Call ``end(_:isWell:)`` on every path, or the thread stays.
+final class RedirectListener: Sendable {
+    private enum Stage: Sendable {
+        case waiting
+        /// The answer was taken, and the browser waits for what became of it.
+        case answered
+        case over(text: String, isWell: Bool)
+    }
+    private struct State {
+        var stage = Stage.waiting
+        var answer: String?
+    }
+
+    private let address: RedirectAddress
+    private let state = Mutex(State())
+    /// A byte here has the thread look at the stage.
+    private let bell: (end: Int32, start: Int32)
+    /// Signalled when the thread has said its last word.
+    private let done = DispatchSemaphore(value: 0)
+
+    static let most = 16
+    static let patience = Duration.seconds(10)
+
+    /// Listens from now on.
+    /// - Throws: ``HubExit/system`` when the port cannot be had.
+    init(_ address: RedirectAddress) throws(Failure) {
+        self.address = address
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw Failure(.system, "waiting for the browser: \(String(cString: strerror(errno)))")
+        }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        bell = (ends[0], ends[1])
+        var sockets: [Int32] = []
+        for host in address.hosts {
+            do throws(Failure) {
+                sockets.append(try LoopbackSocket.listen(host, address.port))
+            } catch {
+                // A machine may have only one of the two; a port that somebody else has is no such case.
+                if host == .six, !sockets.isEmpty, !error.message.contains("taken") { continue }
+                for socket in sockets { close(socket) }
+                for end in ends { close(end) }
+                throw error
+            }
+        }
+        Thread { [self, sockets] in
+            serve(sockets)
+            for socket in sockets { close(socket) }
+            for end in [bell.end, bell.start] { close(end) }
+            done.signal()
+        }.start()
+    }
+
+    /// The answer, once.
+    func take() -> String? {
+        state.withLock { state in
+            defer { state.answer = nil }
+            return state.answer
+        }
+    }
+
+    /// Tells the browser what became of it, and listens no more; returns when that is said.
+    func end(_ text: String, isWell: Bool) {
+        let isFirst = state.withLock { state in
+            if case .over = state.stage { return false }
+            state.stage = .over(text: text, isWell: isWell)
+            return true
+        }
+        guard isFirst else { return }
+        _ = write(bell.start, [1], 1)
+        done.wait()
+    }
+}
+
+extension RedirectListener {
+    fileprivate struct Connection {
+        let descriptor: Int32
+        let limit: ContinuousClock.Instant
+        var bytes: [UInt8] = []
+        /// It has brought the answer, and waits for the end.
+        var hasAnswered = false
+        /// The page's script asked, not the person's browser by itself.
+        var isScript = false
+    }
+
+    private func serve(_ sockets: [Int32]) {
+        var connections: [Connection] = []
+        while true {
+            if case .over(let text, let isWell) = state.withLock(\.stage) {
+                return finish(connections, text, isWell)
+            }
+            var polled = sockets.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            polled.append(pollfd(fd: bell.end, events: Int16(POLLIN), revents: 0))
+            polled += connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+            _ = poll(&polled, nfds_t(polled.count), connections.isEmpty ? -1 : 1_000)
+            let ready = Set(polled.filter { $0.revents != 0 }.map(\.fd))
+            for socket in sockets where ready.contains(socket) { welcome(socket, &connections) }
+            var kept: [Connection] = []
+            for var connection in connections {
+                if ready.contains(connection.descriptor) ? read(&connection) : connection.isWaited {
+                    kept.append(connection)
+                } else {
+                    close(connection.descriptor)
+                }
+            }
+            connections = kept
+        }
+    }
+
+    private func welcome(_ socket: Int32, _ connections: inout [Connection]) {
+        let descriptor = accept(socket, nil, nil)
+        guard descriptor >= 0 else { return }
+        guard connections.count < RedirectListener.most else {
+            close(descriptor)
+            return
+        }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        connections.append(Connection(descriptor: descriptor, limit: .now + RedirectListener.patience))
+    }
+
+    /// - Returns: whether the connection goes on.
+    private func read(_ connection: inout Connection) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 8_192)
+        let count = Foundation.read(connection.descriptor, &buffer, buffer.count)
+        if count < 0 { return errno == EAGAIN || errno == EINTR }
+        guard count > 0 else { return false }
+        // Whoever has said all and says more is not listened to.
+        guard !connection.hasAnswered else { return true }
+        connection.bytes += buffer[..<count]
+        switch RedirectRequest.read(connection.bytes) {
+        case .unfinished: return true
+        case .wrong: return answer(connection, 400, "This is no request of a browser.")
+        case .request(let request): return serve(request, &connection)
+        }
+    }
+
+    private func serve(_ request: RedirectRequest, _ connection: inout Connection) -> Bool {
+        switch request.meaning(at: address) {
+        case .lookAtFragment: return send(connection, RedirectPage.response(200, RedirectPage.fragment))
+        case .refused(let status): return answer(connection, status, "There is nothing here.")
+        case .answer(let text):
+            let isFirst = state.withLock { state in
+                guard case .waiting = state.stage else { return false }
+                (state.stage, state.answer) = (.answered, text)
+                return true
+            }
+            guard isFirst else { return answer(connection, 410, "An answer was given already; look at the terminal.") }
+            (connection.hasAnswered, connection.isScript) = (true, request.method == "POST")
+            return true
+        }
+    }
+
+    private func finish(_ connections: [Connection], _ text: String, _ isWell: Bool) {
+        for connection in connections {
+            if connection.hasAnswered {
+                let title = isWell ? "You are logged in" : "The log-in has failed"
+                let response =
+                    connection.isScript
+                    ? RedirectPage.response(200, "\(title): \(text)", type: "text/plain; charset=utf-8")
+                    : RedirectPage.response(200, RedirectPage.page(title, text))
+                _ = send(connection, response)
+            }
+            shutdown(connection.descriptor, Int32(SHUT_WR))
+            close(connection.descriptor)
+        }
+    }
+
+    private func answer(_ connection: Connection, _ status: Int, _ text: String) -> Bool {
+        send(connection, RedirectPage.response(status, RedirectPage.page("hub login", text)))
+    }
+
+    /// A few kilobytes, which the kernel takes whole.
+    /// - Returns: false, for the connection is over.
+    private func send(_ connection: Connection, _ bytes: [UInt8]) -> Bool {
+        _ = Foundation.write(connection.descriptor, bytes, bytes.count)
+        shutdown(connection.descriptor, Int32(SHUT_WR))
+        return false
+    }
+}
+
+extension RedirectListener.Connection {
+    /// Its time is not over, or it is the one that matters.
+    fileprivate var isWaited: Bool { hasAnswered || ContinuousClock.now < limit }
+}

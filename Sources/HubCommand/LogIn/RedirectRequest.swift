@@ -1,0 +1,133 @@
+import Foundation
+
+/// One request of a browser, as far as a log-in needs it (RFC 9112).
+struct RedirectRequest {
+    var method: String
+    /// Without the query.
+    var path: String
+    var query: String?
+    var host: String?
+    var origin: String?
+    var body: String
+
+    /// Bytes of a request at most; a token is at most a quarter of that.
+    static let largest = 65_536
+
+    enum Reading {
+        case request(RedirectRequest)
+        /// More has to come.
+        case unfinished
+        /// No request, or a larger one than is needed.
+        case wrong
+    }
+
+    static func read(_ bytes: [UInt8]) -> Reading {
+        let end = Array("\r\n\r\n".utf8)
+        guard
+            let head = (0..<max(0, bytes.count - 3)).first(where: {
+                bytes[$0] == 13 && bytes[$0..<$0 + 4].elementsEqual(end)
+            })
+        else { return bytes.count < largest ? .unfinished : .wrong }
+        var lines = String(decoding: bytes[..<head], as: UTF8.self).components(separatedBy: "\r\n")
+        let words = lines.removeFirst().split(separator: " ")
+        guard words.count == 3, words[2].hasPrefix("HTTP/1."), words[1].hasPrefix("/") else { return .wrong }
+        var fields: [String: String] = [:]
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":") else { return .wrong }
+            let name = line[..<colon].lowercased()
+            guard fields[name] == nil || name != "host" && name != "content-length" else { return .wrong }
+            fields[name] = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        }
+        guard let length = Int(fields["content-length"] ?? "0"), (0...largest).contains(length),
+            fields["transfer-encoding"] == nil
+        else { return .wrong }
+        let body = bytes[(head + 4)...]
+        guard body.count >= length else { return .unfinished }
+        let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        return .request(
+            RedirectRequest(
+                method: String(words[0]), path: String(target[0]), query: target.count > 1 ? String(target[1]) : nil,
+                host: fields["host"]?.lowercased(), origin: fields["origin"]?.lowercased(),
+                body: String(decoding: body.prefix(length), as: UTF8.self)))
+    }
+
+    /// What is to be done with it.
+    enum Meaning: Equatable {
+        /// The service's answer: the address with all that was added to it.
+        case answer(String)
+        /// A browser that may have the answer in the fragment of the address, which it does not send by itself.
+        case lookAtFragment
+        case refused(Int)
+    }
+
+    func meaning(at address: RedirectAddress) -> Meaning {
+        // A page of another site whose name leads here must neither read nor answer.
+        guard host == address.authority else { return .refused(421) }
+        guard path == address.path else { return .refused(404) }
+        switch method {
+        case "GET":
+            let names = (query ?? "").split(separator: "&").compactMap { $0.split(separator: "=").first }
+            let isAnswer = names.contains { ["code", "error", "access_token"].contains($0) }
+            guard isAnswer, let query else { return .lookAtFragment }
+            return .answer("\(address.text)?\(query)")
+        case "POST":
+            guard origin == "http://\(address.authority)" else { return .refused(403) }
+            let part = body.filter { !$0.isNewline }
+            return part.isEmpty ? .refused(400) : .answer("\(address.text)#\(part)")
+        default: return .refused(405)
+        }
+    }
+}
+
+/// What the browser is shown.
+enum RedirectPage {
+    /// Hands over the fragment, and takes it out of the address and the history.
+    static let fragment = page(
+        "One moment", "The answer is being handed to the hub.",
+        script: """
+            const part = location.hash.slice(1);
+            history.replaceState(null, "", location.pathname);
+            const text = document.querySelector("p");
+            if (part) {
+              fetch(location.pathname, { method: "POST", body: part })
+                .then(answer => answer.text()).then(said => { text.textContent = said; })
+                .catch(() => { text.textContent = "The log-in is not waiting any more; look at the terminal."; });
+            } else {
+              text.textContent = "This address waits for the answer of a log-in, and there is none in it.";
+            }
+            """)
+
+    static func page(_ title: String, _ text: String, script: String? = nil) -> String {
+        """
+        <!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+        <title>\(escaped(title))</title><style>:root { color-scheme: light dark; font-family: sans-serif; }
+        body { max-width: 34em; margin: 15vh auto; padding: 0 1em; }</style>
+        <h1>\(escaped(title))</h1><p>\(escaped(text))</p>\(script.map { "<script>\($0)</script>" } ?? "")</html>
+
+        """
+    }
+
+    static func response(_ status: Int, _ body: String, type: String = "text/html; charset=utf-8") -> [UInt8] {
+        let reasons = [
+            200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 410: "Gone",
+            421: "Misdirected Request",
+        ]
+        let head = """
+            HTTP/1.1 \(status) \(reasons[status] ?? "")
+            Content-Type: \(type)
+            Content-Length: \(body.utf8.count)
+            Connection: close
+            Cache-Control: no-store
+            Referrer-Policy: no-referrer
+            X-Content-Type-Options: nosniff
+            Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'
+
+            """
+        return Array((head.replacingOccurrences(of: "\n", with: "\r\n") + "\r\n" + body).utf8)
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;")
+            .replacingOccurrences(of: ">", with: "&gt;")
+    }
+}
