@@ -123,7 +123,11 @@ let package = Package(
         .target(name: "TortureDiary", path: "Tests/Support/Torture/Diary", swiftSettings: strict),
         program("torture-source", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Source"),
         program("torture-sink", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Sink"),
-        tests("JourneyTests", ["HubProcess", "HubCommand", "example-source", "JSONLines"]),
+        .target(name: "OAuthServer", path: "Tests/Support/OAuthServer", swiftSettings: strict),
+        program("example-cloud", ["PluginKit"], path: "Tests/Support/ExampleCloud"),
+        tests(
+            "JourneyTests",
+            ["HubProcess", "HubCommand", "example-source", "example-cloud", "JSONLines", "OAuthServer"]),
 
         // Scales.
         module("ScaleFrames"),

@@ -56,9 +56,8 @@ struct DeviceCommand: AsyncParsableCommand {
             instance: name, command: request.command, words: request.arguments, isDryRun: dryRun, deadline: deadline)
         let interruption = Interruption()
         let result = try await blocking {
-            try call.run(try DoorClient(endpoint: endpoint, command: "device"), interruption) { prompt, url in
-                try TerminalAnswer.ask(prompt, url)
-            }
+            try call.run(
+                try DoorClient(endpoint: endpoint, command: "device"), interruption, ask: TerminalAnswer.ask)
         }
         if json { return try Output.print(result?.text ?? "null") }
         for line in result.map(DeviceText.lines) ?? ["done"] { try Output.print(line) }

@@ -1,0 +1,134 @@
+import Foundation
+import HubProcess
+import OAuthServer
+
+/// A service, a hub with a plugin of it, and a person at the hub's command line.
+final class LogInScene: Sendable {
+    let server: OAuthServer
+    let host: HubHost
+    let redirect: String
+
+    /// - Parameter settings: more of `[plugin.cloud]`.
+    init(_ settings: String = "", host name: String = "127.0.0.1", hub: String = "") throws {
+        server = try OAuthServer()
+        redirect = "http://\(name):\(try Loopback.freePort())/back"
+        host = try HubHost(
+            hub: hub,
+            plugins: """
+                [plugin.cloud]
+                executable = "\(Programs.path("example-cloud"))"
+                service = "\(server.base)"
+                redirect = "\(redirect)"
+                \(settings)
+                """)
+    }
+
+    private var environment: [String: String] {
+        host.environment.merging(["BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""]) { $1 }
+    }
+
+    /// Begins `hub login cloud`, and returns the address of the page that it shows.
+    func begin(_ arguments: [String] = [], browser: String = "") async throws -> (login: ChildProcess, url: String) {
+        let login = try ChildProcess(
+            Programs.path("hub"), ["login", "cloud"] + arguments,
+            environment: environment.merging(["BROWSER": browser]) { $1 })
+        return (login, try await url(of: login))
+    }
+
+    private func url(of login: ChildProcess) async throws -> String {
+        let lines = await login.errorLines(count: 1) { $0.hasPrefix("  http") }
+        guard let line = lines.first else { throw NoPage(errors: login.errorLines) }
+        // The port is open before the address is shown.
+        return String(line.dropFirst(2))
+    }
+
+    /// The same with a person who pastes; `answer` makes the line of the page's address.
+    func paste(_ answer: (String) throws -> String) async throws -> ChildProcess {
+        let pipe = "\(host.folder.path)/typed-\(UInt32.random(in: 0 ... .max))"
+        guard mkfifo(pipe, 0o600) == 0 else { throw NoPage(errors: ["no fifo"]) }
+        let words = [Programs.path("hub"), "login", "cloud", "--paste"]
+        let login = try ChildProcess(
+            "/bin/sh", ["-c", "exec \"$@\" <> \(pipe)", "sh"] + words, environment: environment)
+        _ = await login.errorLines(count: 1) { $0.contains("not displayed") }
+        let url = login.errorLines.map { $0.trimmingCharacters(in: .whitespaces) }.first { $0.hasPrefix("http") }
+        let file = try FileHandle(forWritingTo: URL(filePath: pipe))
+        try file.write(contentsOf: Data((try answer(url ?? "") + "\n").utf8))
+        try file.close()
+        return login
+    }
+
+    /// A whole log-in with a scripted browser.
+    /// - Returns: what the browser showed at the end.
+    @discardableResult
+    func logIn() async throws -> String {
+        let (login, url) = try await begin()
+        let page = try ScriptedBrowser().open(url).page
+        let status = await login.waitForExit()
+        guard status == 0 else { throw NoPage(errors: login.errorLines) }
+        return page.body
+    }
+
+    struct Token: Decodable, Equatable {
+        var account: String
+        var state: String
+        var user: String?
+        var expires: String?
+        var failure: String?
+        var advice: String?
+    }
+
+    /// What `hub status` says of the log-in.
+    func token() async throws -> Token? {
+        struct Status: Decodable {
+            struct Plugin: Decodable { var tokens: [Token]? }
+            var plugins: [Plugin]
+        }
+        let lines = try await host.command("status", "--json").lines
+        return try JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8)).plugins[0].tokens?.first
+    }
+
+    /// Asks until the status is so.
+    func token(_ isMeant: (Token?) -> Bool) async throws -> Token? {
+        let limit = ContinuousClock.now + .seconds(60)
+        while true {
+            let token = try await token()
+            if isMeant(token) || ContinuousClock.now > limit { return token }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    /// Has the plugin ask the service who is logged in, with a token that holds.
+    func refresh() async throws -> (status: Int, said: String) {
+        let result = try await host.command("refresh", "cloud")
+        return (result.status, (result.lines + result.errors).joined(separator: "\n"))
+    }
+
+    /// Waits until the plugin has a session.
+    func isRunning() async throws {
+        let limit = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < limit {
+            let lines = try await host.command("status", "--json").lines.joined()
+            if lines.contains(#""alive":true"#) { return }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Files below the hub's folder that hold one of the server's secrets.
+    func leaks() throws -> [String] {
+        let secrets = server.secrets.map { Data($0.utf8) }
+        let folder = URL(filePath: host.folder.path)
+        var found: [String] = []
+        for case let file as URL in FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+            ?? .init()
+        {
+            guard let data = try? Data(contentsOf: file) else { continue }
+            if secrets.contains(where: { data.range(of: $0) != nil }) { found.append(file.lastPathComponent) }
+        }
+        return found
+    }
+
+    struct NoPage: Error, CustomStringConvertible {
+        let errors: [String]
+        var description: String { "hub login: \(errors.joined(separator: "\n"))" }
+    }
+}

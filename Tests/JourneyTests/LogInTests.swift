@@ -1,0 +1,225 @@
+import Foundation
+import HubProcess
+import OAuthServer
+import Testing
+
+/// `hub login` and `hub logout` as a person uses them, with a service that is real but for its name.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct LogInTests {
+    private func end(_ hub: ChildProcess) async {
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0, "\(hub.errorLines)")
+    }
+
+    @Test(arguments: ["code", "fragment", "foreign"])
+    func `R11.11 a browser logs in to each kind of service, and no secret is anywhere but where it belongs`(
+        _ flow: String
+    ) async throws {
+        let scene = try LogInScene("flow = \"\(flow)\"", hub: "log_level = \"trace\"")
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        let before = try await scene.host.command("status")
+        #expect(before.status == 1, "a log-in is missing")
+        #expect(before.lines.contains { $0.contains("hub login cloud") })
+
+        let (login, url) = try await scene.begin(["--json"])
+        let page = try ScriptedBrowser().open(url).page
+        #expect(page.status == 200 && page.body.contains("You are logged in"), "\(page)")
+        #expect(page.fields["cache-control"] == "no-store")
+        #expect(await login.waitForExit() == 0, "\(login.errorLines)")
+        let result = await login.allLines().joined()
+        #expect(result.contains(#""account":"me""#) && result.contains(#""user":"Mira""#), "\(result)")
+        #expect(scene.server.counts.logIns == 1)
+
+        #expect(try await scene.refresh().said.contains("Mira"))
+        let token = try #require(try await scene.token())
+        #expect(token.state == "valid" && token.user == "Mira" && token.expires != nil && token.advice == nil)
+        let status = try await scene.host.command("status")
+        #expect(status.lines.contains { $0.hasPrefix("cloud") && $0.contains("Mira") && $0.contains("valid") })
+        #expect(try await scene.host.command("plugins", "cloud").lines.contains { $0.contains("log-in   Mira (me)") })
+
+        let copy = "\(scene.host.folder.path)/copy"
+        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+        #expect(try await scene.host.command("backup", copy).status == 0)
+        let heard = [login.lines, login.errorLines, hub.lines, hub.errorLines, status.lines].joined()
+        for secret in scene.server.secrets { #expect(!heard.contains { $0.contains(secret) }) }
+        #expect(try scene.leaks() == ["secrets.db"])
+        let secrets = "\(scene.host.folder.path)/data/secrets.db"
+        #expect(try FileManager.default.attributesOfItem(atPath: secrets)[.posixPermissions] as? Int == 0o600)
+        await end(hub)
+    }
+
+    @Test func `a hub that starts anew still has the token, and the plugin needs no person`() async throws {
+        let scene = try LogInScene()
+        let first = try await scene.host.start()
+        try await scene.isRunning()
+        try await scene.logIn()
+        await first.killAndWait()
+        let second = try await scene.host.start()
+        try await scene.isRunning()
+        #expect(try await scene.refresh().said.contains("Mira"))
+        #expect(scene.server.counts.logIns == 1 && scene.server.counts.renewals == 0)
+        await end(second)
+    }
+
+    @Test func `a no, a foreign answer, a code that is over and a service that is gone are told apart`() async throws {
+        let scene = try LogInScene()
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        scene.server.change { $0.denies = true }
+        var (login, url) = try await scene.begin()
+        var page = try ScriptedBrowser().open(url).page
+        #expect(page.body.contains("The log-in has failed"), "\(page)")
+        #expect(await login.waitForExit() == 77)
+        #expect(login.errorLines.last?.contains("access was denied") == true, "\(login.errorLines)")
+
+        scene.server.change { ways in
+            ways.denies = false
+            ways.state = .some("somebody-else")
+        }
+        (login, url) = try await scene.begin()
+        page = try ScriptedBrowser().open(url).page
+        #expect(await login.waitForExit() == 1)
+        #expect(login.errorLines.last?.contains("belongs to another log-in") == true, "\(login.errorLines)")
+        #expect(scene.server.counts.logIns == 0, "the code of another log-in was not used")
+
+        scene.server.change { $0.state = .none }
+        scene.server.next(.refuse)
+        (login, url) = try await scene.begin()
+        page = try ScriptedBrowser().open(url).page
+        #expect(await login.waitForExit() == 1)
+        #expect(login.errorLines.last?.contains("invalid_grant") == true, "\(login.errorLines)")
+
+        (login, url) = try await scene.begin()
+        let redirect = try ScriptedBrowser().send("GET", url).fields["location"]
+        scene.server.stop()
+        page = try ScriptedBrowser().open(try #require(redirect)).page
+        #expect(await login.waitForExit() == 1)
+        #expect(login.errorLines.last?.contains("cannot be reached") == true, "\(login.errorLines)")
+        #expect(try await scene.token()?.state == "missing")
+        await end(hub)
+    }
+
+    @Test func `what is no answer changes nothing, and nobody but the person's browser can give one`() async throws {
+        let scene = try LogInScene(host: "localhost")
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        let (login, url) = try await scene.begin()
+        let browser = ScriptedBrowser()
+        let back = scene.redirect
+        let root = back.replacing("/back", with: "/")
+        #expect(try browser.send("GET", root + "favicon.ico").status == 404)
+        #expect(try browser.send("GET", back).body.contains("location.hash"))
+        #expect(try browser.send("GET", back + "?code=x", ["Host": "evil.example"]).status == 421)
+        #expect(try browser.send("POST", back, ["Origin": "https://evil.example"], body: "code=x").status == 403)
+        #expect(try browser.send("POST", back, body: "code=x").status == 403)
+        #expect(try browser.send("DELETE", back).status == 405)
+        #expect(try browser.send("POST", back, ["Content-Length": "-1"]).status == 400)
+        // Connections that say nothing keep nobody waiting.
+        let port = try #require(URLComponents(string: back)?.port.flatMap(UInt16.init(exactly:)))
+        let idle = try (0..<8).map { _ in try Loopback.connect(port) }
+        #expect(login.isRunning)
+        #expect(try browser.open(url).page.body.contains("You are logged in"))
+        #expect(await login.waitForExit() == 0)
+        for descriptor in idle { close(descriptor) }
+        await end(hub)
+    }
+
+    @Test func `a taken port, a time that is over and a plugin that is not there have exit codes of their own`()
+        async throws
+    {
+        let scene = try LogInScene()
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        let (first, _) = try await scene.begin()
+        let second = try await scene.host.command("login", "cloud")
+        #expect(second.status == 71 && second.errors.last?.contains("is taken") == true, "\(second.errors)")
+        #expect(second.errors.last?.contains("--paste") == true)
+        first.signal(SIGINT)
+        #expect(await first.waitForExit() == 130)
+        let late = try await scene.host.command("login", "cloud", "--timeout", "200ms")
+        #expect(late.status == 75, "\(late.errors)")
+        let typo = try await scene.host.command("login", "clod")
+        #expect(typo.status == 64 && typo.errors.last?.contains("did you mean cloud?") == true, "\(typo.errors)")
+        await end(hub)
+        #expect(try await scene.host.command("login", "cloud").status == 69)
+    }
+
+    @Test func `without a browser the address is pasted, or the code; a long-lived token comes from a pipe`()
+        async throws
+    {
+        let scene = try LogInScene()
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        let browser = ScriptedBrowser()
+        for isCode in [false, true] {
+            let login = try await scene.paste { url in
+                let back = try browser.send("GET", url).fields["location"] ?? ""
+                return isCode ? URLComponents(string: back)?.queryItems?.first { $0.name == "code" }?.value ?? "" : back
+            }
+            #expect(await login.waitForExit() == 0, "\(login.errorLines)")
+            #expect(await login.allLines().joined().contains("logged in as Mira"))
+        }
+        await end(hub)
+
+        let simple = try LogInScene("flow = \"paste\"")
+        let other = try await simple.host.start()
+        try await simple.isRunning()
+        let wrong = try await simple.paste { _ in "no-such-token" }
+        #expect(await wrong.waitForExit() == 1)
+        #expect(wrong.errorLines.last?.contains("does not know the token") == true, "\(wrong.errorLines)")
+        let token = simple.server.handLongLivedToken()
+        let login = try await simple.paste { _ in token }
+        #expect(await login.waitForExit() == 0, "\(login.errorLines)")
+        #expect(!(login.lines + login.errorLines).contains { $0.contains(token) })
+        #expect(try await simple.token()?.state == "valid")
+        await end(other)
+    }
+
+    @Test func `BROWSER is opened with the address alone`() async throws {
+        let scene = try LogInScene()
+        let seen = "\(scene.host.folder.path)/opened"
+        let script = try scene.host.folder.write(
+            "#!/bin/sh\necho \"$#\" \"$1\" > \(seen).new; mv \(seen).new \(seen)\n", to: "browser")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        let (login, url) = try await scene.begin(browser: script)
+        while !FileManager.default.fileExists(atPath: seen) { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(try String(contentsOfFile: seen, encoding: .utf8) == "1 \(url)\n")
+        _ = try ScriptedBrowser().open(url)
+        #expect(await login.waitForExit() == 0)
+        await end(hub)
+    }
+
+    @Test
+    func `R11.12 a log-out is shown first, revokes at the service, and forgets nothing that could not be revoked`()
+        async throws
+    {
+        let scene = try LogInScene()
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        #expect(try await scene.host.command("logout", "cloud", "--yes").lines == ["nobody is logged in at cloud"])
+        try await scene.logIn()
+        let dry = try await scene.host.command("logout", "cloud", "--dry-run")
+        #expect(dry.lines == ["me: revoked at the service, then forgotten by the hub"])
+        #expect(try await scene.host.command("logout", "cloud").status == 64, "nobody can be asked")
+        scene.server.change { $0.canRevoke = false }
+        let refused = try await scene.host.command("logout", "cloud", "--yes")
+        #expect(refused.status == 1 && refused.errors.last?.contains("--only-here") == true, "\(refused.errors)")
+        #expect(try await scene.token()?.state == "valid")
+        scene.server.change { $0.canRevoke = true }
+        let done = try await scene.host.command("logout", "cloud", "--yes", "--json")
+        #expect(done.lines == [#"{"accounts":["me"],"dryRun":false,"instance":"cloud","revoked":true}"#])
+        #expect(scene.server.counts.revoked == 1)
+        #expect(try await scene.token { $0?.state == "missing" }?.state == "missing")
+        #expect(try scene.leaks() == [])
+        // And a person can log in again, with the plugin as it runs.
+        try await scene.isRunning()
+        try await scene.logIn()
+        #expect(try await scene.refresh().said.contains("Mira"))
+        let here = try await scene.host.command("logout", "cloud", "--yes", "--only-here")
+        #expect(here.status == 0 && scene.server.counts.revoked == 1)
+        #expect(here.errors.last?.contains("the service was not told") == true)
+        await end(hub)
+    }
+}

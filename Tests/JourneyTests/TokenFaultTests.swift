@@ -1,0 +1,137 @@
+import Foundation
+import HubProcess
+import OAuthServer
+import Testing
+
+/// Tokens whose renewal goes wrong, at the service, in the plugin and in the hub.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct TokenFaultTests {
+    /// A hub with a plugin that is logged in, whose access token is about to end.
+    private func scene(_ settings: String = "") async throws -> (LogInScene, ChildProcess) {
+        let scene = try LogInScene(settings)
+        scene.server.change { $0.expiresIn = 1 }
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        return (scene, hub)
+    }
+
+    private func end(_ hub: ChildProcess) async {
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0, "\(hub.errorLines)")
+    }
+
+    @Test func `an answer that is lost after the renewal ends the log-in, and says what a person has to do`()
+        async throws
+    {
+        for fault in [OAuthServer.Fault.loseAnswer, .rubbish] {
+            let (scene, hub) = try await scene()
+            try await scene.logIn()
+            scene.server.next(fault)
+            // The first try does not know better than that the service did not answer.
+            let first = try await scene.refresh()
+            #expect(first.status == 1 && first.said.contains("cannot be renewed now"), "\(first)")
+            let failing = try #require(try await scene.token())
+            #expect(failing.state == "failing" && failing.advice?.contains("tries again") == true, "\(failing)")
+            // The second hears that its refresh token was used, which nothing but a person can mend.
+            let second = try await scene.refresh()
+            #expect(second.status == 1 && second.said.contains("run hub login cloud"), "\(second)")
+            let refused = try #require(try await scene.token())
+            #expect(refused.state == "refused", "\(refused)")
+            #expect(
+                refused.advice
+                    == "the service refuses the log-in (invalid_grant: the stand-in says so); hub login cloud")
+            let status = try await scene.host.command("status")
+            #expect(status.status == 1)
+            #expect(status.lines.contains { $0.hasPrefix("cloud, me: the service refuses the log-in") })
+            #expect(scene.server.counts.reuses == 1)
+            try await scene.logIn()
+            #expect(try await scene.refresh().said.contains("Mira"))
+            await end(hub)
+        }
+    }
+
+    @Test func `a service that is busy, slow or gone costs a try, and not the log-in`() async throws {
+        let (scene, hub) = try await scene()
+        try await scene.logIn()
+        for fault in [OAuthServer.Fault.hangUp, .status(503), .status(429)] {
+            scene.server.next(fault)
+            let failed = try await scene.refresh()
+            #expect(failed.status == 1 && failed.said.contains("cannot be renewed now"), "\(failed)")
+            #expect(try await scene.token()?.state == "failing")
+            #expect(try await scene.refresh().said.contains("Mira"))
+            #expect(try await scene.token()?.state == "valid")
+        }
+        let renewals = scene.server.counts.renewals
+        scene.server.next(.hold)
+        async let slow = scene.refresh()
+        await scene.server.wait { $0.renewals == renewals + 1 }
+        scene.server.release()
+        #expect(try await slow.said.contains("Mira"))
+        #expect(scene.server.counts.reuses == 0 && scene.server.counts.logIns == 1)
+        await end(hub)
+    }
+
+    @Test func `of several processes of an instance one renews, and all work with what it got`() async throws {
+        let (scene, hub) = try await scene()
+        try await scene.logIn()
+        scene.server.change { $0.expiresIn = 3_600 }
+        let renewals = scene.server.counts.renewals
+        let settings = try scene.host.folder.write(
+            "service = \"\(scene.server.base)\"\nredirect = \"\(scene.redirect)\"\n", to: "cloud.conf")
+        scene.server.next(.hold)
+        let processes = try (0..<4).map { number in
+            try ChildProcess(
+                Programs.path("example-cloud"),
+                [
+                    "--once", "--settings", settings, "--door", scene.host.environment["HUB_DOOR"] ?? "",
+                    "--instance", "cloud", "--state", "\(scene.host.folder.path)/state-\(number)",
+                ])
+        }
+        // The renewal is done and its answer held back: the others are on their way to the same question.
+        await scene.server.wait { $0.renewals == renewals + 1 }
+        scene.server.release()
+        for process in processes { #expect(await process.waitForExit() == 0, "\(process.errorLines)") }
+        let counts = scene.server.counts
+        #expect(counts.renewals == renewals + 1 && counts.reuses == 0 && counts.bad == 0, "\(counts)")
+        await end(hub)
+    }
+
+    @Test(arguments: ["refreshed", "written", "put"])
+    func `a plugin that is killed around a renewal loses it only before it is on a disk`(_ place: String) async throws {
+        let (scene, hub) = try await scene("die = \"\(place)\"")
+        try await scene.logIn()
+        let dying = try await scene.refresh()
+        #expect(dying.status != 0 && dying.said.contains("session of the plugin ended"), "\(dying)")
+        _ = try await scene.host.command("release", "cloud")
+        try await scene.isRunning()
+        if place == "refreshed" {
+            let token = try await scene.token { $0?.state == "refused" }
+            #expect(token?.advice?.hasSuffix("hub login cloud") == true, "\(String(describing: token))")
+            #expect(scene.server.counts.reuses == 1)
+        } else {
+            #expect(try await scene.refresh().said.contains("Mira"))
+            #expect(scene.server.counts.reuses == 0 && scene.server.counts.logIns == 1)
+            #expect(try await scene.token()?.state == "valid")
+        }
+        await end(hub)
+    }
+
+    @Test func `a hub that is killed while the service renews gets the token from the plugin's next life`() async throws
+    {
+        let (scene, first) = try await scene()
+        try await scene.logIn()
+        let renewals = scene.server.counts.renewals
+        scene.server.next(.hold)
+        async let asked = scene.refresh()
+        await scene.server.wait { $0.renewals == renewals + 1 }
+        await first.killAndWait()
+        scene.server.release()
+        #expect(try await asked.status != 0)
+        let second = try await scene.host.start()
+        try await scene.isRunning()
+        #expect(try await scene.refresh().said.contains("Mira"))
+        let counts = scene.server.counts
+        #expect(counts.reuses == 0 && counts.logIns == 1, "\(counts)")
+        #expect(try await scene.token()?.state == "valid")
+        await end(second)
+    }
+}

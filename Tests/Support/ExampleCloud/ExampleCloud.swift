@@ -1,0 +1,176 @@
+// A plugin of a service that wants a log-in, for tests that disturb it. Its `flow` is one of the ways in which services differ.
+
+import Foundation
+import PluginKit
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+@main struct ExampleCloud: SourcePlugin {
+    static let manifest = Manifest(
+        name: "example-cloud", summary: "A service with a log-in, for tests.", version: "1.0", writes: ["weight"],
+        settings: [
+            .init("service", .string(), help: "Where the service is.", required: true),
+            .init("redirect", .string(), help: "As it is registered at the service.", required: true),
+            .init(
+                "flow", .choice(["code", "fragment", "foreign", "paste"]), help: "How one logs in.",
+                default: .string("code")),
+            .init("careless", .boolean, help: "Prints its tokens.", default: .boolean(false)),
+            .init(
+                "die", .choice(["never", "refreshed", "written", "put"]), help: "Where it is killed, once.",
+                default: .string("never")),
+        ])
+
+    static let commands: [Command<Self>] = [
+        .logIn(help: "Logs in to the stand-in.") { plugin, call in
+            let service = try CloudService(call.hub.settings)
+            var token = try await plugin.logIn(call, service)
+            token.user = try await service.name(token)
+            return LogIn(account: "me", token: token)
+        },
+        .logOut(help: "Has the stand-in revoke the token.") { _, call, token in
+            try await CloudService(call.hub.settings).revoke(token)
+        },
+        Command("refresh", help: "Asks the service who is logged in.") { plugin, call in
+            ["user": try await plugin.ask(call.hub)]
+        },
+    ]
+
+    func run(_ hub: PluginContext) async throws {
+        do {
+            _ = try await keeper(hub, try CloudService(hub.settings)).token()
+        } catch let error as TokenError {
+            hub.logger.warning("there is no token", metadata: ["reason": "\(error.message)"])
+        }
+        await hub.untilStopped()
+    }
+
+    func once(_ hub: PluginContext) async throws { _ = try await ask(hub) }
+
+    private func logIn(_ call: CommandCall, _ service: CloudService) async throws -> OAuthToken {
+        let redirect = try call.hub.settings.text("redirect")
+        switch try call.hub.settings.text("flow") {
+        case "fragment":
+            let answer = try await call.authorize(
+                Authorization(
+                    page: service.base + "/authorize",
+                    parameters: [("client_id", "client"), ("response_type", "token")],
+                    redirect: redirect, usesProofKey: false))
+            return try answer.token(at: call.hub.clock.now())
+        case "foreign":
+            let answer = try await call.authorize(
+                Authorization(
+                    page: service.base + "/both",
+                    parameters: [("client_id", "client"), ("response_type", "code"), ("APIName", "OpenApiWeight")],
+                    redirect: redirect, state: .ifReturned, usesProofKey: false))
+            return try await service.foreignToken(answer, at: call.hub.clock.now())
+        case "paste":
+            return OAuthToken(
+                accessToken: Secret(
+                    try await call.ask("Paste the token.", url: service.base + "/account", isSecret: true)))
+        default:
+            let answer = try await call.authorize(
+                Authorization(
+                    page: service.base + "/authorize",
+                    parameters: [("client_id", "client"), ("response_type", "code"), ("scope", "a b")],
+                    redirect: redirect))
+            return try await service.token(
+                [
+                    ("grant_type", "authorization_code"), ("code", try answer.code()),
+                    ("redirect_uri", answer.redirect),
+                    ("client_id", "client"), ("code_verifier", answer.verifier?.reveal() ?? ""),
+                ], at: call.hub.clock.now())
+        }
+    }
+
+    private func keeper(_ hub: PluginContext, _ service: CloudService) throws -> TokenKeeper {
+        let (place, isCareless) = (try hub.settings.text("die"), try hub.settings.boolean("careless"))
+        return TokenKeeper(
+            hub, account: "me",
+            probe: { step in
+                guard "\(step)" == place, (try? hub.state.integer("died")) == nil else { return }
+                try? hub.state.set("died", to: .integer(1))
+                kill(getpid(), SIGKILL)
+            },
+            refresh: { old in
+                let new = try await service.token(
+                    [("grant_type", "refresh_token"), ("refresh_token", old.refreshToken?.reveal() ?? "")],
+                    at: hub.clock.now(), renewing: old)
+                if isCareless { print("new token: \(new.accessToken.reveal()) \(new.refreshToken?.reveal() ?? "")") }
+                return new
+            })
+    }
+
+    /// Asks who is logged in, with another token where the service refuses one.
+    private func ask(_ hub: PluginContext) async throws -> String {
+        let service = try CloudService(hub.settings)
+        let keeper = try keeper(hub, service)
+        let token = try await keeper.token()
+        do {
+            return try await service.name(token)
+        } catch is LogInRefused {
+            return try await service.name(try await keeper.token(insteadOf: token))
+        }
+    }
+}
+
+/// The service's own side.
+struct CloudService: Sendable {
+    let base: String
+
+    init(_ settings: PluginSettings) throws { base = try settings.text("service") }
+
+    /// - Throws: ``LogInRefused`` for a token that does not hold.
+    func name(_ token: OAuthToken) async throws -> String {
+        struct Me: Decodable { var name: String }
+        let (status, body) = try await send("GET", "/me", bearer: token)
+        if status == 401 { throw LogInRefused("the service does not know the token") }
+        return try JSONDecoder().decode(Me.self, from: body).name
+    }
+
+    func token(
+        _ members: [(name: String, value: String)], at now: Int64, renewing former: OAuthToken? = nil
+    ) async throws -> OAuthToken {
+        let (status, body) = try await send("POST", "/token", form: members)
+        return try OAuthToken(status: status, body: body, at: now, renewing: former)
+    }
+
+    /// A token that is asked for with a GET, and whose members have names of their own.
+    func foreignToken(_ answer: AuthorizationAnswer, at now: Int64) async throws -> OAuthToken {
+        struct Foreign: Decodable { var AccessToken, RefreshToken, UserID: String, Expires: Int64 }
+        let question = FormText.write([
+            ("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect),
+            ("client_id", "client"), ("client_secret", "shh"),
+        ])
+        let (_, body) = try await send("GET", "/both?\(question)")
+        guard let read = try? JSONDecoder().decode(Foreign.self, from: body) else {
+            throw LogInRefused("the service gave no token")
+        }
+        return OAuthToken(
+            accessToken: Secret(read.AccessToken), refreshToken: Secret(read.RefreshToken),
+            expiresAt: Timestamp(microseconds: now + read.Expires * 1_000_000), extra: ["user_id": read.UserID])
+    }
+
+    func revoke(_ token: OAuthToken) async throws {
+        let (status, _) = try await send("POST", "/revoke", form: [("token", token.accessToken.reveal())])
+        guard status == 200 else { throw CommandFailure("service", "the service answered \(status) to the revocation") }
+    }
+
+    private func send(
+        _ method: String, _ path: String, form: [(name: String, value: String)] = [], bearer: OAuthToken? = nil
+    ) async throws -> (Int, Data) {
+        guard let url = URL(string: base + path) else { throw PluginFailure(.settings, "service: no address") }
+        var request = URLRequest(url: url, timeoutInterval: 20)
+        request.httpMethod = method
+        if !form.isEmpty { request.httpBody = Data(FormText.write(form).utf8) }
+        if let bearer { request.setValue("Bearer \(bearer.accessToken.reveal())", forHTTPHeaderField: "Authorization") }
+        do {
+            let (body, response) = try await URLSession.shared.data(for: request)
+            return ((response as? HTTPURLResponse)?.statusCode ?? 0, body)
+        } catch let error as URLError {
+            // Its own words show the address, and with it what stands in the query.
+            throw CommandFailure("service", "the service cannot be reached (\(error.code.rawValue))")
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+
+/// HTTP/1.1 on loopback, a connection per exchange: what the stand-in for a service and a scripted browser need, and not more.
+public struct HTTPMessage: Sendable {
+    /// The request line, or the status line.
+    public var start: String
+    /// Names in small letters.
+    public var fields: [String: String]
+    public var body: String
+
+    public var status: Int { Int(start.split(separator: " ").dropFirst().first ?? "") ?? 0 }
+
+    /// Reads from a socket to the end of one message.
+    init?(from descriptor: Int32) {
+        var bytes: [UInt8] = []
+        let end = Data("\r\n\r\n".utf8)
+        while true {
+            if let head = Data(bytes).range(of: end) {
+                var lines = String(decoding: bytes[..<head.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+                start = lines.removeFirst()
+                fields = Dictionary(
+                    lines.compactMap { line in
+                        line.firstIndex(of: ":").map {
+                            (
+                                line[..<$0].lowercased(),
+                                line[line.index(after: $0)...].trimmingCharacters(in: .whitespaces)
+                            )
+                        }
+                    }, uniquingKeysWith: { first, _ in first })
+                let length = Int(fields["content-length"] ?? "0") ?? 0
+                if bytes.count >= head.upperBound + length {
+                    body = String(decoding: bytes[head.upperBound..<head.upperBound + length], as: UTF8.self)
+                    return
+                }
+            }
+            var buffer = [UInt8](repeating: 0, count: 8_192)
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            bytes += buffer[..<count]
+        }
+    }
+
+    /// Writes a message with its length.
+    static func write(_ start: String, _ fields: [String: String], _ body: String, to descriptor: Int32) {
+        var text = start + "\r\n"
+        for (name, value) in fields { text += "\(name): \(value)\r\n" }
+        text += "Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n" + body
+        let bytes = Array(text.utf8)
+        _ = Foundation.write(descriptor, bytes, bytes.count)
+    }
+}
+
+/// A browser without a window: opens pages, and goes where it is sent.
+public struct ScriptedBrowser: Sendable {
+    public struct NoAnswer: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    public init() {}
+
+    /// Where each step led, and the last page.
+    public struct Visit: Sendable {
+        public var addresses: [String]
+        public var page: HTTPMessage
+    }
+
+    /// Opens `url`, follows redirects, and does with a fragment what the page's script would: posts it to where it ended.
+    public func open(_ url: String) throws -> Visit {
+        var addresses = [url]
+        for _ in 0..<10 {
+            let (address, fragment) = Self.split(addresses[addresses.count - 1])
+            let page = try send("GET", address)
+            if (300...399).contains(page.status), let next = page.fields["location"] {
+                addresses.append(next)
+            } else if let fragment, page.body.contains("location.hash") {
+                return Visit(
+                    addresses: addresses,
+                    page: try send("POST", address, ["Origin": Self.origin(address)], body: fragment))
+            } else {
+                return Visit(addresses: addresses, page: page)
+            }
+        }
+        throw NoAnswer(description: "\(url): sent around in circles")
+    }
+
+    /// One exchange with a program of this machine.
+    public func send(
+        _ method: String, _ url: String, _ fields: [String: String] = [:], body: String = ""
+    ) throws -> HTTPMessage {
+        guard let parts = URLComponents(string: url), let port = parts.port.flatMap(UInt16.init(exactly:)) else {
+            throw NoAnswer(description: "\(url): no address of this machine")
+        }
+        let descriptor = try Loopback.connect(port)
+        defer { close(descriptor) }
+        let target =
+            (parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath)
+            + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
+        let host = "\(parts.host ?? ""):\(port)"
+        HTTPMessage.write(
+            "\(method) \(target) HTTP/1.1", ["Host": host].merging(fields) { $1 }, body, to: descriptor)
+        guard let answer = HTTPMessage(from: descriptor) else {
+            throw NoAnswer(description: "\(method) \(url): the connection ended without an answer")
+        }
+        return answer
+    }
+
+    private static func split(_ url: String) -> (String, String?) {
+        let parts = url.split(separator: "#", maxSplits: 1).map(String.init)
+        return (parts[0], parts.count > 1 ? parts[1] : nil)
+    }
+
+    private static func origin(_ url: String) -> String {
+        let parts = URLComponents(string: url)
+        return "http://\(parts?.host ?? ""):\(parts?.port ?? 0)"
+    }
+}
+
+/// Sockets of 127.0.0.1.
+public enum Loopback {
+    /// A port that nobody has just now.
+    public static func freePort() throws -> UInt16 {
+        let (descriptor, port) = try listen()
+        close(descriptor)
+        return port
+    }
+
+    static func listen() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = try socket()
+        var address = address(0)
+        try withUnsafeBytes(of: &address) { bytes in
+            let base = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+            guard bind(descriptor, base, socklen_t(bytes.count)) == 0, Foundation.listen(descriptor, 64) == 0 else {
+                throw ScriptedBrowser.NoAnswer(description: "listening: \(String(cString: strerror(errno)))")
+            }
+        }
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutableBytes(of: &address) {
+            getsockname(descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
+        }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    public static func connect(_ port: UInt16) throws -> Int32 {
+        let descriptor = try socket()
+        var address = address(port)
+        let result = withUnsafeBytes(of: &address) {
+            Foundation.connect(
+                descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+        }
+        guard result == 0 else {
+            close(descriptor)
+            throw ScriptedBrowser.NoAnswer(description: "port \(port): \(String(cString: strerror(errno)))")
+        }
+        return descriptor
+    }
+
+    private static func socket() throws -> Int32 {
+        let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw ScriptedBrowser.NoAnswer(description: "no socket") }
+        return descriptor
+    }
+
+    private static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        return address
+    }
+}
