@@ -117,7 +117,7 @@ let package = Package(
         .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
         tests(
             "InteropTests", ["HubProcess", "HubCommand", "example-source"], path: "Tests/Interop",
-            resources: [.copy("hostile.py")]),
+            resources: [.copy("hostile.py"), .copy("stranger.py")]),
         tests(
             "TortureTests", ["HubProcess", "HubCommand", "TortureDiary", "ZeroMQ", "torture-source", "torture-sink"]),
         .target(name: "TortureDiary", path: "Tests/Support/Torture/Diary", swiftSettings: strict),

@@ -30,9 +30,13 @@ struct ReadmePrograms {
     var names: [String] { programs.keys.sorted() }
 
     func start(_ name: String, in host: HubHost, _ arguments: [String] = []) throws -> ChildProcess {
+        try ChildProcess(try Self.python(), [try write(name, in: host)] + arguments, environment: host.environment)
+    }
+
+    /// The program as a file of its own.
+    func write(_ name: String, in host: HubHost) throws -> String {
         guard let text = programs[name] else { throw Missing(what: "README.md has no program \(name)") }
-        let file = try host.folder.write(text, to: name)
-        return try ChildProcess(try Self.python(), [file] + arguments, environment: host.environment)
+        return try host.folder.write(text, to: name)
     }
 
     struct Missing: Error, CustomStringConvertible {

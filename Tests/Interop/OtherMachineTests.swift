@@ -1,0 +1,115 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// Plugins, listeners and strangers on a machine that reaches the hub by the network alone.
+@Suite(
+    .serialized, .timeLimit(.minutes(3)),
+    .enabled(if: OtherMachine.obstacle == nil, "\(OtherMachine.obstacle ?? "")"))
+struct OtherMachineTests {
+    private struct Place {
+        let machine: OtherMachine
+        let host: HubHost
+        let hub: ChildProcess
+        let door, feed: Int
+
+        init() async throws {
+            machine = try OtherMachine()
+            (door, feed) = (Int.random(in: 20_000..<30_000), Int.random(in: 30_000..<32_000))
+            host = try HubHost(
+                hub: "tcp = \"tcp://\(machine.here):\(door)\"",
+                plugins: """
+                    [plugin.bedroom]
+                    remote = true
+                    kind = "example-source"
+                    grants = { write = ["weight"] }
+                    [plugin.laptop]
+                    remote = true
+                    grants = { read = ["weight"] }
+                    feed_port = \(feed)
+                    """)
+            hub = try await host.start()
+        }
+
+        func key(_ instance: String) async throws -> String {
+            let made = try await host.command("keys", "new", instance)
+            #expect(made.status == 0, "\(made.errors)")
+            let path = try host.folder.write(made.lines.joined(separator: "\n"), to: "\(instance).key")
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            return path
+        }
+
+        /// A source made with PluginKit gives `count` records from there.
+        func give(_ count: Int, seed: Int, key: String, rate: Int = 0) throws -> ChildProcess {
+            let settings = try host.folder.write(
+                "count = \(count)\nseed = \(seed)\nrate = \(rate)\ngiven = \"\(host.folder.path)/given-\(seed)\"\n",
+                to: "source-\(seed).conf")
+            return try machine.start(
+                [
+                    Programs.path("example-source"), "--once", "--settings", settings, "--key", key, "--state",
+                    "\(host.folder.path)/state-\(seed)",
+                ])
+        }
+
+        func stranger(_ what: String, key: String) throws -> ChildProcess {
+            let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "stranger.py").path
+            return try machine.start(
+                [try ReadmePrograms.python(), program, what, machine.here, "\(door)", "\(feed)"], ["KEY": key])
+        }
+
+        func samples() async throws -> [String] { try await host.command("samples", "weight", "--json").lines }
+
+        func end() async {
+            hub.signal(SIGTERM)
+            #expect(await hub.waitForExit() == 0, "\(hub.errorLines)")
+        }
+    }
+
+    @Test func `with its key a plugin gives and the README's program listens, until the key is revoked`() async throws {
+        let place = try await Place()
+        let (bedroom, laptop) = (try await place.key("bedroom"), try await place.key("laptop"))
+        let program = try ReadmePrograms().write("remote.py", in: place.host)
+        let listener = try place.machine.start([try ReadmePrograms.python(), program], ["HUB_KEY": laptop])
+        // A listener hears what is published once it is there, so the source gives until it does.
+        let source = try place.give(100_000, seed: 1, key: bedroom, rate: 100)
+        let heard = await listener.lines(count: 1)
+        #expect(heard.first?.hasPrefix("sample/weight/me/example-source/ ") == true, "\(listener.errorLines)")
+        source.signal(SIGTERM)
+        _ = await source.waitForExit()
+        #expect(try await place.host.command("keys", "revoke", "laptop").status == 0)
+        let later = try place.give(50, seed: 2, key: bedroom)
+        #expect(await later.waitForExit() == 0, "\(later.errorLines)")
+        #expect(try await place.samples().count { $0.contains("-2\"") } == 50)
+        #expect(!listener.lines.contains { $0.contains("-2\"") })
+        listener.signal(SIGKILL)
+        await place.end()
+    }
+
+    @Test func `R2.6 without a key nothing can be learnt or written, whatever is said, and however often`() async throws
+    {
+        let place = try await Place()
+        let bedroom = try await place.key("bedroom")
+        let source = try place.give(5, seed: 1, key: bedroom)
+        #expect(await source.waitForExit() == 0, "\(source.errorLines)")
+        for what in ["try", "replay"] {
+            let stranger = try place.stranger(what, key: bedroom)
+            #expect(await stranger.allLines() == ["done"], "\(what): \(stranger.errorLines)")
+        }
+        #expect(try await place.samples().count == 5)
+        let status = try await place.host.command("status", "--json").lines.joined()
+        #expect(!status.contains(#""instance":"laptop","endpoint":"remote""#))
+        await place.end()
+    }
+
+    @Test func `two hundred connections that say nothing keep no plugin away, and are ended`() async throws {
+        let place = try await Place()
+        let bedroom = try await place.key("bedroom")
+        let idle = try place.stranger("idle", key: bedroom)
+        #expect(await idle.lines(count: 1) == ["holding"], "\(idle.errorLines)")
+        let source = try place.give(500, seed: 1, key: bedroom)
+        #expect(await source.waitForExit() == 0, "\(source.errorLines)")
+        #expect(try await place.samples().count == 500)
+        #expect(await idle.allLines() == ["holding", "closed 200", "done"])
+        await place.end()
+    }
+}
