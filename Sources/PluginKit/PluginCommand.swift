@@ -194,8 +194,10 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
             P(), mode: mode, address: address, instance: instance, stateDirectory: directory, settings: settings,
             logger: makeLogger(instance), context: try Context())
         let exit = await runner.run(requests: signals.requests)
-        // Not a return: work that was cut off may still go on.
-        Foundation.exit(exit.rawValue)
+        // Not a return: work that was cut off may still go on. Nor `exit`: what it tears down is what that work runs on, and a plugin
+        // that had done everything right would end by a signal.
+        fflush(nil)
+        _exit(exit.rawValue)
     }
 
     private func check() async throws -> String {
