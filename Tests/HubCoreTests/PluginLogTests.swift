@@ -17,6 +17,25 @@ import Testing
         return lines + (cutter.rest().map { [$0] } ?? [])
     }
 
+    @Test func `R11.3 a token that went through the door is hidden, also in a line that had begun before`() {
+        let secrets = InstanceSecrets(["opensesame"])
+        var cutter = LineCutter(hiding: secrets.mask)
+        func add(_ text: String) -> [String] { Array(text.utf8).withUnsafeBytes { cutter.add($0) } }
+        #expect(add("with eyJhbGciOiJIUzI1Ni").isEmpty)
+        let token =
+            #"{"access_token":"eyJhbGciOiJIUzI1NiJ9","refresh_token":"r-1/2","token_type":"Bearer","scope":"read:weight write:weight","expires_at":"2024-03-15T07:30:05Z","more":[{"id_token":"i-77"}]}"#
+        secrets.learn(Array(token.utf8))
+        cutter.hide(secrets.mask)
+        #expect(
+            add("J9 or r-1/2, i-77\nBearer opensesame read:weight\n") == [
+                "with <secret> or <secret>, <secret>", "Bearer <secret> read:weight",
+            ])
+        // What is no token is no secret, and harms nothing.
+        secrets.learn(Array("[".utf8))
+        for number in 0..<1_000 { secrets.learn(Array(#"{"access_token":"a-long-token-\#(number)"}"#.utf8)) }
+        #expect(secrets.mask.hiding("opensesame a-long-token-999") == "<secret> <secret>")
+    }
+
     @Test func `secrets are hidden as they are, in JSON and percent-encoded; short ones would hide the log`() {
         let lines = cut(
             "k=hunter2&x\n{\"k\":\"pass\\\"word\"} pass%22word\nabc 1 a\n",

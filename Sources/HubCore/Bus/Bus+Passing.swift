@@ -82,7 +82,8 @@ extension Bus {
         if event.isResolved {
             ledger.recovered(instance)
         } else if event.severity == .error {
-            ledger.failed(instance, event.text ?? event.event)
+            let text = event.text.map { text in instanceSecrets[instance]?.mask.hiding(text) ?? text }
+            ledger.failed(instance, text ?? event.event)
         }
         // Of others nothing is kept: anybody may invent names.
         if facts.instances[instance] != nil { devices.note(event, of: instance, at: facts.clock.now()) }

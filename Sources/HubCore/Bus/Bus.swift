@@ -58,6 +58,8 @@ actor Bus {
     var relay = CommandRelay()
     var relayTimer: PollLoop.Timer?
     var leases = TokenLeases()
+    /// Of the instances whose process runs.
+    var instanceSecrets: [String: InstanceSecrets] = [:]
     /// What the supervisor says of the instances it runs.
     var lives: [String: LifeReport] = [:]
     /// Hears which instances have a session.

@@ -3,14 +3,20 @@ struct LineCutter {
     /// A longer line comes in pieces.
     static let longestLine = 4_096
 
-    private let mask: SecretMask
-    private let capacity: Int
+    private var mask: SecretMask
+    private var capacity: Int
     private var line: [UInt8] = []
 
     init(hiding mask: SecretMask = SecretMask([])) {
         self.mask = mask
         // A secret that begins in one piece and ends in the next must be whole in one of them.
         capacity = max(Self.longestLine, 2 * mask.longest)
+    }
+
+    /// From now on other secrets are hidden, also in what has come of the line that is not complete.
+    mutating func hide(_ mask: SecretMask) {
+        self.mask = mask
+        capacity = max(capacity, 2 * mask.longest)
     }
 
     /// The lines that `bytes` completes.

@@ -20,8 +20,8 @@ struct PluginProcess: Sendable {
     let environment: [String: String]
     /// Proves to the plugin endpoints that a connection belongs to this process; valid for its life only.
     let token: String
-    /// Hides the instance's secrets, and the token, in what the process prints.
-    let mask: SecretMask
+    /// What is hidden in what the process prints; the token is one of them.
+    let secrets: InstanceSecrets
     let log: PluginLog
     let logger: Logger
 
@@ -143,13 +143,15 @@ struct PluginProcess: Sendable {
 
     /// What a plugin prints is its log: read to its end whatever it is, though not faster than is good for others.
     private func read(_ output: SubprocessOutputSequence, _ origin: LogLine.Origin) async {
-        var lines = LineCutter(hiding: mask)
+        var lines = LineCutter(hiding: secrets.mask)
         let began = ContinuousClock.now
         var allowance = LogAllowance(burst: 1_000, interval: 100, now: 0)
         var bytes = ByteAllowance(now: 0)
         do {
             for try await buffer in output {
                 let now = ContinuousClock.now.millisecondsSinceStart(began)
+                // A plugin prints a token only after it has come through the door.
+                lines.hide(secrets.mask)
                 for line in buffer.withUnsafeBytes({ lines.add($0) }) where allowance.take(at: now) {
                     let omitted = allowance.takeOmitted()
                     if omitted > 0 { say("(\(omitted) lines left out: more than ten a second)", .hub) }

@@ -57,13 +57,14 @@ extension Supervisor {
 
     func carry(_ launch: Launch) async {
         let program = launch.program
-        let feed = await bus.admit(program.instance, token: launch.token)
+        let secrets = InstanceSecrets(program.secrets + [launch.token])
+        let feed = await bus.admit(program.instance, token: launch.token, secrets)
         let process = PluginProcess(
             instance: program.instance, executable: program.executable, arguments: ["--run"],
             environment: [
                 "HUB_DOOR": endpoints.pluginDoor, "HUB_FEED": feed, "HUB_INSTANCE": program.instance,
                 "HUB_STATE": program.stateDirectory,
-            ], token: launch.token, mask: SecretMask(program.secrets + [launch.token]), log: launch.log,
+            ], token: launch.token, secrets: secrets, log: launch.log,
             logger: logger)
         let ending = await process.run(
             PluginProcess.Patience(stop: policy.stopGrace, kill: policy.killGrace),

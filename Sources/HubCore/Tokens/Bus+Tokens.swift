@@ -30,6 +30,7 @@ extension Bus {
     }
 
     func store(_ put: TokenPut, for guest: Guest) {
+        instanceSecrets[guest.hello.instance]?.learn(put.token.bytes)
         tokenAnswer(to: put.id, guest) { secrets throws(WireError) in
             let account = TokenAccount(instance: guest.hello.instance, name: put.account)
             let result: TokenPutResult
@@ -77,6 +78,9 @@ extension Bus {
                 var error = error
                 error.ref = id
                 message = .error(error)
+            }
+            if case .token(let answer) = message, case .token(let token, _, _) = answer.content {
+                instanceSecrets[guest.hello.instance]?.learn(token.bytes)
             }
             perform(sessions.answer(message, to: .token(id), in: guest.reference))
         }
