@@ -48,7 +48,9 @@ struct StatusCommand: ParsableCommand {
             }
             return try Output.print(endpoints.exports)
         }
-        let answer = try DoorClient(endpoint: endpoints.door, command: "status").ask(.status)
+        let answer = try DoorClient(
+            endpoint: endpoints.door, command: "status", greeting: .seconds(2)
+        ).ask(.status)
         let status = try JSON.answer(HubStatus.self, answer)
         if json {
             try Output.print(answer.text)

@@ -14,6 +14,8 @@ struct CallWatch {
     }
 
     static let pause = Duration.milliseconds(100)
+    /// How often to see whether the hub is still there.
+    static let look = Duration.milliseconds(500)
 }
 
 extension DoorClient {
@@ -27,7 +29,7 @@ extension DoorClient {
         let id = nextID()
         request.id = id
         try send(.command(request))
-        var (heard, pinged) = (ContinuousClock.now, ContinuousClock.now)
+        var (heard, pinged, looked) = (ContinuousClock.now, ContinuousClock.now, ContinuousClock.now)
         var (isCancelled, answer): (Bool, CallWatch.Answer?) = (false, nil)
         do {
             while true {
@@ -42,7 +44,19 @@ extension DoorClient {
                 }
                 guard let message = try receive(ref: id, within: CallWatch.pause) else {
                     let now = ContinuousClock.now
-                    guard now - heard < .milliseconds(heartbeat.timeout) else { throw DoorClient.absent(endpoint) }
+                    guard now - heard < .milliseconds(heartbeat.timeout) else {
+                        throw SilentHub.failure(endpoint, .milliseconds(heartbeat.timeout))
+                    }
+                    // libzmq would wait for another hub without a word.
+                    if now - looked > CallWatch.look {
+                        looked = now
+                        if UnixSocket.presence(endpoint) == .nobody {
+                            throw Failure(
+                                .noHub,
+                                "the hub at \(endpoint) has ended before it answered; the command may have happened: look first"
+                            )
+                        }
+                    }
                     if now - pinged > .milliseconds(heartbeat.interval) {
                         pinged = now
                         try send(.ping(.emptyObject))

@@ -12,21 +12,25 @@ final class DoorClient {
     private(set) var welcome: Welcome?
     private let hello: Hello
     private let patience: Duration
+    private let greeting: Duration
     private let socket: Socket
     private var lastID: Int64 = 0
 
     /// - Parameters:
     ///   - command: of `hub`; names the session `hub-<command>`.
     ///   - patience: how long the hub may be silent while an answer is due.
+    ///   - greeting: how long it may take to greet, which costs a hub that is well no time; `patience` if not given.
     /// - Throws: ``HubExit/noHub`` at once when nobody listens.
-    init(endpoint: String, command: String, patience: Duration = .seconds(10)) throws {
+    init(
+        endpoint: String, command: String, patience: Duration = .seconds(10), greeting: Duration? = nil
+    ) throws {
         switch UnixSocket.presence(endpoint) {
         case .somebody: break
         case .nobody: throw DoorClient.absent(endpoint)
         case .refused(let reason):
             throw Failure(.forbidden, "\(endpoint): \(reason); a hub's data belong to the user who runs it")
         }
-        (self.endpoint, self.patience) = (endpoint, patience)
+        (self.endpoint, self.patience, self.greeting) = (endpoint, patience, greeting ?? patience)
         hello = Hello(instance: "hub-\(command)", plugin: "hub", version: Program.version, mode: .once)
         do {
             socket = try Socket(.dealer, in: try Context())
@@ -55,7 +59,7 @@ final class DoorClient {
         try send(.hello(hello))
         while true {
             do {
-                if case .welcome(let welcome) = try receive() { return welcome }
+                if case .welcome(let welcome) = try receive(patience: greeting) { return welcome }
             } catch is SessionLost {}  // Of what was sent before this HELLO.
         }
     }
@@ -118,8 +122,9 @@ final class DoorClient {
     struct SessionLost: Error {}
 
     /// The next message that is more than a sign of life.
-    private func receive(ref: Int64? = nil) throws -> HubMessage {
-        guard let message = try receive(ref: ref, within: patience) else { throw DoorClient.absent(endpoint) }
+    private func receive(ref: Int64? = nil, patience limit: Duration? = nil) throws -> HubMessage {
+        let limit = limit ?? patience
+        guard let message = try receive(ref: ref, within: limit) else { throw SilentHub.failure(endpoint, limit) }
         return message
     }
 

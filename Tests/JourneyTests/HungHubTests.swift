@@ -1,0 +1,23 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// A hub that is there and does not answer.
+@Suite struct HungHubTests {
+    @Test(.timeLimit(.minutes(1)))
+    func `status of a hub that was stopped says which process it is and how it goes on, and then it does`() async throws
+    {
+        let host = try HubHost()
+        let hub = try await host.start()
+        hub.signal(SIGSTOP)
+        let asked = try await host.command("status")
+        #expect(asked.status == 69)
+        let text = asked.errors.joined()
+        #expect(text.contains("has not answered for 2 seconds: it was stopped; kill -CONT "), "\(text)")
+        let pid = try #require(text.split(separator: " ").compactMap { Int32($0) }.last)
+        kill(pid, SIGCONT)
+        #expect(try await host.command("status").status == 0)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+}
