@@ -451,6 +451,48 @@ extension RunningHub {
         }
     }
 
+    @Test
+    func `R10.24 what is assigned is delivered, and an edit too; what leaves the sink's persons comes as a retraction`()
+        async throws
+    {
+        var setting = Setting()
+        setting.persons = ["me", "you"]
+        try await withHub(setting) { hub in
+            let source = try await hub.client()
+            let owner = try await hub.client("owner")
+            let mine = try await hub.client("mine")
+            try await mine.want("all", "beginning", #","persons":["me"]"#)
+            let all = try await hub.client("all")
+            try await all.want()
+            /// The next delivery of one record, as kind, key and value; taken.
+            func next(_ sink: Peer) async throws -> String {
+                let delivery = try await sink.delivery()
+                await sink.deliver(delivery)
+                #expect(delivery.body["records"].array.count == 1)
+                let record = delivery.body["records"][0]
+                return "\(record["kind"].string ?? "") \(record["person"].string ?? "") \(record["seq"].int ?? 0)"
+            }
+            _ = try await source.give([weight("a")])
+            _ = try await owner.command("assign", #"{"numbers":[1],"to":"me"}"#)
+            #expect(try await next(mine) == "quantity me 3")
+            #expect(try await next(all) == "quantity me 3")
+            _ = try await owner.command("edit", #"{"number":1,"value":70,"unit":"kg"}"#)
+            #expect(try await next(mine) == "quantity me 4")
+            #expect(try await next(all) == "quantity me 4")
+            _ = try await owner.command("assign", #"{"numbers":[1],"to":"you"}"#)
+            #expect(try await next(mine) == "retraction me 6")
+            #expect(try await next(all) == "quantity you 6")
+            _ = try await owner.command("assign", #"{"numbers":[1],"nobody":true}"#)
+            #expect(try await next(all) == "retraction you 8")
+            _ = try await owner.command("assign", #"{"numbers":[1],"to":"me"}"#)
+            #expect(try await next(mine) == "quantity me 10")
+            #expect(try await next(all) == "quantity me 10")
+            for name in ["mine/all", "all/all"] {
+                try await hub.sink(name) { $0["pending"].int == 0 && $0["wanted"].int == $0["delivered"].int }
+            }
+        }
+    }
+
     @Test func `deliveries an hour are spaced, and hold back no other subscription`() async throws {
         try await withHub { hub in
             let source = try await hub.client()

@@ -83,6 +83,11 @@ public final class HubHost: Sendable {
 
     /// Runs one `hub` command to its end.
     public func command(_ arguments: String...) async throws -> (status: Int, lines: [String], errors: [String]) {
+        try await command(arguments)
+    }
+
+    /// Runs one `hub` command to its end.
+    public func command(_ arguments: [String]) async throws -> (status: Int, lines: [String], errors: [String]) {
         let child = try ChildProcess(
             Programs.path("hub"), arguments, environment: ["HUB_CONF": configuration])
         let status = await child.waitForExit()

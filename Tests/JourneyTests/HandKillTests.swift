@@ -1,0 +1,83 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// What a person does by hand while the hub is killed: it is done whole or not at all, and doing it once more is safe.
+@Suite(.serialized) struct HandKillTests {
+    /// Kills of each action; `HAND_KILLS` asks for more.
+    private static let kills = ProcessInfo.processInfo.environment["HAND_KILLS"].flatMap(Int.init) ?? 3
+    private static let count = 300
+
+    @Test(.timeLimit(.minutes(5)))
+    func `assign, edit and retract are whole or not there when the hub is killed, and can be said again`() async throws
+    {
+        let seed = ProcessInfo.processInfo.environment["HAND_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        let host = try HubHost(plugins: "[person.you]\n")
+        var hub = try await host.start()
+        let source = try ExampleSource(in: host, count: Self.count)
+        #expect(await source.process.waitForExit() == 0)
+        let numbers = (1...Self.count).map(String.init)
+
+        /// Says it while the hub is killed, looks, says it again, and looks again.
+        func torture(_ words: [String], _ isDone: (Facts) -> Bool, undo: [String]) async throws {
+            for _ in 0..<Self.kills {
+                let before = try await Self.facts(host)
+                let saying = try ChildProcess(
+                    Programs.path("hub"), words, environment: ["HUB_CONF": host.configuration])
+                try await Task.sleep(for: .milliseconds(Int64.random(in: 20...250, using: &generator)))
+                await hub.killAndWait()
+                let said = await saying.waitForExit()
+                hub = try await host.start()
+                let after = try await Self.facts(host)
+                let isUntouched = after.all == before.all
+                #expect(isUntouched || isDone(after), "seed \(seed): \(words[0]) was done in part: \(after.all.count)")
+                // Who was told that it is done can rely on it.
+                if said == 0 { #expect(isDone(after), "seed \(seed): \(words[0]) was confirmed and is not there") }
+                let again = try await host.command(words)
+                #expect(again.status == 0, "seed \(seed): \(again.errors)")
+                let done = try await Self.facts(host)
+                #expect(isDone(done), "seed \(seed): \(words[0])")
+                if !isUntouched { #expect(done.head == after.head, "seed \(seed): \(words[0]) was done twice") }
+                #expect(try await host.command(undo).status == 0)
+            }
+        }
+        try await torture(
+            ["assign"] + numbers + ["--to", "me", "--yes"], { $0.of("me") == Self.count && $0.inbox == 0 },
+            undo: ["assign"] + numbers + ["--nobody", "--yes"])
+        #expect(try await host.command(["assign"] + numbers + ["--to", "you", "--yes"]).status == 0)
+        try await torture(
+            ["retract"] + numbers + ["--yes"], { $0.all.isEmpty && $0.inbox == 0 },
+            undo: ["retract"] + numbers + ["--undo", "--yes"])
+        try await torture(
+            ["edit", "7", "99", "kg", "--yes"], { $0.all.first { $0.number == 7 }?.value == 99 },
+            undo: ["edit", "7", "--undo", "--yes"])
+        let status = try await Self.facts(host)
+        #expect(status.of("you") == Self.count)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
+    private struct Record: Decodable, Equatable {
+        var number, seq: Int64
+        var value: Double
+        var person: String?
+    }
+
+    private struct Facts {
+        var all: [Record]
+        var inbox: Int
+        var head: Int64
+        func of(_ person: String) -> Int { all.count { $0.person == person } }
+    }
+
+    private static func facts(_ host: HubHost) async throws -> Facts {
+        struct Status: Decodable { var inbox: Int, head: Int64 }
+        let status = try await host.command("status", "--json")
+        let samples = try await host.command("samples", "weight", "--json")
+        let said = try JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8))
+        return Facts(
+            all: try samples.lines.map { try JSONDecoder().decode(Record.self, from: Data($0.utf8)) },
+            inbox: said.inbox, head: said.head)
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// A restored hub numbers anew what the backup does not have: who remembers what it has must not take one for the other.
+@Suite struct RestoreTests {
+    @Test(.timeLimit(.minutes(2)))
+    func `R10.6 after a restore a sink takes the sequences that come again for what they are: other records`()
+        async throws
+    {
+        let host = try HubHost()
+        let folder = host.folder.path
+        var hub = try await host.start()
+        let settings = try host.folder.write("path = \"\(folder)/files\"\nrotate = \"never\"\n", to: "sink.conf")
+        let sink = try ChildProcess(
+            Programs.path("hub-json-lines"),
+            [
+                "--run", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
+                "\(folder)/sink",
+            ])
+        var given: Set<String> = []
+        func give(_ count: Int, seed: Int, delivered: Int64) async throws {
+            let source = try ExampleSource(in: host, name: "source-\(seed)", count: count, seed: seed)
+            #expect(await source.process.waitForExit() == 0)
+            given.formUnion(try source.keys())
+            while try await Self.sink(host)?.delivered != delivered { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        try await give(50, seed: 1, delivered: 50)
+        #expect(try await host.command("backup", "\(folder)/backup.sqlite").status == 0)
+        try await give(60, seed: 2, delivered: 110)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+        let restored = try await host.command("restore", "\(folder)/backup.sqlite", "--yes")
+        #expect(restored.status == 0, "\(restored.errors)")
+        hub = try await host.start()
+        // Sequences 51 to 110 once more, and some beyond.
+        try await give(70, seed: 3, delivered: 120)
+        let account = try #require(try await Self.sink(host))
+        #expect(account.wanted == 120 && account.pending == 0)
+        sink.signal(SIGTERM)
+        #expect(await sink.waitForExit() == 0, "\(sink.errorLines.suffix(10))")
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+
+        let lines = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/files").flatMap { name in
+            try String(contentsOfFile: "\(folder)/files/\(name)", encoding: .utf8).split(separator: "\n").map {
+                try JSONDecoder().decode(Line.self, from: Data($0.utf8)).key
+            }
+        }
+        #expect(lines.count == 180 && Set(lines) == given)
+    }
+
+    private struct Line: Decodable { var key: String }
+    private struct Account: Decodable { var wanted, delivered, pending: Int64 }
+
+    private static func sink(_ host: HubHost) async throws -> Account? {
+        struct Status: Decodable { var sinks: [Account] }
+        let status = try await host.command("status", "--json")
+        return try? JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8)).sinks.first
+    }
+}
