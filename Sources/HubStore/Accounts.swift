@@ -84,13 +84,13 @@ enum AccountCheck {
         return found
     }
 
-    /// Departures that stand although the record is that person's again.
+    /// Departures that stand although the record is that person's, and of that type, again.
     private static func open(in db: Database) throws -> [String] {
         let sql = """
             SELECT d.seq FROM departure d JOIN sample s ON s.number = d.number
-            WHERE d.ended IS NULL AND ifnull(d.person, 0) = ifnull(s.person, 0)
+            WHERE d.ended IS NULL AND ifnull(d.person, 0) = ifnull(s.person, 0) AND d.type = s.type
             """
-        return try Int64.fetchAll(db, sql: sql).map { "departure \($0): the record is that person's" }
+        return try Int64.fetchAll(db, sql: sql).map { "departure \($0): the record is that person's, and of that type" }
     }
 
     /// Streams whose end or count differs from that of the versions they carried, and versions without a stream.

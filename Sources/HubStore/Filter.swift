@@ -108,12 +108,16 @@ struct Filter {
         return conditions + from
     }
 
-    /// Which departures a follower must learn; `nil` when there is no question of persons, or none of retractions.
+    /// Which departures a follower must learn; `nil` when there is no question of persons or types, or none of retractions.
     ///
-    /// When the sample was is no question here: where it was may be what changed.
+    /// When the sample was is no question here: where it was may be what changed. To who asks for persons alone, or types alone, it has
+    /// left only while it is another's, or of another type.
     var departures: [String]? {
-        guard wantsRetractions, let persons else { return nil }
-        var conditions = ["d.ended IS NULL", "ifnull(d.person, 0) IN (\(Filter.list(persons)))"]
+        guard wantsRetractions, persons != nil || types != nil else { return nil }
+        var conditions = ["d.ended IS NULL"]
+        if let persons { conditions.append("ifnull(d.person, 0) IN (\(Filter.list(persons)))") }
+        if persons == nil { conditions.append("s.type <> d.type") }
+        if types == nil { conditions.append("ifnull(s.person, 0) <> ifnull(d.person, 0)") }
         if let types { conditions.append("d.type IN (\(Filter.list(types)))") }
         if let sources { conditions.append("s.source IN (\(Filter.list(sources)))") }
         return conditions

@@ -32,4 +32,12 @@ enum HandSchema {
         ) STRICT;
         CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0)) WHERE ended IS NULL;
         """
+
+    /// A record also leaves the type that it had: then its source says now that it is something else.
+    static let version5 = """
+        -- 1 where the record went to another type, and not from one person to another.
+        ALTER TABLE departure ADD COLUMN retyped INTEGER CHECK (retyped = 1);
+        DROP INDEX departure_open;
+        CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0), type) WHERE ended IS NULL;
+        """
 }

@@ -48,16 +48,46 @@ public enum IntakeItem: Hashable, Sendable {
     case refused(Rejection, group: String?)
 }
 
+/// Whose records of which types an instance may write.
+///
+/// The hub judges what comes in by it; the store what is already there under the same identity, which may be another's.
+public struct WriteScope: Hashable, Sendable {
+    /// `nil` for all.
+    public var types: Set<String>?
+    /// Names; `nil` for all.
+    ///
+    /// A record of nobody is within every scope.
+    public var persons: Set<String>?
+
+    /// A scope; `nil` for all.
+    public init(types: Set<String>? = nil, persons: Set<String>? = nil) {
+        (self.types, self.persons) = (types, persons)
+    }
+
+    func allows(_ row: SampleRow) -> Bool {
+        types?.contains(row.sample.type.rawValue) != false
+            && (row.assignment.person.map { persons?.contains($0.name) != false } ?? true)
+    }
+
+    /// Says nothing of the record, which is not the instance's to know.
+    static let refusal = Rejection(
+        code: "forbidden",
+        reason: "the record of this key is of a person or type that this instance may not write; use another key")
+}
+
 /// What one instance sent together and wants answered together.
 public struct IntakeBatch: Hashable, Sendable {
     /// The `[plugin.<instance>]` whose account is charged.
     public var instance: String
     public var items: [IntakeItem]
+    /// What it may change of what is there.
+    public var scope: WriteScope
 
     /// A batch in which some records may have been refused already.
-    public init(instance: String, items: [IntakeItem]) {
+    public init(instance: String, items: [IntakeItem], scope: WriteScope = WriteScope()) {
         self.instance = instance
         self.items = items
+        self.scope = scope
     }
 
     /// A batch in which every record passed the codec.

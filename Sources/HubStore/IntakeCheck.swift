@@ -3,7 +3,9 @@ import Samples
 /// What a record must satisfy before the store writes it, so that no record can make the commit of others fail.
 enum IntakeCheck {
     /// The verdict on each place of a batch; `nil` when nothing is refused, which is the usual case and costs no memory.
-    static func refusals(of items: [IntakeItem], _ caches: WriterCaches) -> [Rejection?]? {
+    ///
+    /// - Parameter foreign: the places of members of groups that would change what the instance may not.
+    static func refusals(of items: [IntakeItem], _ caches: WriterCaches, foreign: Set<Int> = []) -> [Rejection?]? {
         var refusals: [Rejection?]?
         var brokenGroups: [String: (place: Int, code: String)] = [:]
         func group(of item: IntakeItem) -> String? {
@@ -16,7 +18,8 @@ enum IntakeCheck {
             let rejection: Rejection?
             switch item {
             case .refused(let given, _): rejection = given
-            case .record(let intake): rejection = check(intake, caches)
+            case .record(let intake):
+                rejection = check(intake, caches) ?? (foreign.contains(place) ? WriteScope.refusal : nil)
             }
             guard let rejection else { continue }
             if refusals == nil { refusals = Array(repeating: nil, count: items.count) }

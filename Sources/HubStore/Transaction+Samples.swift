@@ -43,6 +43,7 @@ extension Transaction {
         }
         let standing = try sourceVersion(of: known)
         guard isNews(sample, for: standing) else { return .duplicate(number: known.number, sequence: known.sequence) }
+        guard scope.allows(known) else { return .rejected(WriteScope.refusal) }
         var row = known
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
         row.retraction = nil
@@ -66,6 +67,7 @@ extension Transaction {
         if let version, let floor = standing.versionFloor, version < floor {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
+        guard scope.allows(known) else { return .rejected(WriteScope.refusal) }
         var row = known.isUnderHand ? standing : known
         row.retract(by: .source, reason: reason, version: version)
         return .stored(try known.isUnderHand ? cover(row) : replace(known, with: row))
@@ -74,7 +76,7 @@ extension Transaction {
     /// Whether a put of a known identity is a new version of it.
     ///
     /// The version belongs to the content: a higher one with the same values is kept, or an older one arriving late would pass for new.
-    private func isNews(_ sample: Sample, for standing: SampleRow) -> Bool {
+    func isNews(_ sample: Sample, for standing: SampleRow) -> Bool {
         if let given = sample.sourceVersion, let floor = standing.versionFloor, given < floor { return false }
         return standing.retraction != nil || standing.sample != sample
     }
@@ -95,7 +97,8 @@ extension Transaction {
 
     /// Puts `row` in the place of `known` as its next version: at the end of the sequence, and on its topic.
     mutating func replace(_ known: SampleRow, with row: SampleRow) throws -> Placement {
-        let departure = known.personID == row.personID ? nil : try depart(known)
+        let isSame = known.personID == row.personID && known.typeID == row.typeID
+        let departure = isSame ? nil : try depart(known, known.personID == row.personID ? .type : .person)
         var row = row
         row.sequence = caches.head + 1
         try archive(SampleRow.archive, known.number)
@@ -141,18 +144,19 @@ extension Transaction {
 
     // MARK: - Departures
 
-    /// Notes that a record leaves whom it was assigned to.
-    private mutating func depart(_ known: SampleRow) throws -> Placement.Departure {
+    /// Notes that a record leaves whom it was assigned to, or the type that it had.
+    private mutating func depart(_ known: SampleRow, _ cause: Departure.Cause) throws -> Placement.Departure {
         let sequence = caches.head + 1
         let insert = try RawStatement(
             cached:
-                "INSERT INTO departure (seq, number, type, person, recorded_at) VALUES (?1, ?2, ?3, nullif(?4, 0), ?5)",
+                "INSERT INTO departure (seq, number, type, person, recorded_at, retyped) VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6)",
             in: db)
         insert.bind(1, sequence)
         insert.bind(2, known.number)
         insert.bind(3, known.typeID)
         insert.bind(4, known.personID)
         insert.bind(5, recordedAt)
+        insert.bind(6, cause == .type ? 1 as Int64? : nil)
         try insert.run()
         caches.head = sequence
         departures += 1
@@ -163,18 +167,20 @@ extension Transaction {
             : StreamKey(kind: .retraction, type: known.typeID, person: known.personID, label: plugin)
         let record = Departure.record(
             of: known.sample.source, known.sample.key, type: known.sample.type, from: known.assignment.person,
-            number: known.number, sequence: sequence)
+            number: known.number, sequence: sequence, cause: cause)
         return Placement.Departure(record: record, previous: caches.advance(key, to: sequence))
     }
 
-    /// Ends what tells that a record has left the person whose it is again.
+    /// Ends what tells that a record has left the person whose it is again, under the type that it has again.
     private func arrive(_ row: SampleRow) throws {
         let update = try RawStatement(
-            cached: "UPDATE departure SET ended = ?3 WHERE number = ?1 AND ifnull(person, 0) = ?2 AND ended IS NULL",
+            cached:
+                "UPDATE departure SET ended = ?3 WHERE number = ?1 AND ifnull(person, 0) = ?2 AND type = ?4 AND ended IS NULL",
             in: db)
         update.bind(1, row.number)
         update.bind(2, row.personID)
         update.bind(3, row.sequence)
+        update.bind(4, row.typeID)
         try update.run()
     }
 

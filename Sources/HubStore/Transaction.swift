@@ -11,6 +11,8 @@ struct Transaction {
     let marks: OfferMarks
     /// Looked up once: finding it again by its text would cost each record as much as binding it.
     let insertSample: RawStatement
+    /// Of the batch that is being stored.
+    var scope = WriteScope()
     /// Records that have left a person in this transaction.
     var departures: Int64 = 0
     /// The batch that is being stored.
@@ -25,7 +27,10 @@ struct Transaction {
     }
 
     mutating func store(_ batch: IntakeBatch) throws -> CommitResult {
-        let refusals = IntakeCheck.refusals(of: batch.items, caches)
+        scope = batch.scope
+        defer { scope = WriteScope() }
+        let foreign = try foreignMembers(of: batch)
+        let refusals = IntakeCheck.refusals(of: batch.items, caches, foreign: foreign)
         var account = caches.accounts[batch.instance] ?? Account(instance: batch.instance)
         self.batch = BatchInProgress(items: batch.items, refusals: refusals)
         defer { self.batch = nil }
@@ -45,6 +50,20 @@ struct Transaction {
         }
         setAccount(account)
         return CommitResult(results: results)
+    }
+
+    /// The places of those members of groups whose record may not be changed: a group is refused before any of it is stored.
+    private mutating func foreignMembers(of batch: IntakeBatch) throws -> Set<Int> {
+        guard batch.scope != WriteScope() else { return [] }
+        var places: Set<Int> = []
+        for (place, item) in batch.items.enumerated() {
+            guard case .record(let intake) = item, case .sample(let sample) = intake.record, sample.group != nil,
+                let known = try find(sample.source, sample.key), !scope.allows(known),
+                isNews(sample, for: try sourceVersion(of: known))
+            else { continue }
+            places.insert(place)
+        }
+        return places
     }
 
     mutating func ensurePersons(_ names: [String]) throws -> [Person] {

@@ -257,6 +257,30 @@ import Testing
         }
     }
 
+    @Test func `R6.33 an instance changes no record of a type or person that it may not write, whoever's key it is`()
+        async throws
+    {
+        let folder = try Folder()
+        var setting = try Self.setting([("bathroom", ["*"], ["me"])], in: folder)
+        setting.plugins[0].grants.write = ["weight"]
+        try await withHub(setting, in: folder) { hub in
+            let other = try await hub.peer()
+            try await other.hello("hall", plugin: "scale")
+            #expect(
+                try await other.give([
+                    Self.record("weight", "anna", "a"), Self.record("heartRate", "me", "b"),
+                    Self.record("weight", "me", "c"),
+                ]).results == ["stored", "stored", "stored"])
+            let own = try await Peer.dealer(
+                hub.hub.endpoints.pluginDoor, .init(user: "bathroom", password: try await hub.token(of: "bathroom")))
+            try await own.hello("bathroom", plugin: "scale")
+            func gone(_ key: String) -> String { #"{"kind":"retraction","key":"\#(key)"}"# }
+            let answer = try await own.give([gone("a"), gone("b"), Self.record("weight", "me", "b"), gone("c")])
+            #expect(answer.results == ["forbidden", "forbidden", "forbidden", "stored"])
+            #expect(answer.text(1).contains("anna") == false)
+        }
+    }
+
     @Test func `R7.6 an instance hears events of its own devices, and no notice of the owner's`() async throws {
         let folder = try Folder()
         let setting = try Self.setting([("scale", ["*"], nil)], in: folder)

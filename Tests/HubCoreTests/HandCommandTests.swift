@@ -58,6 +58,28 @@ import Testing
         }
     }
 
+    @Test func `R6.32 who listens to one type hears that a record is of another now`() async throws {
+        try await withHub { hub in
+            let listener = try await hub.listener("sample/", "retraction/")
+            let peer = try await hub.client()
+            _ = try await peer.give([HubCoreTests.weight("a")])
+            let height =
+                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"a"}"#
+            #expect(try await peer.give([height]).results == ["stored"])
+            var heard: [Frames] = []
+            while heard.count < 3 { heard.append(try await listener.next()) }
+            #expect(
+                heard.map(\.topic) == [
+                    "sample/weight/me/kitchen-script/", "retraction/weight/me/kitchen-script/",
+                    "sample/height/me/kitchen-script/",
+                ])
+            #expect(heard.map(\.place) == [[1, 0], [2, 0], [3, 0]])
+            #expect(
+                heard[1].record.fits(JSON(#"{"kind":"retraction","type":"weight","by":"source","number":1,"key":"a"}"#))
+            )
+        }
+    }
+
     @Test func `R6.24 a follower of one person learns what left while the hub and it were away`() async throws {
         let folder = try Folder()
         let cursor = try await withHub(Self.household, in: folder) { hub in

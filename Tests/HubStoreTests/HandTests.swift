@@ -114,6 +114,116 @@ import Testing
         _ = me
     }
 
+    @Test func `R6.32 a record that its source says is of another type leaves a retraction with who follows the type`()
+        async throws
+    {
+        let (me, _) = try await persons()
+        let beginning = store.cursor
+        func of(_ types: String...) async throws -> [StoredRecord] {
+            var query = RecordQuery()
+            query.types = Set(try types.map { try type($0) })
+            query.since = beginning
+            return try await store.all(query).records
+        }
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let placement = try #require(try await store.put(try sample("a", type: "height"))[0].placement)
+        let left = try #require(placement.departure)
+        #expect((left.record.number, left.record.sequence, placement.sequence, left.previous) == (1, 3, 4, 0))
+        #expect(left.record.type == .weight && left.record.assignment == .person(me))
+        guard case .retraction(let retraction) = left.record.record else {
+            Issue.record("a departure is no retraction")
+            return
+        }
+        #expect(retraction.author == .source && retraction.reason == "no longer of this type")
+        #expect(try await of("weight").map(\.sequence) == [2, 3])
+        #expect(try await of("weight").last == left.record)
+        #expect(try await of("height").map(\.sequence) == [4])
+        // Nothing has left the person.
+        #expect(try await followed(me, since: beginning).map(\.sequence) == [2, 4])
+        // On to a third type, and back to the first.
+        _ = try await store.put(try sample("a", type: "bodyMassIndex"))
+        #expect(try await of("weight").map(\.sequence) == [2, 3])
+        #expect(try await of("height").map(\.sequence) == [5])
+        #expect(try await of("bodyMassIndex").map(\.sequence) == [6])
+        _ = try await store.put(try sample("a", 71))
+        #expect(try await of("weight").map(\.sequence) == [2, 8])
+        #expect(try await of("height", "bodyMassIndex").map(\.sequence) == [5, 7])
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `departures of a store of the fourth format are found in the fifth`() async throws {
+        _ = try await persons()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let you = try await store.ensurePersons(["me", "you"], recordedAt: 1)[1]
+        _ = try await assign([1], you)
+        try store.close()
+        // What the fifth step has changed, undone.
+        let past = try DatabaseQueue(path: folder.store)
+        try await past.write { db in
+            try db.execute(
+                sql: """
+                    DROP INDEX departure_open;
+                    ALTER TABLE departure DROP COLUMN retyped;
+                    CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0)) WHERE ended IS NULL;
+                    DELETE FROM grdb_migrations WHERE identifier = 'v5';
+                    """)
+        }
+        try past.close()
+        let store = try folder.open()
+        var query = RecordQuery()
+        query.persons = [.person("me")]
+        #expect(try await store.all(query).records.map(\.sequence) == [2, 3])
+        _ = try await store.put([.sample(try sample("a", type: "height"))], .person(you))
+        query.types = [.weight]
+        query.persons = nil
+        #expect(try await store.all(query).records.map(\.sequence) == [2, 3, 5])
+        #expect(try await store.verifyAccounts() == [])
+        try store.close()
+    }
+
+    @Test func `R6.33 what another may write is not changed by who may not, and a group is refused whole`() async throws
+    {
+        let (me, you) = try await persons()
+        func give(_ records: Samples.Record..., of owner: Person, scope: WriteScope = WriteScope()) async throws
+            -> [String]
+        {
+            let items = records.map { IntakeItem.record(IntakeRecord(record: $0, assignment: .person(owner))) }
+            let batch = IntakeBatch(instance: "scale", items: items, scope: scope)
+            return try await store.commit([batch], recordedAt: 2)[0].results.map { result in
+                result.code ?? (result.isDuplicate ? "duplicate" : "stored")
+            }
+        }
+        func gone(_ key: String) throws -> Samples.Record {
+            .retraction(Retraction(identity: .sample(scale, try #require(RecordKey(key))), source: scale))
+        }
+        _ = try await give(.sample(try sample("yours")), of: you)
+        _ = try await give(
+            .sample(try sample("mine")), .sample(try sample("rate", type: "heartRate")),
+            .sample(try sample("nobody's")), of: me)
+        _ = try await assign([4], nil)
+        let head = store.head
+        let mine = WriteScope(types: ["weight"], persons: ["me"])
+        #expect(
+            try await give(.sample(try sample("yours", 1)), try gone("yours"), of: me, scope: mine) == [
+                "forbidden", "forbidden",
+            ])
+        #expect(
+            try await give(.sample(try sample("rate")), try gone("rate"), of: me, scope: mine) == [
+                "forbidden", "forbidden",
+            ])
+        #expect(try await give(.sample(try sample("yours")), of: me, scope: mine) == ["duplicate"])
+        #expect(
+            try await give(
+                .sample(try sample("new", group: "g")), .sample(try sample("yours", 1, group: "g")), of: me, scope: mine
+            )
+                == ["group", "forbidden"])
+        #expect(store.head == head)
+        #expect(
+            try await give(.sample(try sample("mine", 1)), try gone("mine"), try gone("nobody's"), of: me, scope: mine)
+                == ["stored", "stored", "stored"])
+        #expect(try await store.verifyAccounts() == [])
+    }
+
     @Test func `a group goes along, of its own plugin only, unless told otherwise`() async throws {
         let (_, you) = try await persons()
         let other = Source(plugin: "sami")

@@ -29,6 +29,20 @@ import Testing
         #expect(client.receive(Self.stored(number, credit: cost), at: 1).verbs == [.samples])
     }
 
+    @Test(arguments: [.field, .store, .stopping, .internal, .forbidden] as [WireError.Code])
+    func `R3.10 an ERROR about a delivery is none about the batch of the same number`(code: WireError.Code) throws {
+        var client = Self.open()
+        _ = try client.submit(Self.batch(), at: 0)
+        let number = try #require(client.lastBatch)
+        let error = WireError(code, "no such delivery", closed: false, ref: number, want: "files")
+        #expect(client.receive(.error(error), at: 1) == [.deliver(.error(error))])
+        guard case .stored(_, _)? = client.receive(Self.stored(number), at: 2).first else {
+            Issue.record("the batch is still open")
+            return
+        }
+        #expect(client.queuedBatches == 0)
+    }
+
     @Test func `R4.12 the cost of a batch is what its frames weigh`() throws {
         var client = Self.open()
         var batch = Self.batch("ä")

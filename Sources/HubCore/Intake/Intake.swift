@@ -23,7 +23,10 @@ struct Intake {
             let raw = policy.keepsRaw ? message.payloads[index].map(payload) : nil
             return item(result, raw: raw, usual)
         }
-        return IntakeBatch(instance: instance, items: items)
+        let types = policy.grants.write.types
+        let scope = WriteScope(
+            types: types.contains("*") ? nil : Set(types), persons: policy.persons.map { Set($0) })
+        return IntakeBatch(instance: instance, items: items, scope: scope)
     }
 
     private func item(

@@ -125,7 +125,7 @@ struct SinkReader {
         let lost = try SampleRow(statement, reader.lexicon, db)
         var record = Departure.record(
             of: lost.sample.source, lost.sample.key, type: lost.sample.type, from: lost.assignment.person,
-            number: row.number, sequence: row.sequence)
+            number: row.number, sequence: row.sequence, cause: .person)
         if current.person == lost.personID, case .retraction(var retraction) = record.record {
             retraction.reason = "no longer of this type or kind"
             record.record = .retraction(retraction)
