@@ -12,12 +12,10 @@ import Testing
         let folder = host.folder.path
         var hub = try await host.start()
         let settings = try host.folder.write("path = \"\(folder)/files\"\nrotate = \"never\"\n", to: "sink.conf")
-        let sink = try ChildProcess(
-            Programs.path("hub-json-lines"),
-            [
-                "--run", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
-                "\(folder)/sink",
-            ])
+        let arguments = [
+            "--run", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state", "\(folder)/sink",
+        ]
+        var sink = try ChildProcess(Programs.path("hub-json-lines"), arguments)
         var given: Set<String> = []
         func give(_ count: Int, seed: Int, delivered: Int64) async throws {
             let source = try ExampleSource(in: host, name: "source-\(seed)", count: count, seed: seed)
@@ -30,9 +28,11 @@ import Testing
         try await give(60, seed: 2, delivered: 110)
         hub.signal(SIGTERM)
         #expect(await hub.waitForExit() == 0)
+        #expect(await sink.waitForExit() == 0, "\(sink.errorLines.suffix(10))")  // The hub said STOP.
         let restored = try await host.command("restore", "\(folder)/backup.sqlite", "--yes")
         #expect(restored.status == 0, "\(restored.errors)")
         hub = try await host.start()
+        sink = try ChildProcess(Programs.path("hub-json-lines"), arguments)
         // Sequences 51 to 110 once more, and some beyond.
         try await give(70, seed: 3, delivered: 120)
         let account = try #require(try await Self.sink(host))

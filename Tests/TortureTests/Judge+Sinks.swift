@@ -52,30 +52,41 @@ extension Judge {
     }
 
     /// When what was on its way to a sink may have been lost: its process or the hub's ended, or it asked anew.
-    private func voids(of name: String, _ sink: Evidence.Sink) -> [Int64] {
-        let own = sink.lines.filter { $0.event == .started || $0.event == .again }.map(\.at)
-        var stopped: [String: Int64] = [:]
-        var all = own
+    private func voids(of name: String, _ sink: Evidence.Sink) -> [ClosedRange<Int64>] {
+        var moments = sink.lines.filter { $0.event == .started || $0.event == .again }.map(\.at)
+        var stops: [String: Int64] = [:]
+        var pauses: [ClosedRange<Int64>] = []
+        var silences: [ClosedRange<Int64>] = []
         for event in evidence.disturbances where event.victim == name || event.victim == "hub" {
             switch event.what {
-            case "stop": stopped[event.victim] = event.at
+            case "stop": stops[event.victim] = event.at
             case "continue":
+                guard let since = stops.removeValue(forKey: event.victim), since <= event.at else { continue }
+                if event.victim == name { pauses.append(since...event.at) }
                 // A session that is silent for so long ends (R4.6).
-                if let since = stopped.removeValue(forKey: event.victim), event.at - since > 15_000 {
-                    all.append(event.at)
-                }
-            default: all.append(event.at)
+                if event.at - since > 15_000 { silences.append(since...event.at + Self.lag) }
+            default: moments.append(event.at)
             }
         }
-        return all.sorted()
+        return silences
+            + moments.map { moment in
+                // What a hub sent before it died, a sink that was stopped reads when it goes on.
+                let read = pauses.first { $0.contains(moment) }?.upperBound ?? moment
+                return moment...read + Self.lag
+            }
     }
 
+    /// Milliseconds until a sink that runs has worked off what an earlier session has sent it.
+    private static let lag: Int64 = 2_000
+
     /// R10.3, R10.6, R10.19: the same version comes again only where its answer may not have been counted.
-    private mutating func judgeRepeats(_ identity: Identity, _ visits: [Visit], _ name: String, _ voids: [Int64]) {
+    private mutating func judgeRepeats(
+        _ identity: Identity, _ visits: [Visit], _ name: String, _ voids: [ClosedRange<Int64>]
+    ) {
         for (index, visit) in visits.enumerated() {
             guard let later = visits[(index + 1)...].first(where: { $0.got.seq == visit.got.seq }) else { continue }
             // A clock of milliseconds: what happened in the same one may have come before.
-            let isVoid = voids.contains { $0 >= visit.begin - 1 && $0 <= later.begin + 1 }
+            let isVoid = voids.contains { $0.overlaps(visit.begin - 1...max(visit.begin, later.begin) + 1) }
             switch visit.result {
             case .retry, .unauthorized: continue
             case .delivered, .refused, nil:
