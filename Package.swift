@@ -44,6 +44,8 @@ let package = Package(
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
+        .executable(name: "hub-ihealth-hs4", targets: ["IHealthHS4"]),
+        .executable(name: "hub-ihealth-hs5", targets: ["IHealthHS5"]),
         .executable(name: "hub-json-lines", targets: ["JSONLines"]),
         .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
     ],
@@ -159,6 +161,21 @@ let package = Package(
             "IHealthHS3Tests",
             ["IHealthHS3", "PluginTesting", "ScaleConnector", "ScaleSimulation", "ScaleFrames", "ScaleLinks"],
             path: "Plugins/IHealthHS3/Tests", resources: [.copy("Cases")]),
+        program(
+            "IHealthHS4", ["PluginKit", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
+            path: "Plugins/IHealthHS4/Sources"),
+        tests(
+            "IHealthHS4Tests", ["IHealthHS4", "PluginTesting", "ScaleBench", "ScaleConnector", "ScaleFrames"],
+            path: "Plugins/IHealthHS4/Tests"),
+        program(
+            "IHealthHS5", ["PluginKit", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
+            path: "Plugins/IHealthHS5/Sources"),
+        tests(
+            "IHealthHS5Tests", ["IHealthHS5", "PluginTesting", "ScaleBench", "ScaleConnector", "ScaleFrames"],
+            path: "Plugins/IHealthHS5/Tests"),
+        .target(
+            name: "ScaleBench", dependencies: ["PluginTesting", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
+            path: "Tests/Support/ScaleBench", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -64,7 +64,27 @@ public struct ScaleConnector {
         dialogue = setup.dialogue(device)
         reports = ScaleReports(hub: hub, model: setup.model, device: device)
         try await readKnown()
+        try await readOrders()
     }
+
+    /// What the scale was told last, where the settings say nothing else.
+    ///
+    /// The user matters before the scale is heard: it may still be telling of a weighing that began before this program did.
+    private mutating func readOrders() async throws {
+        do {
+            let unit = try await hub.state.integer(ScaleSetup.unitKey).flatMap { UInt8(exactly: $0) }
+            if setup.remembersUnit, let unit = unit.flatMap({ ScaleDisplayUnit(rawValue: $0) }) {
+                _ = dialogue.handle(.command(.display(unit)), at: now)
+            }
+            let user = try await hub.state.integer(Self.userKey).flatMap { UInt32(exactly: $0) }
+            openUser = setup.measures ?? user
+            if setup.measures == nil, let user { _ = dialogue.handle(.command(.measure(serial: user)), at: now) }
+        } catch {
+            throw PluginFailure(.state, "\(error)")
+        }
+    }
+
+    private static let userKey = "openUser"
 
     private static let deviceKey = "device"
 
@@ -193,7 +213,8 @@ public struct ScaleConnector {
             if let asked, case .listUsers = asked.request.command { answer(asked.request, .users(list)) }
         case .userResult(let isDone), .commandResult(let isDone):
             if let asked { answer(asked.request, isDone ? .done : .refused(asked.reason)) }
-        case .deviceError(let error): asked?.reason = error
+        case .deviceError(let error):
+            if [.userManagement, .authorisation, .busy].contains(error.errorClass) { asked?.reason = error }
         default: break
         }
     }
@@ -222,7 +243,13 @@ public struct ScaleConnector {
         reports.slot = serial.flatMap { serial in users.firstIndex { $0 == serial } }
         guard serial != openUser else { return }
         openUser = serial
-        if setup.measures == nil { inputs.append(.command(.measure(serial: serial))) }
+        guard setup.measures == nil else { return }
+        inputs.append(.command(.measure(serial: serial)))
+        do {
+            try await hub.state.set(Self.userKey, to: serial.map { StateValue.integer(Int64($0)) })
+        } catch {
+            hub.logger.warning("whose measurement is open cannot be kept: \(error)")
+        }
     }
 }
 

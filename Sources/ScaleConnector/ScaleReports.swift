@@ -18,6 +18,7 @@ struct ScaleReports {
     private var isClockSet = false
     /// Whether the hub may show an error that the next good session takes back; after a start nobody knows.
     private var mayShowError = true
+    private var isBatteryLow = false
     private var progress = 0.0
     /// Kinds of damage told on this connection: a noisy line would fill the log.
     private var told: Set<String> = []
@@ -121,7 +122,10 @@ struct ScaleReports {
         var data = "{\"name\":\"\(error.name)\",\"class\":\"\(error.errorClass.rawValue)\""
         if let raw = error.raw { data += ",\"raw\":\(raw)" }
         await send("error", severity, code: error.code.map(Int64.init), text: sentence, data: data + "}")
-        if error.isLowBattery { await send("battery", .warning, data: "{\"low\":true}") }
+        if error.isLowBattery {
+            isBatteryLow = true
+            await send("battery", .warning, data: "{\"low\":true}")
+        }
     }
 
     private mutating func report(_ warning: ScaleWarning) async {
@@ -143,6 +147,11 @@ struct ScaleReports {
         guard mayShowError else { return }
         mayShowError = false
         await send("error", isResolved: true)
+        // A scale says it again at the next weighing, if it still is.
+        if isBatteryLow {
+            isBatteryLow = false
+            await send("battery", data: "{\"low\":false}")
+        }
     }
 
     /// In tenths: the hub passes on 50 a second.

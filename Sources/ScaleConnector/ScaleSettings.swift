@@ -15,6 +15,8 @@ public struct ScaleSettings: Sendable {
     public var verification: VerificationMode
     public var user: Verification.User
     public var person: String?
+    /// What the other end of an hsl link is told.
+    public var bridge: HSLSession.Settings
     /// Error byte → vendor's number.
     public var errors: [UInt8: Int]
 
@@ -26,7 +28,7 @@ public struct ScaleSettings: Sendable {
         do throws(ScaleLinkError) { link = try ScaleLink(text) } catch {
             throw PluginFailure(.settings, "setting link: \(error)")
         }
-        device = try Self.device(settings["device_id"]?.string, link, isNeeded: needsDevice)
+        device = try Self.device(settings["device_id"]?.string, link, isNeeded: needsDevice && !link.isHSL)
         if let name = settings["zone"]?.string {
             guard let known = TimeZone(identifier: name) else {
                 throw PluginFailure(.settings, "setting zone: this machine knows no time zone \"\(name)\"")
@@ -49,9 +51,17 @@ public struct ScaleSettings: Sendable {
         let (id, secret) = (settings["client_id"]?.string, settings["client_secret"]?.secret)
         user = Verification.User(
             name: account ?? person, isAccount: account != nil, isIncomplete: (id == nil) != (secret == nil))
-        if verification == .openapi, account == nil || id == nil {
+        guard verification != .bridge || link.isHSL else {
+            throw PluginFailure(.settings, "setting auth_mode: bridge needs an hsl link, and \(link) is none")
+        }
+        bridge = HSLSession.Settings(model: model)
+        bridge.token = settings["token"]?.secret.flatMap { HSLToken($0.reveal()) }
+        if link.isHSL, link.isOpenToOthers, bridge.token == nil {
             throw PluginFailure(
-                .settings, "setting auth_mode: openapi needs user_id, client_id and client_secret as well")
+                .settings, "setting token: it is needed, because \(link) waits where other machines can come")
+        }
+        if let account {
+            bridge.user = HSLUser(userID: account, clientID: id, clientSecret: secret?.reveal())
         }
     }
 
@@ -139,9 +149,9 @@ extension ScaleSettings {
     /// Who may measure.
     public static let verificationDeclarations: [SettingDeclaration] = [
         SettingDeclaration(
-            "auth_mode", .choice(VerificationMode.allCases.map(\.rawValue)),
-            help: "Who decides whether a person may measure: this machine, the vendor's cloud, or the software at the "
-                + "other end of an hsl link.", default: .string(VerificationMode.local.rawValue)),
+            "auth_mode", .choice([VerificationMode.local.rawValue, VerificationMode.bridge.rawValue]),
+            help: "Who decides whether a person may measure: this machine, or the software at the other end of an hsl "
+                + "link.", default: .string(VerificationMode.local.rawValue)),
         SettingDeclaration(
             "person", .string(),
             help: "The hub's person who measures; a new one accepts the disclaimer first. Not set: the household, "
@@ -150,6 +160,16 @@ extension ScaleSettings {
         SettingDeclaration("client_id", .string(), help: "The id the vendor gave to whoever uses its software."),
         SettingDeclaration("client_secret", .string(), help: "What belongs to client_id.", secret: true),
     ]
+
+    /// The secret of an hsl link.
+    public static let tokenDeclaration = SettingDeclaration(
+        "token", .string(),
+        help: "What both ends of an hsl link know; needed where the link waits for other machines.", secret: true)
+
+    /// Whether the log-in is made.
+    public static let keyKindDeclaration = SettingDeclaration(
+        "auth_kind", .choice(["xxtea-v1", "none"]),
+        help: "The variant of the log-in; nobody has captured one of this model.", default: .string("xxtea-v1"))
 
     /// What the log-in of a HS4 and a HS5 asks for.
     public static let keyDeclaration = SettingDeclaration(
@@ -162,7 +182,7 @@ extension ScaleSettings {
 
     /// - Throws: ``PluginFailure`` where there is one, and it is no key.
     public static func key(_ settings: PluginSettings) throws -> ScaleKey? {
-        guard let secret = settings["auth_key"]?.secret, !secret.reveal().isEmpty else { return nil }
+        guard let secret = settings["auth_key"]?.secret, try settings.text("auth_kind") != "none" else { return nil }
         let digits = secret.reveal()
         let pairs = stride(from: 0, to: digits.count, by: 2).map { digits.dropFirst($0).prefix(2) }
         let bytes = pairs.compactMap { $0.allSatisfy(\.isHexDigit) ? UInt8($0, radix: 16) : nil }
@@ -170,5 +190,14 @@ extension ScaleSettings {
             throw PluginFailure(.settings, "setting auth_key: expected 32 hex digits")
         }
         return key
+    }
+
+    /// Two sentences for somebody without the vendor's key, of what works and what does not; nil with a key or on an hsl link.
+    public func keyNotice(_ key: ScaleKey?) -> String? {
+        guard key == nil, !link.isHSL else { return nil }
+        return
+            "Without auth_key a real \(model.rawValue) lets nobody in, so this link serves a simulated scale alone. What "
+            + "works without the key is HSL/1: link = \"hsl-accept://127.0.0.1:4714\" and a program there that uses the "
+            + "vendor's software."
     }
 }

@@ -22,18 +22,33 @@ public struct ScaleSetup: Sendable {
     public var person: String?
     /// What a person without the vendor's key can and cannot do, in two sentences; nil where no key is missing.
     public var keyNotice: String?
+    /// Whether the unit that a command has set holds, because the settings name none.
+    public var remembersUnit = false
     /// From a failed attempt to connect to the next.
     public var pause = Duration.seconds(1)
     /// The dialogue with the scale of this id; nil: with whichever answers.
     public var dialogue: @Sendable (_ device: String?) -> any ScaleDialogue
 
+    /// - Parameters:
+    ///   - bridge: what the other end of an hsl link is told beside what all models tell.
+    ///   - dialogue: makes the one for the scale's own frames; on an hsl link it is not called.
     public init(
-        _ common: ScaleSettings, dialogue: @escaping @Sendable (_ device: String?) -> any ScaleDialogue
+        _ common: ScaleSettings, bridge: (inout HSLSession.Settings) -> Void = { _ in },
+        dialogue: @escaping @Sendable (_ device: String?) -> any ScaleDialogue
     ) {
+        var told = common.bridge
+        bridge(&told)
+        let settings = told
         (model, link, device, zone) = (common.model, common.link, common.device, common.zone)
         (verification, user, person) = (common.verification, common.user, common.person)
-        self.dialogue = dialogue
+        let overBridge: @Sendable (String?) -> any ScaleDialogue = { device in
+            HSLDialogue(settings: settings, deviceId: device)
+        }
+        self.dialogue = common.link.isHSL ? overBridge : dialogue
     }
+
+    /// Where the unit that a command has set is kept, as the vendor's number.
+    public static let unitKey = "unit"
 
     /// The zone that holds, and what decided it, for ``KnownWeighings``.
     ///

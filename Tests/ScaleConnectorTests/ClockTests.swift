@@ -63,4 +63,21 @@ struct ClockTests {
         let wall = try #require(WallTime(local))
         #expect(Self.mapping.isClockSuspect(wall, deviation: deviation, now: now) == isSuspect)
     }
+
+    @Test func `muscle in kilograms is a mass, and a part above the whole is left out`() throws {
+        var mapping = Self.mapping
+        mapping.isGroup = true
+        mapping.muscleUnit = .kilograms
+        let composition = HS5Record.Composition(
+            fat: 1001, water: 453, muscle: 413, bone: 0, visceralFat: 8, dailyCalories: 2502)
+        let weighing = Weighing(key: "00", time: .host(0), tenthsOfKilogram: 842, composition: composition)
+        let samples = mapping.samples(weighing)
+        #expect(
+            samples.map(\.type.rawValue) == [
+                "weight", "x.ihealth.bodyWaterPercentage", "x.ihealth.muscleMass", "x.ihealth.visceralFatLevel",
+                "x.ihealth.dailyCalorieIntake",
+            ])
+        #expect(samples[2].value == .quantity(41.3, unit: "kg"))
+        #expect(samples.allSatisfy { $0.group == "00" })
+    }
 }

@@ -8,9 +8,10 @@ enum HS3Settings {
     static let declarations: [SettingDeclaration] =
         [
             ScaleSettings.linkDeclaration(
-                ["rfcomm", "rfcomm-accept", "tcp", "tcp-accept", "unix", "unix-accept", "serial"],
+                ["rfcomm", "rfcomm-accept", "tcp", "tcp-accept", "unix", "unix-accept", "serial", "hsl", "hsl-accept"],
                 expected: "rfcomm://00:4D:32:1A:2B:3C, rfcomm-accept://…, tcp://HOST:PORT, tcp-accept://…, "
-                    + "unix:///PATH, unix-accept:///… or serial:///dev/…", example: "rfcomm://00:4D:32:1A:2B:3C",
+                    + "unix:///PATH, unix-accept:///…, serial:///dev/…, hsl://HOST:PORT or hsl-accept://HOST:PORT",
+                example: "rfcomm://00:4D:32:1A:2B:3C",
                 help: "Where the scale is reached; for Bluetooth its address, as bluetoothctl shows it.")
         ]
         + ScaleSettings.placeDeclarations(
@@ -28,6 +29,7 @@ enum HS3Settings {
                 help: "How the hour of the scale's own clock is read.",
                 default: .string(HS3ClockMode.nearest.rawValue)),
             ScaleSettings.errorsDeclaration(numbers: "[1-7]|111", in: "1-7", example: "E2=2"),
+            ScaleSettings.tokenDeclaration,
         ] + ScaleSettings.verificationDeclarations
 
     /// What the dialogue is to know.

@@ -94,6 +94,8 @@ public struct HS4Device: ScaleStandIn {
         link = FamilyLink(.scale, product: .hs4, style: profile.link == .lowEnergy ? .lowEnergy : .serialPort)
     }
 
+    /// Whether a measurement is open: who weighs is told to the host.
+    public var isMeasuring: Bool { isLinked && mode == .measuring }
     /// Whether everything it had to say is acknowledged.
     public var isIdle: Bool { unanswered == nil && queue.isEmpty }
 

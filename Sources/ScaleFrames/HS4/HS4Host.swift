@@ -135,8 +135,10 @@ public struct HS4Host: ScaleDialogue {
     // MARK: Sending
 
     mutating func send(_ message: HS4HostMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard let (command, data) = message.content, let known = HS4Command(rawValue: command) else { return }
-        let frames = link.frames(command, data)
+        guard let content = message.content, let known = HS4Command(rawValue: content.command) else { return }
+        var data = content.data
+        if known == .measure, settings.measureLayout == .userFirst, data.count == 12 { data.append(data.remove(at: 7)) }
+        let frames = link.frames(content.command, data)
         actions += frames.map(ScaleAction.send)
         self.command = PendingCommand(
             command: known, frames: frames, nextResend: now.uptime + settings.firstResend, resendsLeft: settings.resends

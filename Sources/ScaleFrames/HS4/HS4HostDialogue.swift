@@ -164,7 +164,8 @@ extension HS4Host {
         command = nil
         let more = record.more != 0
         let tenths = record.tenthsOfKilogram
-        guard (1...HS4Host.capacity).contains(tenths), more || record.time != nil else {
+        guard (1...HS4Host.capacity).contains(tenths), more || settings.memoryTail == .parse && record.time != nil
+        else {
             acknowledge(arrival, &actions)
             if tenths > HS4Host.capacity { actions.append(.event(.deviceError(.overCapacity(.hs4)))) }
             return went(on: more, reading: nil, isRepeat: false, at: now, &actions)

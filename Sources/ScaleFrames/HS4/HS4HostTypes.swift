@@ -11,7 +11,23 @@ extension HS4Host {
             case serialPort = "spp"
         }
 
+        /// The order of the last fields of the command that begins a measurement.
+        public enum MeasureLayout: String, Sendable, Hashable, CaseIterable {
+            case unitFirst = "unit-user"
+            case userFirst = "user-unit"
+        }
+
+        /// What becomes of a record in the reply that says that there are no more.
+        public enum MemoryTail: String, Sendable, Hashable, CaseIterable {
+            /// It is one where its date can be.
+            case parse = "parse-last-if-plausible"
+            /// It is none, as the vendor's software takes it.
+            case drop = "drop-last"
+        }
+
         public var link = Link.lowEnergy
+        public var measureLayout = MeasureLayout.unitFirst
+        public var memoryTail = MemoryTail.parse
         /// What the scale's log-in asks for; nil goes without, which only a stand-in accepts.
         public var key: ScaleKey?
         /// 16 random bytes of this installation's choice.

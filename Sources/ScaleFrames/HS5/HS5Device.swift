@@ -97,6 +97,10 @@ public struct HS5Device: ScaleStandIn {
         self.memory = memory.mapValues { $0.suffix(max(0, profile.memoryLimit)) }
     }
 
+    /// Whether a measurement is open and nobody is on the scale.
+    public var isMeasuring: Bool {
+        if case .measuring = mode { isLinked && weighing == nil } else { false }
+    }
     /// Whether everything it had to say is confirmed.
     public var isIdle: Bool { weighing == nil }
 

@@ -24,7 +24,7 @@ extension HS5Host {
         guard scale == nil else { return }
         scale = sender
         self.identity = identity
-        guard let key = settings.key else { return open(at: now, &actions) }
+        guard let key = settings.key else { return setCloud(at: now, &actions) }
         var logIn = LogInDialogue(key: key, nonce: settings.nonce)
         let step = logIn.begin()
         self.logIn = logIn
@@ -37,12 +37,28 @@ extension HS5Host {
             phase = .loggingIn
             let isNonce = HS5Command(rawValue: command) == .logInNonce
             send(isNonce ? .logInNonce(data) : .logInAnswer(data), at: now, &actions)
-        case .accepted: open(at: now, &actions)
+        case .accepted: setCloud(at: now, &actions)
         case .refused:
             actions.append(.event(.deviceError(.noAnswer(.hs5))))
             lose(at: now, isError: false, &actions)
         case .ignore: break
         }
+    }
+
+    private mutating func setCloud(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        guard let cloud = settings.cloud else { return open(at: now, &actions) }
+        (logIn, phase) = (nil, .settingCloudHost)
+        send(.cloudHost(cloud.host), at: now, &actions)
+    }
+
+    private mutating func cloudTaken(_ isDone: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
+        request = nil
+        if !isDone { actions.append(.event(.protocolWarning(.other("the scale does not take the cloud's address")))) }
+        guard isDone, phase == .settingCloudHost, let path = settings.cloud?.path else {
+            return open(at: now, &actions)
+        }
+        phase = .settingCloudPath
+        send(.cloudPath(path), at: now, &actions)
     }
 
     /// The session stands; from now on no other scale is meant.
@@ -71,6 +87,8 @@ extension HS5Host {
         case (.logIn(let step), .loggingIn):
             request = nil
             if let next = logIn?.receive(step) { take(next, at: now, &actions) }
+        case (.cloudTaken(let isDone), .settingCloudHost), (.cloudTaken(let isDone), .settingCloudPath):
+            cloudTaken(isDone, at: now, &actions)
         case (.users(let users), .listing): listed(users, at: now, &actions)
         case (.userCreated(let isDone), .changingUsers), (.userModified(let isDone), .changingUsers),
             (.userDeleted(let isDone), .changingUsers):
@@ -80,6 +98,7 @@ extension HS5Host {
             send(.memorySummary, at: now, &actions)
         case (.memoryReady, .openingMemory):
             // The user was deleted at the scale a moment ago.
+            if !round.isEmpty { round.removeFirst() }
             actions.append(.event(.memoryStart(false)))
             next(at: now, &actions)
         case (.memorySummary(let count), .summing): counted(Int(count), at: now, &actions)

@@ -7,6 +7,18 @@ extension HS5Host {
         public var id = HS5SenderID(checked: [2, 0, 0, 0, 0, 1])
         /// The scale to talk to; nil: the first one that answers.
         public var scale: HS5SenderID?
+        /// Where the scale uploads by itself.
+        public struct Cloud: Sendable, Hashable {
+            /// At most 48 bytes.
+            public var host: String
+            /// At most 64 bytes.
+            public var path: String
+
+            public init(host: String, path: String) { (self.host, self.path) = (host, path) }
+        }
+
+        /// Written into the scale after the log-in; nil leaves what is there.
+        public var cloud: Cloud?
         /// What the scale's log-in asks for; nil goes without, which only a stand-in accepts.
         public var key: ScaleKey?
         /// 16 random bytes of this installation's choice.
@@ -41,6 +53,8 @@ extension HS5Host {
         /// No scale has answered.
         case searching
         case loggingIn
+        /// `59`, then `5A` is sent.
+        case settingCloudHost, settingCloudPath
         /// Nothing is asked.
         case idle
         /// `31` is sent.

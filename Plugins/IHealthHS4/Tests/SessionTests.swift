@@ -1,0 +1,194 @@
+import Foundation
+import PluginKit
+import PluginTesting
+import ScaleBench
+import ScaleFrames
+import Testing
+
+@testable import IHealthHS4
+
+/// Whole sessions: stand-in, real link, plugin, spool, hub.
+@Suite(.timeLimit(.minutes(1)))
+struct SessionTests {
+    /// Weighs when a measurement is open, and waits until the hub has the weight.
+    static func weigh(_ tenths: Int, _ scale: Scale, _ bench: ScaleBench) async throws {
+        while !scale.device.isMeasuring { try await Task.sleep(for: .milliseconds(5)) }
+        let count = await bench.hub.held.count
+        scale.step(on: tenths)
+        await bench.hub.records(count + 1)
+    }
+
+    static func values(_ bench: ScaleBench) async -> [Double] {
+        await bench.samples.compactMap { if case .quantity(let value, "kg") = $0.value { value } else { nil } }
+    }
+
+    @Test(arguments: ["ble", "spp"]) func `memory and weighings arrive once, with the time of the scale or the hub`(
+        framing: String
+    ) async throws {
+        let bench = try await ScaleBench()
+        var profile = HS4Device.Profile()
+        profile.link = framing == "ble" ? .lowEnergy : .serialPort
+        let memory = try Scale.mornings(30)
+        let scale = try Scale(at: bench.place, memory: memory, profile: profile)
+        let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"framing\":\"\(framing)\""))
+        await bench.hub.records(30)
+        _ = await bench.events("memory-end")
+        try await Self.weigh(812, scale, bench)
+        try await Self.weigh(813, scale, bench)
+        #expect(await bench.end(run) == .done)
+        let samples = await bench.samples
+        #expect(samples.count == 32)
+        #expect(await bench.hub.duplicates == 0)
+        #expect(await bench.hub.violations == [])
+        let first = try #require(samples.first)
+        #expect(first.start.text == "2026-07-01T07:10:03+02:00")
+        #expect(first.metadata?.text == "{\"local\":\"2026-07-01 07:10:03\"}")
+        #expect(first.key.text == "07ea0701070a0302bc")
+        #expect(first.source.device == Scale.id && first.subject == nil && first.group == nil)
+        let live = try #require(samples.last)
+        #expect(live.metadata?.text == "{\"datedByHub\":true}")
+        #expect(live.start.text.hasPrefix("2026-11-20T13:0"))
+        let passing = await bench.hub.lives.compactMap(\.value)
+        #expect(passing.contains(81.3) && passing.count >= 4)
+        #expect(await bench.hub.lives.compactMap(\.progress).last == 1)
+        await scale.stop()
+    }
+
+    @Test(arguments: Array(stride(from: 3, to: 460, by: 31)))
+    func `a link cut at any byte loses nothing and doubles nothing`(
+        byte: Int
+    ) async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale(at: bench.place, memory: try Scale.mornings(8))
+        let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
+        // Somewhere in the transfer, by records rather than bytes: the stand-in's replies are what is cut.
+        await bench.hub.records(1 + byte % 8)
+        scale.cut()
+        await bench.hub.records(8)
+        _ = await bench.events("memory-end")
+        try await Self.weigh(812, scale, bench)
+        #expect(await bench.end(run) == .done)
+        #expect(await Self.values(bench).sorted() == (700...707).map { Double($0) / 10 } + [81.2])
+        await scale.stop()
+    }
+
+    @Test(arguments: ["bad", "repeat", "deaf", "lose", "shuffle", "garbage", "pieces", "power", "again"])
+    func `a fault of the link or the scale loses nothing and doubles nothing`(fault: String) async throws {
+        let bench = try await ScaleBench()
+        var faults = HS4Device.Faults()
+        switch fault {
+        case "bad": faults.badChecksumEvery = 3
+        case "repeat": faults.repeatEvery = 2
+        case "deaf": faults.deafEvery = 5
+        case "lose": faults.losePieceEvery = 3
+        case "shuffle": faults.shuffleEvery = 3
+        case "garbage": faults.garbage = 9
+        case "pieces": faults.pieces = 3
+        case "power": faults.powerOffAfterRecords = 5
+        default: faults.logInAgain = 1
+        }
+        let scale = try Scale(at: bench.place, memory: try Scale.mornings(12), faults: faults)
+        let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
+        await bench.hub.records(12)
+        #expect(await bench.end(run) == .done)
+        #expect(await Self.values(bench).sorted() == (700...711).map { Double($0) / 10 })
+        #expect(await bench.hub.duplicates == 0)
+        await scale.stop()
+    }
+
+    @Test func `a weighing that comes again from the memory is the one that came before`() async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale(at: bench.place)
+        let first = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
+        _ = await bench.events("memory-end")
+        try await Self.weigh(812, scale, bench)
+        #expect(await bench.end(first) == .done)
+        // The scale has kept it too, dated when somebody stepped on; and a second one of the same weight a minute before that.
+        let wall = scale.wall
+        for seconds in [-3, -120] {
+            let time = try #require(wall.adding(seconds: seconds))
+            scale.submit(.store(StandInWeighing(tenthsOfKilogram: 812), at: time))
+        }
+        let second = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
+        _ = await bench.events("memory-end", 2)
+        await bench.hub.records(2)
+        #expect(await bench.end(second) == .done)
+        #expect(await Self.values(bench) == [81.2, 81.2])
+        await scale.stop()
+    }
+
+    @Test func `an error of the scale is told in words, and taken back by the next weighing`() async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale(at: bench.place)
+        let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
+        _ = await bench.events("memory-end")
+        scale.submit(.fail(0xE7))
+        scale.submit(.fail(0xA0))
+        let errors = await bench.events("error", 4)
+        let moved = try #require(errors.first { $0.code == 6 })
+        #expect(moved.text == "HS4: stand still, movement while measuring (Er7)" && moved.severity == .warning)
+        #expect(await bench.events("battery").first?.data?.text == "{\"low\":true}")
+        try await Self.weigh(812, scale, bench)
+        await bench.hub.wait { $0.events.last { $0.event == "error" }?.isResolved == true }
+        let connected = try #require(await bench.events("connected").first)
+        #expect(connected.data?.text.contains("\"name\":\"Body Scale\",\"firmware\":\"1.0.1\"") == true)
+        #expect(await bench.end(run) == .done)
+        await scale.stop()
+    }
+
+    @Test func `the log-in with the vendor's key is made, and a wrong one is error 5`() async throws {
+        let bench = try await ScaleBench()
+        var profile = HS4Device.Profile()
+        profile.key = ScaleKey(Array(0..<16))
+        let scale = try Scale(at: bench.place, memory: try Scale.mornings(2), profile: profile)
+        let wrong = await bench.run(
+            HS4Bench.plugin(),
+            try HS4Bench.settings(scale.link, ",\"auth_key\":\"ffeeddccbbaa99887766554433221100\""))
+        await bench.hub.wait { hub in hub.events.contains { $0.event == "error" && $0.code == 5 } }
+        #expect(await bench.end(wrong) == .done)
+        #expect(await bench.samples.isEmpty)
+        let right = await bench.run(
+            HS4Bench.plugin(),
+            try HS4Bench.settings(scale.link, ",\"auth_key\":\"000102030405060708090a0b0c0d0e0f\""))
+        await bench.hub.records(2)
+        #expect(await bench.end(right) == .done)
+        await scale.stop()
+    }
+
+    @Test func `a new person accepts the disclaimer before anything is measured`() async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale(at: bench.place, memory: try Scale.mornings(3))
+        let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"person\":\"me\""))
+        let refusal = try #require(await bench.events("error").first { $0.code == 111 })
+        #expect(
+            refusal.severity == .error && refusal.text?.contains("hub do ihealth-hs4 disclaimer accept=true") == true)
+        #expect(scale.events.isEmpty, "no link was opened")
+        guard case .done(let text?) = await bench.hub.command("disclaimer", try #require(RawJSON("{\"accept\":true}")))
+        else {
+            Issue.record("not accepted")
+            return
+        }
+        #expect(text.text.contains("\"accepted\":true"))
+        await bench.hub.records(3)
+        #expect(await bench.events("authentication").last?.code == 1)
+        #expect(await bench.end(run) == .done)
+        let again = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"person\":\"me\""))
+        #expect(await bench.events("authentication", 2).last?.code == 2)
+        #expect(await bench.end(again) == .done)
+        await scale.stop()
+    }
+
+    @Test func `the unit of the display is switched and remembered`() async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale(at: bench.place)
+        let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
+        _ = await bench.events("memory-end")
+        guard case .done = await bench.hub.command("units", try #require(RawJSON("{\"unit\":\"lb\"}"))) else {
+            Issue.record("not switched")
+            return
+        }
+        #expect(await bench.end(run) == .done)
+        #expect(try await PluginState(directory: bench.place.state).integer("unit") == 2)
+        await scale.stop()
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import PluginKit
+import ScaleConnector
+import ScaleFrames
+import Testing
+
+@testable import IHealthHS4
+
+struct SettingsTests {
+    static func load(_ toml: String) -> SettingsFile {
+        SettingsFile.load(
+            text: toml, file: "my.conf", fileMode: 0o600, environment: .process(),
+            declarations: IHealthHS4.manifest.settings)
+    }
+
+    static func setup(_ toml: String) throws -> ScaleSetup {
+        try IHealthHS4().setup(PluginSettings(try #require(load(toml).settings)))
+    }
+
+    static func host(_ setup: ScaleSetup) throws -> HS4Host.Settings {
+        try #require(setup.dialogue(setup.device) as? HS4Host).settings
+    }
+
+    @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
+        #expect(IHealthHS4.fullManifest.faults == [])
+        let rendered = SampleConfiguration.render(
+            instance: IHealthHS4.manifest.name, declarations: IHealthHS4.manifest.settings)
+        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
+            path: "sample.conf")
+        #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
+    }
+
+    @Test func `every setting reaches the dialogue`() throws {
+        let setup = try Self.setup(
+            """
+            link = "tcp://127.0.0.1:4711"
+            device_id = "02:00:00:00:40:0a"
+            framing = "spp"
+            unit = "st"
+            user = 77
+            measure_layout = "user-unit"
+            memory_tail = "drop-last"
+            errors = ["55=1"]
+            auth_key = "000102030405060708090a0b0c0d0e0f"
+            """)
+        let host = try Self.host(setup)
+        #expect(setup.device == "02000000400A" && setup.keyNotice == nil)
+        #expect(host.link == .serialPort && host.unit == .stones && host.user == 77)
+        #expect(host.measureLayout == .userFirst && host.memoryTail == .drop)
+        #expect(host.errors[0x55] == 1 && host.errors[0xE1] == 3)
+        #expect(host.key == ScaleKey(Array(0..<16)))
+    }
+
+    @Test func `frames are whole on a serial port and in pieces elsewhere, and no key is a notice`() throws {
+        let bluetooth = try Self.setup("link = \"rfcomm://00:4D:32:1A:2B:3C\"")
+        #expect(try Self.host(bluetooth).link == .serialPort)
+        #expect(bluetooth.device == "004D321A2B3C")
+        let bridge = try Self.setup("link = \"tcp://127.0.0.1:4711\"\ndevice_id = \"020000004001\"")
+        #expect(try Self.host(bridge).link == .lowEnergy)
+        let notice = try #require(bridge.keyNotice)
+        #expect(notice.split(separator: ". ").count == 2 && notice.contains("auth_key") && notice.contains("hsl"))
+    }
+
+    @Test func `an hsl link needs no key and no address, and hands the vendor's account on`() throws {
+        let setup = try Self.setup(
+            """
+            link = "hsl://127.0.0.1:4714"
+            unit = "lb"
+            user_id = "a@example.org"
+            client_id = "id"
+            client_secret = "secret"
+            token = "t"
+            """)
+        #expect(setup.keyNotice == nil && setup.device == nil)
+        let dialogue = try #require(setup.dialogue(nil) as? HSLDialogue)
+        #expect(dialogue.session.settings.model == .hs4 && dialogue.session.settings.unit == .pounds)
+        #expect(dialogue.session.settings.user.userID == "a@example.org")
+        #expect(dialogue.session.settings.token == HSLToken("t"))
+    }
+
+    @Test(arguments: [
+        ("link = \"hsl-accept://0.0.0.0:4714\"", "setting token"),
+        ("link = \"tcp://h:1\"\ndevice_id = \"020000004001\"\nauth_mode = \"bridge\"", "setting auth_mode"),
+        ("link = \"tcp://h:1\"", "setting device_id"),
+    ])
+    func `what only the plugin can judge ends it with a sentence`(toml: String, words: String) throws {
+        let failure = try #require(throws: PluginFailure.self) { _ = try Self.setup(toml) }
+        #expect(failure.exit == .settings && failure.message.hasPrefix(words), "\(failure)")
+    }
+
+    @Test func `no secret is printed`() throws {
+        let setup = try Self.setup(
+            "link = \"tcp://h:1\"\ndevice_id = \"020000004001\"\nauth_key = \"000102030405060708090a0b0c0d0e0f\"")
+        #expect(!"\(try Self.host(setup))".contains("[0, 1, 2, 3"))
+    }
+}

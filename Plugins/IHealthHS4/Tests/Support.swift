@@ -1,0 +1,68 @@
+import Foundation
+import PluginKit
+import PluginTesting
+import ScaleBench
+import ScaleFrames
+import Testing
+
+@testable import IHealthHS4
+
+/// A stand-in for a HS4 on a socket of its own.
+typealias Scale = StandInScale<HS4Device>
+
+extension StandInScale where Device == HS4Device {
+    static var id: String { "020000004001" }
+
+    /// - Parameter place: a directory of the test.
+    convenience init(
+        at place: TestPlace, memory: [HS4Record] = [], faults: HS4Device.Faults = .init(),
+        profile: HS4Device.Profile = .init()
+    ) throws {
+        var profile = profile
+        profile.repeatAfter = .milliseconds(60)
+        let path = place.state + "-scale"
+        try self.init(
+            HS4Device(profile: profile, memory: memory, faults: faults), own: "unix-accept://\(path)",
+            link: "unix://\(path)", clock: ScaleBench.clock, zone: ScaleBench.zone)
+    }
+
+    func step(on tenths: Int) { submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths))) }
+
+    /// Waits until it says that a measurement is open: what is weighed before goes into the memory.
+    func store(_ tenths: Int, _ local: String) throws {
+        submit(.store(StandInWeighing(tenthsOfKilogram: tenths), at: try #require(WallTime(local))))
+    }
+
+    /// Mornings before the day of the tests, oldest first.
+    static func mornings(_ count: Int) throws -> [HS4Record] {
+        let first = try #require(WallTime("2026-07-01 07:10:03"))
+        return try (0..<count).map { day in
+            let time = try #require(first.adding(seconds: day * 43_455))
+            return try #require(HS4Record(time, tenthsOfKilogram: 700 + day, more: 1))
+        }
+    }
+}
+
+enum HS4Bench {
+    static func settings(_ link: String, _ more: String = "") throws -> RawJSON {
+        try #require(
+            RawJSON(
+                """
+                {"link":"\(link)","device_id":"\(Scale.id)","user":1,"measure_layout":"unit-user",\
+                "memory_tail":"parse-last-if-plausible","auth_mode":"local","auth_kind":"xxtea-v1"\(more)}
+                """))
+    }
+
+    /// Waits short enough for a stand-in.
+    static func plugin() -> IHealthHS4 {
+        var plugin = IHealthHS4()
+        plugin.timing = IHealthHS4.Timing(pause: .milliseconds(5)) { settings in
+            settings.openAfter = .zero
+            (settings.firstResend, settings.nextResend) = (.milliseconds(150), .milliseconds(150))
+            (settings.answerTimeout, settings.logInTimeout) = (.milliseconds(1500), .milliseconds(1500))
+            (settings.weighingTimeout, settings.measureAgainAfter) = (.milliseconds(800), .milliseconds(20))
+            settings.partialFrameTimeout = .milliseconds(50)
+        }
+        return plugin
+    }
+}

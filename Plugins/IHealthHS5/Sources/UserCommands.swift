@@ -1,0 +1,146 @@
+import PluginKit
+import ScaleConnector
+import ScaleFrames
+
+/// The users of the scale: `users-list`, `users-create`, `users-modify`, `users-delete`.
+enum UserCommands {
+    static let all: [Command<IHealthHS5>] = [list, create, modify, delete]
+
+    /// A user as the scale has one.
+    struct User: Encodable, Sendable {
+        var position: Int
+        var serialNumber: UInt32
+        /// The hub's person for whom the number was made.
+        var person: String?
+    }
+
+    private static let who: [SettingDeclaration] = [
+        SettingDeclaration("person", .string(), help: "The hub's person; hub.conf says what is not given here."),
+        SettingDeclaration(
+            "serial", .integer(Bounds(1, 0x7FFF_FFFF)),
+            help: "The scale's number of the user; a person without one gets the next that is free."),
+    ]
+
+    private static let body: [SettingDeclaration] = [
+        SettingDeclaration("height", .integer(Bounds(81, 219)), help: "Centimetres."),
+        SettingDeclaration("sex", .choice(["female", "male"]), help: "What the scale's formulas are to assume."),
+        SettingDeclaration("birth_date", .date, help: "From which the age is counted, 7 to 99."),
+        SettingDeclaration("athlete", .boolean, help: "Whether the scale is to use its formulas for athletes."),
+    ]
+
+    private static let list = Command<IHealthHS5>(
+        "users-list", help: "Lists the users of the scale, by position."
+    ) { plugin, call in
+        let numbers = try await Numbers.read(call.hub.state)
+        return try await users(plugin).enumerated().compactMap { position, serial in
+            serial.map { User(position: position, serialNumber: $0, person: numbers.person(of: $0)) }
+        }
+    }
+
+    private static let create = Command<IHealthHS5>(
+        "users-create", help: "Creates a user of the scale, for a person of hub.conf or by what is given.",
+        arguments: who + body + [
+            SettingDeclaration(
+                "position", .integer(Bounds(0, 19)), help: "One of the scale's 20; the first free one if not given.")
+        ], canDryRun: true
+    ) { plugin, call in
+        let present = try await users(plugin)
+        var numbers = try await Numbers.read(call.hub.state)
+        let serial = try numbers.number(call.arguments, avoiding: present)
+        let profile = try Profile(call).made(serial)
+        let wanted = call.arguments["position"]?.integer.flatMap { HS5Position(Int($0)) }
+        let free = present.firstIndex { $0 == nil }
+        guard let position = wanted ?? free.flatMap({ HS5Position($0) }) else {
+            throw CommandFailure(
+                "refused", "HS5: all 20 positions are taken; users-delete one of them, users-list shows whose they are")
+        }
+        if !call.isDryRun {
+            // The number first: it must not be given to somebody else if this ends half-way.
+            try await numbers.write(call.hub.state)
+            _ = try await plugin.desk.demand(
+                .createUser(profile, at: position), .hs5, refusal: "HS5: the scale did not create the user")
+        }
+        return User(position: Int(position.index), serialNumber: serial, person: numbers.person(of: serial))
+    }
+
+    private static let modify = Command<IHealthHS5>(
+        "users-modify", help: "Tells the scale a user's body anew.", arguments: who + body, canDryRun: true
+    ) { plugin, call in
+        try await change(plugin, call) { serial in .modifyUser(try Profile(call).made(serial)) }
+    }
+
+    private static let delete = Command<IHealthHS5>(
+        "users-delete", help: "Deletes a user of the scale, with what its memory holds of them.", arguments: who,
+        canDryRun: true
+    ) { plugin, call in
+        try await change(plugin, call) { serial in .deleteUser(serial: serial) }
+    }
+
+    private static func change(
+        _ plugin: IHealthHS5, _ call: CommandCall, _ command: (UInt32) throws -> ScaleCommand
+    ) async throws -> User {
+        let present = try await users(plugin)
+        let numbers = try await Numbers.read(call.hub.state)
+        let serial = try numbers.known(call.arguments)
+        guard let position = present.firstIndex(where: { $0 == serial }) else {
+            throw CommandFailure("refused", "HS5: the scale has no user \(serial); users-list shows whom it has")
+        }
+        let wanted = try command(serial)
+        if !call.isDryRun {
+            _ = try await plugin.desk.demand(wanted, .hs5, refusal: "HS5: the scale did not change the user")
+        }
+        return User(position: position, serialNumber: serial, person: numbers.person(of: serial))
+    }
+
+    private static func users(_ plugin: IHealthHS5) async throws -> [UInt32?] {
+        let answer = try await plugin.desk.demand(.listUsers, .hs5, refusal: "HS5: the scale did not list its users")
+        if case .users(let list) = answer { return list }
+        return []
+    }
+}
+
+/// What the scale is told of a body: from the command, or else from `hub.conf`.
+struct Profile {
+    private let height: Double?
+    private let sex: String?
+    private let birthDate: LocalDate?
+    private let isAthlete: Bool
+    private let today: WallTime
+
+    init(_ call: CommandCall) throws {
+        let person = try Self.person(call)
+        let (arguments, known) = (call.arguments, person?.profile)
+        height = arguments["height"]?.number ?? known?.height
+        sex = arguments["sex"]?.string ?? known?.sex?.rawValue
+        birthDate = arguments["birth_date"]?.string.flatMap { LocalDate($0) } ?? known?.birthDate
+        isAthlete = arguments["athlete"]?.boolean ?? known?.athlete ?? false
+        let setup = try IHealthHS5().setup(call.hub.settings)
+        today = setup.clock(persons: call.hub.persons.map(\.zone)).clock.wall(at: call.hub.clock.now())
+    }
+
+    static func person(_ call: CommandCall) throws -> Welcome.PersonEntry? {
+        guard let name = call.arguments["person"]?.string else { return nil }
+        guard let person = call.hub.persons.first(where: { $0.name == name }) else {
+            throw CommandFailure("command", "person: the hub tells this plugin of no \"\(name)\"")
+        }
+        return person
+    }
+
+    func made(_ serial: UInt32) throws -> HS5Profile {
+        guard let height, let birthDate, let birthday = WallTime(birthDate.year, birthDate.month, birthDate.day) else {
+            throw CommandFailure(
+                "command", "the scale needs height and birth_date; give them here, or in hub.conf of the person")
+        }
+        guard let sex, sex == "female" || sex == "male" else {
+            throw CommandFailure(
+                "command", "the scale's formulas know female and male; give sex here, or in hub.conf of the person")
+        }
+        let made = HS5Profile(
+            serial: serial, birthday: birthday, today: today, height: Int(height.rounded()), isAthlete: isAthlete,
+            isMale: sex == "male")
+        guard let made else {
+            throw CommandFailure("command", "a HS5 takes people of 7 to 99 years and 81 to 219 cm")
+        }
+        return made
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import PluginKit
+import PluginTesting
+import ScaleBench
+import ScaleFrames
+import Testing
+
+@testable import IHealthHS5
+
+/// Whole sessions over UDP: stand-in, real link, plugin, spool, hub.
+@Suite(.timeLimit(.minutes(1)))
+struct SessionTests {
+    static func weigh(
+        _ tenths: Int, _ scale: Scale, _ bench: ScaleBench, _ composition: HS5Record.Composition? = Scale.body
+    ) async throws {
+        while !scale.device.isMeasuring { try await Task.sleep(for: .milliseconds(5)) }
+        let count = await bench.hub.held.count
+        scale.step(on: tenths, composition)
+        await bench.hub.records(count + (composition == nil ? 1 : 7))
+    }
+
+    static func weights(_ bench: ScaleBench) async -> [Double] {
+        await bench.samples.compactMap { sample in
+            if sample.type == .weight, case .quantity(let value, _) = sample.value { value } else { nil }
+        }
+    }
+
+    static func text(_ sample: Sample) -> String {
+        var bytes: [UInt8] = []
+        RecordEncoder.append(.sample(sample), to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test func `a weigh-in of the memory is one group of seven records, compared whole`() async throws {
+        let bench = try await ScaleBench()
+        let time = try #require(WallTime("2024-03-15 19:06:30"))
+        let record = try #require(HS5Record(time, tenthsOfKilogram: 842, Scale.body))
+        let scale = try Scale(users: [2: 1234], memory: [1234: [record]])
+        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, ",\"zone\":\"Europe/Berlin\""))
+        await bench.hub.records(7)
+        #expect(await bench.end(run) == .done)
+        let key = "18f3861e334a-000004d2"
+        let expected: [(String, String, String, String, String)] = [
+            ("weight", "84.2", "kg", "", ",\"scaleUser\":1234,\"raw\":\"18f3861e334a01dd01c5019d160809c6\""),
+            ("bodyFatPercentage", "0.477", "%", "-fat", ""),
+            ("x.ihealth.bodyWaterPercentage", "0.453", "%", "-water", ""),
+            ("x.ihealth.musclePercentage", "0.413", "%", "-muscle", ""), ("hc.boneMass", "2.2", "kg", "-bone", ""),
+            ("x.ihealth.visceralFatLevel", "8", "count", "-visceral", ""),
+            ("x.ihealth.dailyCalorieIntake", "2502", "kcal/d", "-dci", ""),
+        ]
+        let samples = await bench.samples
+        #expect(samples.count == expected.count)
+        for (sample, part) in zip(samples, expected) {
+            let text = Self.text(sample)
+            #expect(text.contains("\"type\":\"\(part.0)\",\"value\":\(part.1),\"unit\":\"\(part.2)\""), "\(text)")
+            #expect(sample.key.text == key + part.3 && sample.group == key)
+            #expect(sample.subject == .slot(2) && sample.source.device == Scale.id && sample.zone == "Europe/Berlin")
+            #expect(sample.start.text == "2024-03-15T19:06:30+01:00")
+            #expect(sample.metadata?.text == "{\"local\":\"2024-03-15 19:06:30\"\(part.4)}")
+        }
+        #expect(await bench.hub.violations == [])
+        await scale.stop()
+    }
+
+    @Test func `memories of all users and weighings arrive once, each with its slot`() async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale(
+            users: [0: 1234, 5: 77], memory: [1234: try Scale.mornings(20), 77: try Scale.mornings(3, from: 900)])
+        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, ",\"user\":77"))
+        await bench.hub.records(23 * 7)
+        try await Self.weigh(811, scale, bench)
+        try await Self.weigh(812, scale, bench, nil)
+        #expect(await bench.end(run) == .done)
+        #expect(
+            await Self.weights(bench).sorted() == ((700..<720).map { Double($0) / 10 } + [81.1, 81.2, 90, 90.1, 90.2]))
+        let samples = await bench.samples
+        #expect(samples.filter { $0.subject == .slot(0) }.count == 20 * 7)
+        #expect(samples.filter { $0.subject == .slot(5) }.count == 3 * 7 + 8)
+        let live = try #require(samples.first { $0.value == .quantity(81.1, unit: "kg") })
+        #expect(live.metadata?.text.contains("\"impedanceWeight\":81.1") == true)
+        let alone = try #require(samples.last)
+        #expect(alone.metadata?.text == "{\"datedByHub\":true,\"scaleUser\":77}")
+        #expect(await bench.hub.lives.contains { $0.value == 81.1 && $0.subject == .slot(5) })
+        #expect(await bench.hub.duplicates == 0)
+        await scale.stop()
+    }
+
+    @Test func `the only user's measurement is held open without being asked`() async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale()
+        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
+        try await Self.weigh(811, scale, bench)
+        #expect(await bench.end(run) == .done)
+        #expect(await Self.weights(bench) == [81.1])
+        await scale.stop()
+    }
+
+    @Test(arguments: ["deaf", "lose", "bad", "repeat", "power", "busy"])
+    func `a fault of the network or the scale loses nothing and doubles nothing`(fault: String) async throws {
+        let bench = try await ScaleBench()
+        var faults = HS5Device.Faults()
+        switch fault {
+        case "deaf": faults.deafEvery = 4
+        case "lose": faults.loseEvery = 5
+        case "bad": faults.badChecksumEvery = 4
+        case "repeat": faults.repeatEvery = 2
+        case "power": faults.powerOffAfterPackets = 1
+        default: faults.busy = 2
+        }
+        let scale = try Scale(memory: [1234: try Scale.mornings(34)], faults: faults)
+        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
+        await bench.hub.records(34 * 7)
+        #expect(await bench.end(run) == .done)
+        #expect(await Self.weights(bench).sorted() == (700..<734).map { Double($0) / 10 })
+        #expect(await bench.hub.duplicates == 0)
+        await scale.stop()
+    }
+
+    @Test func `the composition that comes later from the memory joins the weight that was shown`() async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale()
+        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
+        try await Self.weigh(812, scale, bench, nil)
+        let time = try #require(scale.wall.adding(seconds: -4))
+        scale.submit(
+            .store(StandInWeighing(tenthsOfKilogram: 812, composition: Scale.body, user: 1234), at: time))
+        await bench.hub.records(7)
+        #expect(await bench.end(run) == .done)
+        let samples = await bench.samples
+        #expect(samples.count == 7)
+        #expect(Set(samples.map(\.group)).count == 1 && Set(samples.map(\.start)).count == 1)
+        await scale.stop()
+    }
+
+    @Test func `the first scale that answers is this plugin's, and another one is not`() async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale(memory: [1234: try Scale.mornings(1)])
+        let first = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
+        await bench.hub.records(7)
+        #expect(await bench.end(first) == .done)
+        await scale.stop()
+        var profile = HS5Device.Profile()
+        profile.id = try #require(HS5SenderID([2, 0, 0, 0, 0x50, 2]))
+        let other = try Scale(memory: [1234: try Scale.mornings(2, from: 600)], profile: profile)
+        let second = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(other.link))
+        await bench.hub.hellos(2)
+        try await Task.sleep(for: .milliseconds(600))
+        #expect(await bench.end(second) == .done)
+        #expect(await Self.weights(bench) == [70])
+        #expect(!other.events.contains { if case .sessionOpened = $0 { true } else { false } })
+        await other.stop()
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import PluginKit
+import PluginTesting
+import ScaleBench
+import ScaleFrames
+import Testing
+
+@testable import IHealthHS5
+
+/// A stand-in for a HS5 on a port of its own of this machine.
+typealias Scale = StandInScale<HS5Device>
+
+extension StandInScale where Device == HS5Device {
+    static var id: String { "020000005001" }
+
+    convenience init(
+        users: [Int: UInt32] = [0: 1234], memory: [UInt32: [HS5Record]] = [:], faults: HS5Device.Faults = .init(),
+        profile: HS5Device.Profile = .init()
+    ) throws {
+        var profile = profile
+        profile.repeatAfter = .milliseconds(60)
+        var places: [HS5Position: UInt32] = [:]
+        for (place, serial) in users { places[try #require(HS5Position(place))] = serial }
+        let port = Int.random(in: 20_000...32_000)
+        try self.init(
+            HS5Device(profile: profile, users: places, memory: memory, faults: faults),
+            own: "udp://127.0.0.1:1?bind=\(port)", link: "udp://127.0.0.1:\(port)?bind=0", clock: ScaleBench.clock,
+            zone: ScaleBench.zone)
+    }
+
+    /// The vendor's own sample.
+    static var body: HS5Record.Composition {
+        HS5Record.Composition(fat: 477, water: 453, muscle: 413, bone: 22, visceralFat: 8, dailyCalories: 2502)
+    }
+
+    func step(on tenths: Int, _ composition: HS5Record.Composition? = body) {
+        submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths, composition: composition)))
+    }
+
+    static func mornings(_ count: Int, from tenths: Int = 700) throws -> [HS5Record] {
+        let first = try #require(WallTime("2026-07-01 07:10:03"))
+        return try (0..<count).map { day in
+            let time = try #require(first.adding(seconds: day * 43_455))
+            return try #require(HS5Record(time, tenthsOfKilogram: tenths + day, body))
+        }
+    }
+}
+
+enum HS5Bench {
+    static func settings(_ link: String, _ more: String = "") throws -> RawJSON {
+        try #require(
+            RawJSON(
+                """
+                {"link":"\(link)","muscle_unit":"pct","memory_every":"1min","cloud_address":"keep",\
+                "auth_mode":"local","auth_kind":"xxtea-v1"\(more)}
+                """))
+    }
+
+    /// Waits short enough for a stand-in.
+    static func plugin() -> IHealthHS5 {
+        var plugin = IHealthHS5()
+        plugin.timing = IHealthHS5.Timing(pause: .milliseconds(5)) { settings in
+            (settings.searchEvery, settings.repeatAfter) = (.milliseconds(200), .milliseconds(120))
+            (settings.confirmAfter, settings.weighingTimeout) = (.milliseconds(10), .milliseconds(1500))
+            (settings.memoryEvery, settings.busyPause) = (.milliseconds(700), .milliseconds(200))
+        }
+        return plugin
+    }
+}

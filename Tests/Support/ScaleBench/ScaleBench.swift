@@ -1,0 +1,62 @@
+public import Foundation
+public import PluginKit
+public import PluginTesting
+
+/// A hub, a place, and runs of a scale's plugin in it; the clock and zone of its tests.
+public struct ScaleBench: Sendable {
+    public static let zone = TimeZone(identifier: "Europe/Berlin") ?? .gmt
+    /// The clock of hub and scale: 13:00 in Berlin.
+    public static let clock = "2026-11-20T12:00:00Z@1"
+
+    public let place: TestPlace
+    public let hub: FakeHub
+
+    public init(persons: [Welcome.PersonEntry] = [.init(name: "me", zone: "Europe/Berlin")]) async throws {
+        place = try TestPlace()
+        var behaviour = FakeHub.Behaviour()
+        behaviour.clock = Self.clock
+        behaviour.persons = persons
+        hub = try FakeHub(door: place.door, context: place.context, behaviour: behaviour)
+        try await hub.start()
+    }
+
+    /// Starts a plugin with the settings that the hub hands out.
+    public func run<P: Plugin>(_ plugin: P, _ settings: RawJSON, mode: Hello.Mode = .run) async -> PluginRun {
+        await hub.change { $0.settings = settings }
+        return PluginRun(plugin, at: place, mode: mode, settings: nil)
+    }
+
+    /// Stops the plugin and says how it ended.
+    public func end(_ run: PluginRun) async -> PluginExit {
+        run.stop()
+        return await run.end()
+    }
+
+    /// Returns when the hub has so many events of this name.
+    public func events(_ name: String, _ count: Int = 1) async -> [DeviceEvent] {
+        await hub.wait { $0.events.filter { $0.event == name }.count >= count }
+        return await hub.events.filter { $0.event == name }
+    }
+
+    public var samples: [Sample] {
+        get async { await hub.held.compactMap { if case .sample(let sample) = $0.record { sample } else { nil } } }
+    }
+
+    /// Starts the real program, as the hub would but without a launch token.
+    public func start(_ program: String) throws -> Process {
+        // The products lie beside the bundle of the tests.
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
+        var folder = URL(filePath: bundle ?? CommandLine.arguments[0])
+        while folder.path != "/", !FileManager.default.isExecutableFile(atPath: folder.appending(path: program).path) {
+            folder.deleteLastPathComponent()
+        }
+        guard folder.path != "/" else { throw PluginFailure(.failed, "\(program) is not built") }
+        let process = Process()
+        process.executableURL = folder.appending(path: program)
+        process.arguments = ["--run", "--door", hub.door, "--state", place.state]
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+}

@@ -1,0 +1,106 @@
+public import FoundationEssentials
+import FoundationInternationalization
+import PluginKit
+import ScaleConnector
+public import ScaleFrames
+import ScaleLinks
+import Synchronization
+
+/// A stand-in for a scale behind a real link, driven from tests.
+public final class StandInScale<Device: ScaleStandIn>: Sendable {
+    /// The link at which a plugin finds it.
+    public let link: String
+    private let runner: LinkRunner
+    private let zone: LocalClock
+    private let clock: HubClock
+    private let box: Box
+    private let task: Task<Void, Never>
+
+    fileprivate struct State: Sendable {
+        var device: Device
+        var inputs: [StandInInput] = []
+        var events: [StandInEvent] = []
+    }
+
+    /// - Parameters:
+    ///   - own: where the scale waits.
+    ///   - link: where that is for a plugin.
+    public init(_ device: Device, own: String, link: String, clock: String, zone: TimeZone) throws {
+        self.link = link
+        let runner = try LinkRunner(try ScaleLink(own), pause: .milliseconds(5))
+        self.runner = runner
+        let (zone, hubClock) = (LocalClock(zone), HubClock(clock) ?? .system)
+        (self.zone, self.clock) = (zone, hubClock)
+        let state = Box(State(device: device))
+        box = state
+        let startedAt = ContinuousClock.now
+        task = Task {
+            while let event = await runner.next() {
+                var inputs: [StandInInput] = []
+                switch event {
+                case .opened: inputs = [.linkOpened]
+                case .received(let bytes):
+                    runner.settle()
+                    inputs = [.received(bytes)]
+                case .closed: inputs = [.linkClosed]
+                case .alarm: inputs = [.tick] + state.value.withLock { state in state.takeInputs() }
+                case .unreachable: break
+                }
+                for input in inputs {
+                    let moment = ScaleMoment(
+                        uptime: ContinuousClock.now - startedAt, wall: zone.wall(at: hubClock.now()))
+                    let actions = state.value.withLock { state in
+                        let actions = state.device.handle(input, at: moment)
+                        for case .event(let event) in actions { state.events.append(event) }
+                        return actions
+                    }
+                    for action in actions {
+                        switch action {
+                        case .send(let bytes): runner.send(bytes)
+                        case .hangUp: runner.hangUp()
+                        case .event: break
+                        }
+                    }
+                }
+                runner.setAlarm(at: state.value.withLock(\.device.deadline).map { startedAt + $0 })
+            }
+        }
+    }
+
+    private final class Box: Sendable {
+        let value: Mutex<State>
+        init(_ state: State) { value = Mutex(state) }
+    }
+
+    /// Something happens at the scale.
+    public func submit(_ input: StandInInput) {
+        box.value.withLock { $0.inputs.append(input) }
+        runner.wake()
+    }
+
+    public var events: [StandInEvent] { box.value.withLock(\.events) }
+    public var device: Device { box.value.withLock(\.device) }
+
+    /// The weighings that the scale knows to be kept, by key.
+    public var acknowledged: [[UInt8]] {
+        events.compactMap { if case .acknowledged(let key) = $0 { key } else { nil } }
+    }
+
+    /// The wall clock beside the scale.
+    public var wall: WallTime { zone.wall(at: clock.now()) }
+
+    /// The link breaks.
+    public func cut() { runner.hangUp() }
+
+    public func stop() async {
+        runner.stop()
+        await task.value
+    }
+}
+
+extension StandInScale.State {
+    fileprivate mutating func takeInputs() -> [StandInInput] {
+        defer { inputs = [] }
+        return inputs
+    }
+}
