@@ -99,7 +99,8 @@ struct HSLReading {
         let key = bytes?.key ?? Array(SHA256.hash(Array(name.utf8)).prefix(device.model.keySize))
         reading = ScaleReading(
             key: key, time: time, tenthsOfKilogram: weight.tenths, composition: composition,
-            user: device.model == .hs5 ? serial : nil, raw: bytes?.bytes ?? key)
+            user: device.model == .hs5 ? serial : nil, raw: bytes?.bytes ?? key,
+            isDatedByHost: !hasTime && event == .stableWeight)
         self.warnings = warnings
     }
 
