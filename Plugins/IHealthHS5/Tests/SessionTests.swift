@@ -95,7 +95,7 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test(arguments: ["deaf", "lose", "bad", "repeat", "power", "busy"])
+    @Test(arguments: ["deaf", "lose", "bad", "repeat", "busy"])
     func `a fault of the network or the scale loses nothing and doubles nothing`(fault: String) async throws {
         let bench = try await ScaleBench()
         var faults = HS5Device.Faults()
@@ -104,7 +104,6 @@ struct SessionTests {
         case "lose": faults.loseEvery = 5
         case "bad": faults.badChecksumEvery = 4
         case "repeat": faults.repeatEvery = 2
-        case "power": faults.powerOffAfterPackets = 1
         default: faults.busy = 2
         }
         let scale = try Scale(memory: [1234: try Scale.mornings(34)], faults: faults)
