@@ -57,12 +57,14 @@ enum HS5Bench {
     }
 
     /// Waits short enough for a stand-in.
-    static func plugin() -> IHealthHS5 {
+    ///
+    /// - Parameter memoryEvery: how often the measurement is interrupted to read what was weighed meanwhile.
+    static func plugin(memoryEvery: Duration = .milliseconds(700)) -> IHealthHS5 {
         var plugin = IHealthHS5()
         plugin.timing = IHealthHS5.Timing(pause: .milliseconds(5)) { settings in
             (settings.searchEvery, settings.repeatAfter) = (.milliseconds(200), .milliseconds(120))
             (settings.confirmAfter, settings.weighingTimeout) = (.milliseconds(10), .milliseconds(1500))
-            (settings.memoryEvery, settings.busyPause) = (.milliseconds(700), .milliseconds(200))
+            (settings.memoryEvery, settings.busyPause) = (memoryEvery, .milliseconds(200))
         }
         return plugin
     }
