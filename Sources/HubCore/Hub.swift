@@ -135,10 +135,10 @@ public final class Hub: Service, Sendable {
         let committer = Committer(store: store, clock: clock)
         let (loop, context) = try bus()
         let bell = SessionBell()
+        let deviceMemory = DeviceMemory(data: HubFiles(configuration.hub).data, logger: logger)
         let bus = Bus(
             facts: facts, store: store, secrets: secrets, committer: committer, loop: loop, context: context,
-            bell: bell,
-            lifePolicy: lifePolicy, logger: logger)
+            devices: deviceMemory, bell: bell, lifePolicy: lifePolicy, logger: logger)
         do throws(ZeroMQError) {
             try await bus.open { [told] in told.raise() }
         } catch {
@@ -191,6 +191,10 @@ public final class Hub: Service, Sendable {
                 await keeper.run(until: leaving)
                 return nil
             }
+            group.addTask {
+                await deviceMemory.run(until: leaving)
+                return nil
+            }
             group.addTask { [told] in await ResourceWatch(keeper, bus).run(until: leaving) { told.raise() } }
             group.addTask {
                 while !leaving.isRaised {
@@ -212,6 +216,7 @@ public final class Hub: Service, Sendable {
         }
         await bus.settleAllSinks()
         await bus.close()
+        deviceMemory.write()
         loop.stop()
         context.shutdown()
         if let memory { throw memory }

@@ -23,7 +23,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var accounts: [AccountStatus]
     public var sinks: [SinkStatus]
     public var persons: [PersonStatus]
-    /// What plugins have told of their devices since the hub started.
+    /// What plugins have told of their devices, also before the hub was started again.
     public var devices: [DeviceStatus]
     /// Memory the hub holds.
     public var residentBytes: Int64

@@ -18,7 +18,8 @@ struct ScaleReports {
     private var isClockSet = false
     /// Whether the hub may show an error that the next good session takes back; after a start nobody knows.
     private var mayShowError = true
-    private var isBatteryLow = false
+    /// The same of a battery that is low; only a weighing takes that back.
+    private var mayShowLowBattery = true
     private var progress = 0.0
     /// Kinds of damage told on this connection: a noisy line would fill the log.
     private var told: Set<String> = []
@@ -53,6 +54,7 @@ struct ScaleReports {
         case .stableWeight(let reading, _), .bodyComposition(let reading, _):
             await pass(weight: reading.tenthsOfKilogram)
             await resolve()
+            await resolveBattery()
         case .battery(let percent): await send("battery", data: "{\"percent\":\(percent)}")
         case .authentication(let result): await report(result, text: nil)
         case .userList(let list): await report(users: list)
@@ -123,7 +125,7 @@ struct ScaleReports {
         if let raw = error.raw { data += ",\"raw\":\(raw)" }
         await send("error", severity, code: error.code.map(Int64.init), text: sentence, data: data + "}")
         if error.isLowBattery {
-            isBatteryLow = true
+            mayShowLowBattery = true
             await send("battery", .warning, data: "{\"low\":true}")
         }
     }
@@ -147,11 +149,13 @@ struct ScaleReports {
         guard mayShowError else { return }
         mayShowError = false
         await send("error", isResolved: true)
-        // A scale says it again at the next weighing, if it still is.
-        if isBatteryLow {
-            isBatteryLow = false
-            await send("battery", data: "{\"low\":false}")
-        }
+    }
+
+    /// A scale whose battery is low weighs nobody, and says so each time.
+    private mutating func resolveBattery() async {
+        guard mayShowLowBattery else { return }
+        mayShowLowBattery = false
+        await send("battery", data: "{\"low\":false}")
     }
 
     /// In tenths: the hub passes on 50 a second.

@@ -150,6 +150,30 @@ import Testing
         }
     }
 
+    @Test func `what a device said last is known after a restart of the hub, but not whether it is connected`() async throws {
+        let folder = try Folder()
+        func devices(_ events: String...) async throws -> [JSON] {
+            try await withHub(Self.setting(), in: folder) { hub in
+                let scale = try await hub.client("scale")
+                for event in events { await scale.say("EVENT", event) }
+                _ = try await scale.ask("PING")
+                return try await hub.client("owner").status()["devices"].array
+            }
+        }
+        let before = try await devices(
+            #"{"event":"connected","device":"S5"}"#, #"{"event":"battery","device":"S5","data":{"low":true}}"#,
+            #"{"event":"error","severity":"error","device":"S5","text":"HS5: check the batteries (Lo)"}"#)
+        let after = try await devices()
+        #expect(before.count == 1 && after.count == 1)
+        for member in ["instance", "device", "batteryLow", "lastError", "lastErrorAt", "lastHeard"] {
+            #expect(after[0][member] == before[0][member] && after[0][member] != .null, "\(member)")
+        }
+        #expect(before[0]["connected"] == JSON("true") && after[0]["connected"] == .null)
+        // What was torn or is somebody else's is no reason not to start.
+        try Data("{\"x".utf8).write(to: URL(filePath: folder.data + "/devices.json"))
+        #expect(try await devices().isEmpty)
+    }
+
     @Test func `devices are shown with battery and last error, until it is over`() async throws {
         try await withHub(Self.setting()) { hub in
             let owner = try await hub.client("owner")

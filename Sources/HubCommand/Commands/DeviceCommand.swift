@@ -9,10 +9,11 @@ struct DeviceCommand: AsyncParsableCommand {
         commandName: "device",
         abstract: "Devices: which there are, how they are, and what they can be asked to do.",
         discussion: """
-            Without a name it lists the devices that the plugins have told of since the hub
-            started: connected or not, battery, last error. With the name of a plugin, as
-            hub.conf has it, it lists what that plugin can do; with words, it does it. Words
-            are joined: users list is the plugin's command users-list.
+            Without a name it lists the devices that the plugins have told of: connected or
+            not, battery, last error; after a restart of the hub, what was known before it.
+            With the name of a plugin, as hub.conf has it, it lists what that plugin can
+            do; with words, it does it. Words are joined: users list is the plugin's
+            command users-list.
 
             Examples:
               hub device
@@ -67,7 +68,7 @@ struct DeviceCommand: AsyncParsableCommand {
         let status = try JSON.answer(HubStatus.self, try door.ask(.status))
         if json { return try Output.print(try JSON.line(status.devices)) }
         guard !status.devices.isEmpty else {
-            return Terminal.say("no plugin has told of a device since the hub started")
+            return Terminal.say("no plugin has told of a device yet")
         }
         for line in DeviceText.lines(status.devices, colours: Terminal.hasColours) { try Output.print(line) }
     }

@@ -42,7 +42,8 @@ actor Bus {
     var tokens = LaunchTokens()
     var declared = DeclaredTypes()
     var ledger: InstanceLedger
-    var devices = DeviceBoard()
+    var devices: DeviceBoard { didSet { if devices != oldValue { deviceMemory.note(devices) } } }
+    let deviceMemory: DeviceMemory
     var sinks = SinkBoard()
     var pulse = Pulse()
     /// The record and the place that are being published; memory used again.
@@ -79,12 +80,15 @@ actor Bus {
 
     init(
         facts: HubFacts, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,
-        context: Context,
+        context: Context, devices: DeviceMemory,
         bell: SessionBell = SessionBell(), lifePolicy: LifePolicy = LifePolicy(), logger: Logger
     ) {
         (self.bell, self.lifePolicy) = (bell, lifePolicy)
         (self.facts, self.store, self.secrets, self.committer) = (facts, store, secrets, committer)
         (self.loop, self.context, self.logger) = (loop, context, logger)
+        deviceMemory = devices
+        self.devices = DeviceBoard(remembered: devices.read())
+        self.devices.adopt(instances: facts.plugins.map(\.name))
         sessions = SessionTable(policy: facts.policy)
         network = Network(facts.network)
         ledger = InstanceLedger(instances: facts.plugins.map(\.name))

@@ -1,17 +1,26 @@
 import FoundationEssentials
 import HubWire
 
-/// What the instances of `hub.conf` have told of their devices since the hub started: for `hub status`.
-struct DeviceBoard {
-    struct Entry {
-        /// `nil` while its plugin has no session, and before it has said so.
+/// What the instances of `hub.conf` have told of their devices, in this run of the hub or an earlier one: for `hub status`.
+struct DeviceBoard: Hashable, Sendable {
+    struct Entry: Hashable, Sendable, Codable {
+        /// `nil` while its plugin has no session, and before it has said so; not kept beyond the hub's run.
         var isConnected: Bool?
         /// Percent.
         var battery: Int?
         var isBatteryLow = false
-        var lastError: (text: String, at: Int64)?
+        var lastError: Fault?
         /// By the hub's clock, microseconds since 1970.
         var heardAt: Int64
+
+        private enum CodingKeys: String, CodingKey { case battery, isBatteryLow, lastError, heardAt }
+    }
+
+    /// What is wrong with a device, in words for people.
+    struct Fault: Hashable, Sendable, Codable {
+        var text: String
+        /// As ``Entry/heardAt``.
+        var at: Int64
     }
     private var entries: [String: [String: Entry]] = [:]
 
@@ -20,6 +29,12 @@ struct DeviceBoard {
     private static let longest = (device: 64, text: 300)
     /// Percent, where the device does not say itself that its battery is low.
     private static let low = 15
+
+    /// What an earlier run of the hub knew.
+    init(remembered: [String: [String: Entry]] = [:]) { entries = remembered }
+
+    /// What the next run is to know, by instance and device.
+    var memory: [String: [String: Entry]] { entries }
 
     /// By instance and device.
     var all: [(instance: String, device: String, entry: Entry)] {
@@ -45,7 +60,7 @@ struct DeviceBoard {
         if event.isResolved {
             entry.lastError = nil
         } else if event.severity == .error || event.event == "error" && event.severity == .warning {
-            entry.lastError = (String((event.text ?? event.event).prefix(Self.longest.text)), time)
+            entry.lastError = Fault(text: String((event.text ?? event.event).prefix(Self.longest.text)), at: time)
         }
         entries[instance, default: [:]][name] = entry
         if let devices = entries[instance], devices.count > Self.most,

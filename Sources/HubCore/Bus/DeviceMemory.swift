@@ -1,0 +1,97 @@
+import FoundationEssentials
+import Logging
+import Synchronization
+
+/// What is known of devices, from one run of the hub to the next: `devices.json` in the data directory, mode 0600.
+///
+/// A scale sleeps all day: what it said last is all there is until somebody steps on it. The first change is on the disk
+/// within a moment, those of one second together, and the last of all when the hub stops.
+final class DeviceMemory: Sendable {
+    private struct State {
+        /// What is not on the disk yet.
+        var board: DeviceBoard?
+        var waiting: CheckedContinuation<Void, Never>?
+        /// The log has been told that nothing can be written.
+        var hasFailed = false
+    }
+    private let path: String
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    private static let pause = Duration.seconds(1)
+
+    init(data: String, logger: Logger) { (path, self.logger) = ("\(data)/devices.json", logger) }
+
+    /// What the last run wrote; nothing where it cannot be read, for devices tell it all again.
+    func read() -> [String: [String: DeviceBoard.Entry]] {
+        guard let file = FileManager.default.contents(atPath: path) else { return [:] }
+        do {
+            return try JSONDecoder().decode([String: [String: DeviceBoard.Entry]].self, from: file)
+        } catch {
+            logger.warning(
+                "what was known of devices cannot be read and is begun anew", metadata: ["file": "\(path)"])
+            return [:]
+        }
+    }
+
+    /// Notes a change; returns at once.
+    func note(_ board: DeviceBoard) {
+        let waiting = state.withLock { state in
+            state.board = board
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume()
+    }
+
+    /// Writes what is noted, until `leaving` is up.
+    func run(until leaving: Flag) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [self] in
+                await leaving.wait()
+                wake()
+            }
+            while !leaving.isRaised {
+                await change(orUp: leaving)
+                write()
+                await leaving.wait(upTo: Self.pause)
+            }
+        }
+    }
+
+    /// Writes what is noted and not on the disk yet; blocks.
+    func write() {
+        guard let board = state.withLock({ $0.board.take() }) else { return }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        do {
+            _ = try PrivateFile.write(Array(try encoder.encode(board.memory)), to: path, replacing: true)
+            state.withLock { $0.hasFailed = false }
+        } catch {
+            let isNews = state.withLock { state in
+                defer { state.hasFailed = true }
+                return !state.hasFailed
+            }
+            guard isNews else { return }
+            logger.warning("what is known of devices cannot be kept", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func change(orUp leaving: Flag) async {
+        await withCheckedContinuation { continuation in
+            let isDue = state.withLock { state in
+                guard state.board == nil, !leaving.isRaised else { return true }
+                state.waiting = continuation
+                return false
+            }
+            if isDue { continuation.resume() }
+        }
+    }
+
+    private func wake() {
+        state.withLock { state in
+            defer { state.waiting = nil }
+            return state.waiting
+        }?.resume()
+    }
+}
