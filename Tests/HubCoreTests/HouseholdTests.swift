@@ -150,7 +150,9 @@ import Testing
         }
     }
 
-    @Test func `what a device said last is known after a restart of the hub, but not whether it is connected`() async throws {
+    @Test func `what a device said last is known after a restart of the hub, but not whether it is connected`()
+        async throws
+    {
         let folder = try Folder()
         func devices(_ events: String...) async throws -> [JSON] {
             try await withHub(Self.setting(), in: folder) { hub in
