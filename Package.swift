@@ -14,6 +14,9 @@ let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 
 func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
@@ -43,6 +46,7 @@ let package = Package(
         .library(name: "ScaleFrames", targets: ["ScaleFrames"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
+        .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
         .executable(name: "hub-ihealth-hs4", targets: ["IHealthHS4"]),
         .executable(name: "hub-ihealth-hs5", targets: ["IHealthHS5"]),
@@ -53,7 +57,9 @@ let package = Package(
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -150,6 +156,21 @@ let package = Package(
             "hub-scale-sim", ["ScaleSimulation", "ScaleFrames", argumentParser],
             path: "Simulators/Scales/Sources/hub-scale-sim"),
         tests("ScaleSimulationTests", ["ScaleSimulation", "ScaleFrames"], path: "Simulators/Scales/Tests"),
+
+        // Services.
+        .target(
+            name: "WebFaults", dependencies: ["Samples", hummingbird, httpTypes, nio, logging],
+            path: "Simulators/WebFaults/Sources", swiftSettings: strict),
+        .target(
+            name: "ExistSimulation", dependencies: ["WebFaults", "Samples", grdb],
+            path: "Simulators/ExistServer/Sources/ExistSimulation", swiftSettings: strict),
+        program(
+            "hub-exist-server", ["ExistSimulation", "WebFaults", argumentParser],
+            path: "Simulators/ExistServer/Sources/hub-exist-server"),
+        tests("WebFaultsTests", ["WebFaults"], path: "Simulators/WebFaults/Tests"),
+        tests(
+            "ExistSimulationTests", ["ExistSimulation", "WebFaults", "HubProcess", "hub-exist-server"],
+            path: "Simulators/ExistServer/Tests"),
 
         // Plugins.
         program("JSONLines", ["PluginKit"], path: "Plugins/JSONLines/Sources"),

@@ -1,0 +1,211 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// A service that a ``StandIn`` puts on a socket.
+public protocol StandInService: Sendable {
+    /// Names of faults that only the service can make.
+    static var forms: [String] { get }
+
+    /// Carries a request out and notes it, in one step that a crash does not cut in two.
+    ///
+    /// - Parameter faults: what will be done to the answer, for the diary, and which forms it has.
+    func answer(_ request: WebRequest, faults: [Fault]) throws -> WebAnswer
+
+    /// Notes a request that was not carried out.
+    /// - Parameter status: what was answered; nil when the connection was cut.
+    func note(_ request: WebRequest, status: Int?, fault: Fault) throws
+
+    /// Answers below `/control/`: what tests and people ask of the stand-in itself; nil for what it does not know.
+    func control(_ request: WebRequest) throws -> WebAnswer?
+
+    /// Whether faults concern this path; pages for people are not disturbed.
+    func isDisturbed(_ path: String) -> Bool
+}
+
+/// A stand-in for a web service: a real socket, a service behind it, and between them what can go wrong.
+///
+/// Below `/control/` are `faults` (GET lists, POST adds, PUT replaces, DELETE ends them; a JSON list of texts) and `clock` (GET, PUT a JSON
+/// text), and whatever the service adds. A page of another origin cannot use them.
+public struct StandIn<Service: StandInService>: Sendable {
+    public let service: Service
+    public let faults: FaultDesk
+    public let clock: SettableClock
+    /// Bytes of a request's body at most.
+    private static var largestBody: Int { 1 << 20 }
+
+    public init(_ service: Service, faults: FaultDesk, clock: SettableClock) {
+        (self.service, self.faults, self.clock) = (service, faults, clock)
+    }
+
+    /// Serves until the task is cancelled.
+    /// - Parameters:
+    ///   - port: 0 for any free one.
+    ///   - onListening: told the port that it is.
+    /// - Throws: when the address cannot be listened on.
+    public func run(
+        host: String, port: Int, onListening: @escaping @Sendable (Int) async -> Void
+    ) async throws {
+        var logger = Logger(label: "stand-in")
+        logger.logLevel = .critical
+        let application = Application(
+            responder: Responder(standIn: self),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port), serverName: nil, reuseAddress: true),
+            onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
+        try await application.run()
+    }
+
+    // MARK: - One request
+
+    private struct Connection: RequestContext {
+        var coreContext: CoreRequestContextStorage
+        let channel: any Channel
+
+        init(source: ApplicationRequestContextSource) {
+            (coreContext, channel) = (CoreRequestContextStorage(source: source), source.channel)
+        }
+    }
+
+    private struct Responder: HTTPResponder {
+        let standIn: StandIn
+
+        func respond(to request: Request, context: Connection) async throws -> Response {
+            let body = try await request.body.collect(upTo: StandIn.largestBody)
+            var fields: [String: String] = [:]
+            for field in request.headers { fields[field.name.canonicalName] = field.value }
+            fields["host"] = request.head.authority
+            let whole = WebRequest(
+                request.method.rawValue, request.uri.string, fields: fields, body: Array(body.readableBytesView))
+            do {
+                return try await standIn.respond(to: whole, on: context.channel)
+            } catch {
+                context.logger.critical("the stand-in failed", metadata: ["error": "\(error)"])
+                return StandIn.response(WebAnswer(500, body: Array("the stand-in failed: \(error)\n".utf8)))
+            }
+        }
+    }
+
+    private func respond(to request: WebRequest, on channel: any Channel) async throws -> Response {
+        if request.path.hasPrefix("/control/") { return Self.response(try control(request)) }
+        guard service.isDisturbed(request.path) else {
+            return Self.response(try service.answer(request, faults: []))
+        }
+        let drawn = faults.draw(for: request.path)
+        for case .delay(let seconds) in drawn.map(\.kind) { try await Task.sleep(for: .seconds(seconds)) }
+        let end = drawn.first { fault in
+            switch fault.kind {
+            case .delay, .form: false
+            default: true
+            }
+        }
+        if let end, let answer = Self.refusal(end) {
+            try service.note(request, status: answer.status, fault: end)
+            return Self.response(answer)
+        }
+        if let end, case .cutBefore = end.kind {
+            try service.note(request, status: nil, fault: end)
+            return await Self.cut(channel)
+        }
+        let answer = try service.answer(request, faults: drawn)
+        switch end?.kind {
+        case .cutAfter: return await Self.cut(channel)
+        case .cutInside: return Self.torn(answer)
+        case .half:
+            var half = answer
+            half.body.removeLast((half.body.count + 1) / 2)
+            return Self.response(half)
+        default: return Self.response(answer)
+        }
+    }
+
+    /// What is answered instead of carrying the request out.
+    private static func refusal(_ fault: Fault) -> WebAnswer? {
+        switch fault.kind {
+        case .status(let status): WebAnswer(status)
+        case .tooMany(let seconds): WebAnswer(429, fields: seconds.map { [("Retry-After", "\($0)")] } ?? [])
+        case .html:
+            WebAnswer(
+                502, fields: [("Content-Type", "text/html")],
+                body: Array("<html><body><h1>502 Bad Gateway</h1></body></html>\n".utf8))
+        default: nil
+        }
+    }
+
+    private static func response(_ answer: WebAnswer) -> Response {
+        Response(
+            status: .init(code: answer.status), headers: headers(answer),
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+    }
+
+    /// Half of the answer, and then nothing: its length was announced.
+    private static func torn(_ answer: WebAnswer) -> Response {
+        let half = ByteBuffer(bytes: answer.body.prefix(answer.body.count / 2))
+        return Response(
+            status: .init(code: answer.status), headers: headers(answer),
+            body: ResponseBody(contentLength: max(answer.body.count, 2)) { writer in
+                try await writer.write(half)
+                throw WebFaultsError("the answer is cut here")
+            })
+    }
+
+    private static func headers(_ answer: WebAnswer) -> HTTPFields {
+        var fields = HTTPFields()
+        for (name, value) in answer.fields {
+            guard let name = HTTPField.Name(name) else { continue }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        return fields
+    }
+
+    /// Cuts the connection; what is returned has nowhere to go.
+    private static func cut(_ channel: any Channel) async -> Response {
+        channel.close(mode: .all, promise: nil)
+        try? await channel.closeFuture.get()
+        return Response(status: .internalServerError)
+    }
+}
+
+// MARK: - What is asked of the stand-in itself
+
+extension StandIn {
+    private func control(_ request: WebRequest) throws -> WebAnswer {
+        if let origin = request.fields["origin"], origin != "http://\(request.fields["host"] ?? "")" {
+            return WebAnswer(403, body: Array("of another origin\n".utf8))
+        }
+        do {
+            switch (request.method, request.path.dropFirst("/control/".count)) {
+            case ("GET", "faults"): break
+            case ("POST", "faults"): faults.add(try read(request))
+            case ("PUT", "faults"): faults.replace(try read(request))
+            case ("DELETE", "faults"): faults.replace([])
+            case ("GET", "clock"): return clockAnswer
+            case ("PUT", "clock"):
+                guard let text = request.json?.text else {
+                    throw WebFaultsError("clock: expected a JSON text, such as \"2026-01-01T00:00:00Z@3600\"")
+                }
+                try clock.set(text)
+                return clockAnswer
+            default:
+                return try service.control(request) ?? WebAnswer(404, body: Array("there is no such control\n".utf8))
+            }
+            return .json(.list(faults.faults.map { .text("\($0)") }))
+        } catch let error as WebFaultsError {
+            return .json(["error": .text(error.description)], 400)
+        }
+    }
+
+    private var clockAnswer: WebAnswer {
+        .json(["microseconds": .number("\(clock.now())"), "rate": .number("\(clock.rate)")])
+    }
+
+    private func read(_ request: WebRequest) throws(WebFaultsError) -> [Fault] {
+        guard let items = request.json?.list else {
+            throw WebFaultsError("faults: expected a JSON list of texts, such as [\"cut-after@update*1\"]")
+        }
+        var read: [Fault] = []
+        for item in items { read.append(try Fault(item.text ?? "", forms: faults.forms)) }
+        return read
+    }
+}

@@ -1,0 +1,111 @@
+/// A request as a stand-in service sees it: whole, and without its socket.
+public struct WebRequest: Sendable {
+    public var method: String
+    /// Undecoded, as the client wrote it; with its last slash, if it has one.
+    public var path: String
+    /// Decoded members of the query, in their order.
+    public var query: [(name: String, value: String)]
+    /// By name in small letters.
+    public var fields: [String: String]
+    public var body: [UInt8]
+
+    public init(
+        _ method: String, _ target: String, fields: [String: String] = [:], body: [UInt8] = []
+    ) {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        self.method = method
+        path = parts.first.map(String.init) ?? "/"
+        query = parts.count > 1 ? Self.form(parts[1]) : []
+        (self.fields, self.body) = (fields, body)
+    }
+
+    /// The first member of the query that has this name.
+    public func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
+
+    /// The body as JSON; `nil` when it is none.
+    public var json: JSONTree? { JSONTree(body) }
+
+    /// The members of the body, which may be a form or one JSON object; services that take both are many.
+    public var form: [String: String] {
+        if fields["content-type"]?.lowercased().hasPrefix("application/json") == true {
+            let members = json?.members ?? []
+            return Dictionary(
+                members.compactMap { member in member.value.text.map { (member.name, $0) } },
+                uniquingKeysWith: { first, _ in first })
+        }
+        return Dictionary(
+            Self.form(String(decoding: body, as: UTF8.self)[...]).map { ($0.name, $0.value) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// `application/x-www-form-urlencoded`, decoded.
+    static func form(_ text: Substring) -> [(name: String, value: String)] {
+        text.split(separator: "&").map { member in
+            let sides = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return (decoded(sides[0]), sides.count > 1 ? decoded(sides[1]) : "")
+        }
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(0x20)
+            case UInt8(ascii: "%"):
+                guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), rest.count >= 2
+                else {
+                    bytes.append(byte)
+                    continue
+                }
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A text as a member of a query.
+    public static func encoded(_ text: String) -> String {
+        var out = ""
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                out.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                out += "%" + (digits.utf8.count == 1 ? "0" : "") + digits
+            }
+        }
+        return out
+    }
+}
+
+/// What a stand-in service answers.
+public struct WebAnswer: Sendable {
+    public var status: Int
+    public var fields: [(name: String, value: String)]
+    public var body: [UInt8]
+
+    public init(_ status: Int, fields: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        (self.status, self.fields, self.body) = (status, fields, body)
+    }
+
+    public static func json(_ tree: JSONTree, _ status: Int = 200) -> WebAnswer {
+        WebAnswer(status, fields: [("Content-Type", "application/json")], body: Array(tree.json.utf8))
+    }
+
+    /// A page that loads nothing from anywhere.
+    public static func html(_ page: String, _ status: Int = 200) -> WebAnswer {
+        WebAnswer(
+            status,
+            fields: [
+                ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"),
+                ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"),
+            ], body: Array(page.utf8))
+    }
+
+    public static func redirect(_ url: String) -> WebAnswer { WebAnswer(302, fields: [("Location", url)]) }
+}
