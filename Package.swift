@@ -40,6 +40,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Samples", targets: ["Samples"]),
+        .library(name: "DaySeries", targets: ["DaySeries"]),
         .library(name: "HubStore", targets: ["HubStore"]),
         .library(name: "HubWire", targets: ["HubWire"]),
         .library(name: "PluginKit", targets: ["PluginKit"]),
@@ -70,6 +71,8 @@ let package = Package(
         // Vocabulary and leaves.
         module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
         tests("SamplesTests", ["Samples"]),
+        module("DaySeries", ["Samples"]),
+        tests("DaySeriesTests", ["DaySeries", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CLinux"),
         module("ZeroMQ", ["CZeroMQ"]),

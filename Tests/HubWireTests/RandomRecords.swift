@@ -76,11 +76,11 @@ extension SeededGenerator {
     private func newType(_ id: String) -> TypeID { (try? TypeID(id)) ?? .weight }
 
     mutating func day(plugin: String) -> DayValue {
-        DayValue(
-            source: source(plugin: plugin), person: name(), type: .weight, series: name(), date: date(),
-            value: double(),
-            unit: "kg", method: name(), observedOn: maybe { $0.date() },
-            age: maybe { Int.random(in: 0...400, using: &$0) }, basis: basis(), zone: maybe { $0.name() },
+        let (observedOn, age) = (date(), maybe { Int.random(in: 1...400, using: &$0) })
+        return DayValue(
+            source: source(plugin: plugin), person: name(), type: .weight, series: name(),
+            date: observedOn.adding(days: age ?? 0), value: double(), unit: "kg", method: name(),
+            observedOn: age.map { _ in observedOn }, age: age, basis: basis(), zone: maybe { $0.name() },
             metadata: maybe { $0.object() }, extra: maybe { $0.object() })
     }
 

@@ -35,6 +35,20 @@ import Testing
         #expect(error?.offset == offset)
     }
 
+    @Test(arguments: [
+        ("", true), (#","observedOn":"2024-03-14","age":1"#, true), (#","observedOn":"2024-02-15","age":29"#, true),
+        (#","observedOn":"2024-03-14""#, false), (#","age":1"#, false), (#","age":0"#, false),
+        (#","observedOn":"2024-03-15","age":0"#, false), (#","observedOn":"2024-03-16","age":-1"#, false),
+        (#","observedOn":"2024-03-14","age":2"#, false),
+    ])
+    func `R6.34 a day is measured, or says from which day it was carried and how far`(members: String, isTaken: Bool)
+        throws
+    {
+        let day = #"{"kind":"day","type":"weight","value":72.3,"unit":"kg","series":"mean30","date":"2024-03-15""#
+        let rejection = try rejection(day + #","method":"carried","basis":[12],"person":"me""# + members + "}")
+        #expect(rejection?.code == (isTaken ? nil : .time))
+    }
+
     @Test func `one malformed record leaves the others alone`() throws {  // R5.3, R6.17
         let bad = [weight(#""key":"twice""#), "17", "null", weight(#""a":"\ud800""#), weight(#""a":"\udc00\ud800""#)]
         let message = try samples(

@@ -110,7 +110,14 @@ extension RecordDecoder {
         guard case .quantity(let value, let unit) = try value(.quantity, type.entry) else {
             throw scan.rejection(.value, .value, expected: "a number")
         }
-        return try scan.day(source: try source(), type: type.id, value: value, unit: unit)
+        let day = try scan.day(source: try source(), type: type.id, value: value, unit: unit)
+        guard day.isConsistent else {
+            throw RecordRejection(
+                .time,
+                "observedOn, age: expected both or neither; observedOn is a day before date, and age the days between them"
+            )
+        }
+        return day
     }
 
     private mutating func retraction() throws(RecordRejection) -> Retraction {
@@ -231,5 +238,13 @@ extension RecordScan {
             person: try required(try name(.person, .person), .person, .person, expected: "a person's name"), type: type,
             series: try required(try name(.series, .key), .series, .key, expected: "the name of a series"),
             date: try required(try date(.date), .date, .time, expected: "a day as yyyy-MM-dd"))
+    }
+}
+
+extension DayValue {
+    /// Whether what is carried says from where, and what is not carried does not seem so (R6.34).
+    fileprivate var isConsistent: Bool {
+        guard let observedOn, let age else { return observedOn == nil && age == nil }
+        return observedOn < date && date.daysSinceEpoch - observedOn.daysSinceEpoch == age
     }
 }

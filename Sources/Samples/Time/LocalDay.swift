@@ -28,6 +28,16 @@ public enum LocalDay {
         _ time: Timestamp, sampleZone: String?, personZone: String, policy: ZonePolicy = .sample,
         dayStartMinutes: Int = 0
     ) -> LocalDate? {
+        number(
+            of: time, sampleZone: sampleZone, personZone: personZone, policy: policy, dayStartMinutes: dayStartMinutes
+        ).map(LocalDate.init(daysSinceEpoch:))
+    }
+
+    /// The same day as ``LocalDate/daysSinceEpoch``, for those who have many samples to sort.
+    public static func number(
+        of time: Timestamp, sampleZone: String?, personZone: String, policy: ZonePolicy = .sample,
+        dayStartMinutes: Int = 0
+    ) -> Int? {
         precondition((0..<1_440).contains(dayStartMinutes), "a day starts 0 to 1439 minutes after midnight")
         let seconds = time.wholeSeconds
         let offset: Int? =
@@ -38,7 +48,7 @@ public enum LocalDay {
             }
         guard let offset else { return nil }
         let local = seconds + Int64(offset) - Int64(dayStartMinutes) * 60
-        return LocalDate(daysSinceEpoch: Int(local.flooredDivision(by: 86_400)))
+        return Int(local.flooredDivision(by: 86_400))
     }
 
     /// Zones change at whole seconds, and only those a `Date`, which is a double, names exactly.

@@ -1,0 +1,80 @@
+/// A day of a series: its value, and the day that it was measured on.
+public struct FilledDay: Hashable, Sendable {
+    public var value: Double
+    /// In days since 1970-01-01.
+    public var day: Int32
+    /// `day`, or an earlier one from which the value was carried.
+    public var observedOn: Int32
+
+    public init(day: Int32, value: Double, observedOn: Int32) {
+        (self.day, self.value, self.observedOn) = (day, value, observedOn)
+    }
+
+    /// Days since it was measured; 0 for a measured day.
+    public var age: Int { Int(day) - Int(observedOn) }
+}
+
+/// From readings to a series, on arrays in memory and from nothing else.
+public enum DayFill {
+    /// Every day of the series up to `today`, in order.
+    ///
+    /// A day with readings has their value; a day without has that of the last measured day, where that is less than `rules.days` ago
+    /// (the reading A of "look back": what a day has depends on the days before it alone, not on when it is computed). Readings dated
+    /// after `today` wait for their day. Costs a pass, and a sort where `readings` are not in order.
+    public static func series(_ readings: [Reading], _ rules: SeriesRules, through today: Int32) -> [FilledDay] {
+        fill(measured(inOrder(readings), rules), rules, through: today)
+    }
+
+    /// The readings by day and time; the same array where they lie so already, as they mostly do.
+    public static func inOrder(_ readings: [Reading]) -> [Reading] {
+        var index = 1
+        while index < readings.count {
+            if readings[index] < readings[index - 1] { return readings.sorted() }
+            index += 1
+        }
+        return readings
+    }
+
+    /// The measured days of readings that are in order.
+    static func measured(_ readings: [Reading], _ rules: SeriesRules) -> [MeasuredDay] {
+        var measured: [MeasuredDay] = []
+        measured.reserveCapacity(min(readings.count, 8_192))
+        var start = 0
+        while start < readings.count {
+            let day = readings[start].day
+            var end = start + 1
+            while end < readings.count, readings[end].day == day { end += 1 }
+            if case .value(let value) = DayOfReadings(readings: readings[start..<end], rules: rules).verdict {
+                measured.append(MeasuredDay(day: day, value: value))
+            }
+            start = end
+        }
+        return measured
+    }
+
+    /// Carries measured days, which are in order, over those without.
+    public static func fill(_ measured: [MeasuredDay], _ rules: SeriesRules, through today: Int32) -> [FilledDay] {
+        var filled: [FilledDay] = []
+        guard let first = measured.first, let last = measured.last, first.day <= today else { return [] }
+        filled.reserveCapacity(Int(min(today, last.day)) - Int(first.day) + rules.days)
+        for (index, own) in measured.enumerated() {
+            guard own.day <= today else { break }
+            let next = index + 1 < measured.count ? measured[index + 1].day : .max
+            for day in own.day..<rules.end(of: own.day, next: next, today) {
+                filled.append(FilledDay(day: day, value: own.value, observedOn: own.day))
+            }
+        }
+        return filled
+    }
+}
+
+extension SeriesRules {
+    /// The first day that has no longer the value of a measured day.
+    ///
+    /// - Parameter next: the next measured day.
+    func end(of day: Int32, next: Int32, _ today: Int32) -> Int32 {
+        var end = min(next, day + Int32(days), today + 1)
+        if let carriesUntil, day < carriesUntil { end = min(end, carriesUntil) }
+        return max(end, day + 1)
+    }
+}

@@ -1,0 +1,39 @@
+/// How the readings of a day become one number.
+public enum Aggregator: String, Hashable, Sendable, CaseIterable {
+    case mean, median, first, last, minimum
+    /// Of cumulative types, such as steps: never carried, and never of two sources.
+    case sum
+}
+
+/// What makes a series of day values; each different set of rules has a name of its own.
+public struct SeriesRules: Hashable, Sendable {
+    /// The most days that a value may stand for, its own included.
+    public static let mostDays = 30
+
+    public var aggregator: Aggregator
+    /// For how many days a value stands, its own included: 30 carries it over the 29 that follow, 1 over none.
+    public var days: Int
+    /// From this day on nothing is carried that was measured before it: the scale was given away.
+    public var carriesUntil: Int32?
+    /// Sources that are wanted, the best first.
+    ///
+    /// Of a day the first that has readings counts alone. A sum is made of these only; everything else of all sources where none of
+    /// these has any.
+    public var preferred: [Set<Int32>] = []
+    /// Two readings of different sources within a minute that differ by no more are one, which came two ways; `nil`: they never are.
+    public var mirrorTolerance: Double?
+
+    /// - Parameter days: 1…``mostDays``; other numbers trap. A sum always has 1.
+    public init(_ aggregator: Aggregator, days: Int = SeriesRules.mostDays, mirrorTolerance: Double? = nil) {
+        precondition((1...Self.mostDays).contains(days), "a value stands for 1 to \(Self.mostDays) days")
+        self.aggregator = aggregator
+        self.days = aggregator == .sum ? 1 : days
+        self.mirrorTolerance = aggregator == .sum ? nil : mirrorTolerance
+    }
+
+    /// The name of the series: `mean30`, `median7`, and `mean` or `sum` where nothing is carried.
+    public var name: String { days > 1 ? "\(aggregator.rawValue)\(days)" : aggregator.rawValue }
+
+    /// Microseconds between two readings that may be one.
+    static let mirrorTime: Int64 = 60_000_000
+}

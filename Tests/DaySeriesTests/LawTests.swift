@@ -1,0 +1,152 @@
+import DaySeries
+import Testing
+
+/// What holds of every history; each with a hundred random ones.
+@Suite struct LawTests {
+    private static let seeds = (0..<100).map { _ in UInt64.random(in: 0 ... .max) }
+
+    private func eachHistory(
+        _ count: Int = seeds.count, _ body: (inout Dice, [Reading], [SeriesRules]) throws -> Void
+    ) rethrows {
+        for seed in Self.seeds.prefix(count) {
+            var dice = Dice(seed)
+            let rules = dice.rules()
+            try body(&dice, dice.readings(), rules)
+        }
+    }
+
+    @Test func `the order in which readings arrive changes nothing, nor does computing twice`() {
+        eachHistory { dice, readings, rules in
+            for rules in rules {
+                let series = DayFill.series(readings, rules, through: Dice.today)
+                #expect(DayFill.series(readings.shuffled(using: &dice), rules, through: Dice.today) == series)
+                #expect(DayFill.series(readings, rules, through: Dice.today) == series)
+            }
+        }
+    }
+
+    @Test func `a window of thirty days shows no other value than the stored series, and maybe fewer`() {
+        eachHistory { dice, readings, rules in
+            let rules = SeriesRules(.mean)
+            let first = Dice.today - 29
+            let stored = DayFill.series(readings, rules, through: Dice.today)
+            let window = DayFill.series(readings.filter { $0.day >= first }, rules, through: Dice.today)
+            #expect(Set(window).isSubset(of: stored))
+            #expect(window == stored.filter { $0.observedOn >= first })
+        }
+    }
+
+    @Test func `a value lies among the readings of the day it was observed on, and is never older than allowed`() {
+        eachHistory { _, readings, rules in
+            for rules in rules where rules.aggregator != .sum {
+                for day in DayFill.series(readings, rules, through: Dice.today) {
+                    let values = readings.filter { $0.day == day.observedOn }.map(\.value)
+                    #expect(values.contains { $0 <= day.value } && values.contains { $0 >= day.value })
+                    #expect((0..<rules.days).contains(day.age))
+                    #expect(day.day <= Dice.today)
+                }
+            }
+        }
+    }
+
+    @Test func `days are in order, each once, and a day with readings has its own value`() {
+        eachHistory { _, readings, rules in
+            for rules in rules where rules.aggregator != .sum {
+                let series = DayFill.series(readings, rules, through: Dice.today)
+                #expect(zip(series, series.dropFirst()).allSatisfy { $0.day < $1.day })
+                let measured = Set(readings.map(\.day).filter { $0 <= Dice.today })
+                #expect(Set(series.filter { $0.age == 0 }.map(\.day)) == measured)
+            }
+        }
+    }
+
+    @Test func `one more reading changes no day before its own, and none from the next measured day on`() {
+        eachHistory { dice, readings, rules in
+            let new = dice.reading(1_000)
+            var history = DayHistory(readings, rules)
+            let changes = history.apply(puts: [new], through: Dice.today)
+            let next = readings.map(\.day).filter { $0 > new.day }.min() ?? .max
+            for change in changes where rules[change.series].preferred.isEmpty {
+                #expect(change.day >= new.day && change.day < next)
+            }
+        }
+    }
+
+    @Test func `what is said to have changed is exactly what is another now, and the rest is as from scratch`() {
+        eachHistory(15) { dice, readings, rules in
+            var readings = readings
+            var history = DayHistory(readings, rules)
+            var known = Snapshot(history)
+            for step in 0..<12 {
+                // Takes some out, puts some in, corrects some: all in one, as a delivery brings them.
+                var (removals, puts): ([Reading], [Reading]) = ([], [])
+                for reading in readings.shuffled(using: &dice).prefix(.random(in: 0...3, using: &dice)) {
+                    removals.append(reading)
+                    if Bool.random(using: &dice) { puts.append(dice.reading(reading.number)) }
+                }
+                for extra in 0..<Int.random(in: 0...3, using: &dice) {
+                    puts.append(dice.reading(Int64(1_000 + step * 10 + extra)))
+                }
+                readings.removeAll { reading in removals.contains { $0.number == reading.number } }
+                readings += puts
+                let changes = history.apply(
+                    removals: removals.map { ($0.number, $0.day) }, puts: puts, through: Dice.today)
+
+                let scratch = DayHistory(readings.shuffled(using: &dice), rules)
+                let now = Snapshot(scratch)
+                #expect(Snapshot(history) == now)
+                var told = known
+                for change in changes { told.apply(change, history) }
+                #expect(told == now)
+                let places = changes.map { Snapshot.Place(series: $0.series, day: $0.day) }
+                #expect(Set(places).count == places.count)
+                #expect(Set(places) == known.differences(from: now))
+                known = now
+            }
+        }
+    }
+
+    @Test func `a day that begins brings what from scratch has of it`() {
+        eachHistory { dice, readings, rules in
+            let history = DayHistory(readings, rules)
+            let earlier = Dice.today - .random(in: 0...40, using: &dice)
+            var told = Snapshot(history, through: earlier)
+            for change in history.begin(after: earlier, through: Dice.today) { told.apply(change, history) }
+            #expect(told == Snapshot(history))
+        }
+    }
+}
+
+/// All that a history says of its days.
+private struct Snapshot: Equatable {
+    struct Place: Hashable {
+        var series: Int
+        var day: Int32
+    }
+
+    struct Entry: Equatable {
+        var day: FilledDay
+        var basis: [Int64]
+    }
+
+    private(set) var days: [Place: Entry] = [:]
+
+    init(_ history: DayHistory, through today: Int32 = Dice.today) {
+        for series in history.rules.indices {
+            for day in history.series(series, through: today) {
+                days[Place(series: series, day: day.day)] = Entry(
+                    day: day, basis: history.basis(series, of: day.observedOn))
+            }
+        }
+    }
+
+    mutating func apply(_ change: DayHistory.Change, _ history: DayHistory) {
+        days[Place(series: change.series, day: change.day)] = change.now.map {
+            Entry(day: $0, basis: history.basis(change.series, of: $0.observedOn))
+        }
+    }
+
+    func differences(from other: Snapshot) -> Set<Place> {
+        Set(days.keys).union(other.days.keys).filter { days[$0] != other.days[$0] }
+    }
+}
