@@ -34,6 +34,8 @@ struct KnownWeighings: Sendable, Equatable {
         /// What the clock showed at a weighing told as it happened, in seconds since 2000: a copy of it may follow.
         var liveWall: Int?
         var tenthsOfKilogram = 0
+        /// The body's composition is recorded with it.
+        var isComposed = false
         /// In tenths of a kilogram, where it was told.
         var impedanceWeight: Int?
         /// The weighing under whose identity it is recorded, because it is the same one.
@@ -109,7 +111,7 @@ extension KnownWeighings {
             var entry = Entry(
                 key: key, isClockSuspect: has(Flag.suspect), isUndated: has(Flag.undated),
                 isSettled: has(Flag.settled) && rule == oldRule)
-            entry.tenthsOfKilogram = tenths
+            (entry.tenthsOfKilogram, entry.isComposed) = (tenths & ~Self.composed, tenths & Self.composed != 0)
             entry.isTwin = has(Flag.isTwin)
             if has(Flag.live) {
                 guard let time = input.number(8), let wall = input.number(8) else { break }
@@ -136,6 +138,9 @@ extension KnownWeighings {
 
     private static let noTime = Int64.min
 
+    /// In the number of the weight, which no scale's comes near.
+    private static let composed = 0x8000
+
     /// About 12 bytes for each entry.
     var bytes: [UInt8] {
         var output: [UInt8] = []
@@ -161,7 +166,7 @@ extension KnownWeighings {
             if entry.isTwin { flags |= Flag.isTwin }
             output.append(flags)
             append(entry.key)
-            append(UInt16(truncatingIfNeeded: entry.tenthsOfKilogram))
+            append(UInt16(truncatingIfNeeded: entry.tenthsOfKilogram | (entry.isComposed ? Self.composed : 0)))
             if let wall = entry.liveWall {
                 append(entry.hostTime ?? Self.noTime)
                 append(Int64(wall))

@@ -38,7 +38,6 @@ public struct ScaleCheck {
         while let event = await runner.next() {
             let uptime = ContinuousClock.now - startedAt
             if uptime >= patience { break }
-            let before = dialogue.deviceID
             let input: ScaleInput
             switch event {
             case .opened: (isOpen, input) = (true, .linkOpened)
@@ -56,6 +55,7 @@ public struct ScaleCheck {
                 switch action {
                 case .send(let bytes): runner.send(bytes)
                 case .search(let bytes): runner.search(bytes)
+                case .settle: runner.settle()
                 case .close: runner.hangUp()
                 case .event(let event): if let found = try found(event, dialogue.deviceID) { return found }
                 case .deliver:
@@ -64,7 +64,6 @@ public struct ScaleCheck {
                         "The \(name) \(setup.device ?? dialogue.deviceID ?? "") answers; it has a weighing to deliver."
                 }
             }
-            if case .received = event, dialogue.deviceID == nil || dialogue.deviceID != before { runner.settle() }
             runner.setAlarm(at: startedAt + min(patience, dialogue.deadline ?? patience))
         }
         if isOpen {

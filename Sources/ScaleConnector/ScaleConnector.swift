@@ -155,11 +155,7 @@ public struct ScaleConnector {
     private mutating func follow(_ event: LinkRunner.Event, of runner: LinkRunner) async throws {
         switch event {
         case .opened: try await handle(.linkOpened)
-        case .received(let bytes):
-            let before = dialogue.deviceID
-            try await handle(.received(bytes))
-            // The one that has just spoken is the scale: what follows goes to where that came from.
-            if dialogue.deviceID != nil, dialogue.deviceID != before { runner.settle() }
+        case .received(let bytes): try await handle(.received(bytes))
         case .alarm: try await handle(.tick)
         case .closed(let reason):
             if let reason { hub.logger.info("\(reason)") }
@@ -182,6 +178,7 @@ public struct ScaleConnector {
                 switch action {
                 case .send(let bytes): runner?.send(bytes)
                 case .search(let bytes): runner?.search(bytes)
+                case .settle: runner?.settle()
                 case .close: runner?.hangUp()
                 case .deliver(let delivery):
                     // Only after this is true may the scale forget: `.kept` is what sends the acknowledgement.
@@ -272,7 +269,8 @@ extension ScaleConnector {
         for reading in delivery.readings {
             let key = KnownWeighings.Key(reading)
             let old = known[key]
-            if old?.isSettled == true {
+            // A weight alone may have been shown and recorded before its composition came.
+            if let old, old.isSettled, old.isComposed || !reading.isComposed {
                 next.touch(key)
                 continue
             }
@@ -301,7 +299,7 @@ extension ScaleConnector {
         // The first judgement stays, unless there was none because the date could not be read.
         var entry = old.flatMap { $0.isUndated ? nil : $0 } ?? KnownWeighings.Entry(key: key)
         entry.isSettled = true
-        entry.tenthsOfKilogram = reading.tenthsOfKilogram
+        (entry.tenthsOfKilogram, entry.isComposed) = (reading.tenthsOfKilogram, reading.isComposed)
         if old == nil || old?.isUndated == true {
             if reading.isDatedByHost {
                 entry.hostTime = clock.instant(of: wall, near: hub.clock.now())
@@ -327,13 +325,12 @@ extension ScaleConnector {
         of reading: ScaleReading, _ entry: KnownWeighings.Entry, _ own: WallTime
     ) -> Weighing {
         let wall = entry.twin == nil ? own : entry.liveWall.flatMap { WallTime(secondsSince2000: $0) } ?? own
-        let isComposed = reading.composition.map { $0 != .none } ?? false
         return Weighing(
             key: (entry.twin ?? entry.key).text,
             time: entry.hostTime.map(Weighing.Time.host) ?? .scale(wall, isSuspect: entry.isClockSuspect),
             tenthsOfKilogram: reading.tenthsOfKilogram, composition: reading.composition, user: reading.user,
             slot: reading.user.flatMap { user in users.firstIndex { $0 == user } },
-            impedanceWeight: entry.impedanceWeight, raw: isComposed ? reading.raw : nil)
+            impedanceWeight: entry.impedanceWeight, raw: reading.isComposed ? reading.raw : nil)
     }
 
     /// Puts the records into the spool and what is known into the state, in one commit.

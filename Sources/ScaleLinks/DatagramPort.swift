@@ -28,20 +28,22 @@ final class DatagramPort: Sendable {
     /// Where searches go; nil: to everybody, by broadcast.
     private let host: DatagramAddress?
 
-    /// - Parameter bind: the local port; another program's is replaced by any free one.
+    /// The local port that the vendor's software uses.
+    static let usual: UInt16 = 8000
+
+    /// - Parameter bind: the local port that it has to be; nil: the usual one, or any other while somebody has that.
     init(
-        _ link: ScaleLink, _ place: ScaleLink.Place, host: String?, port: UInt16, bind: UInt16
+        _ link: ScaleLink, _ place: ScaleLink.Place, host: String?, port: UInt16, bind: UInt16?
     ) throws(ScaleLinkError) {
         self.port = port
         self.host = try host.map { host throws(ScaleLinkError) in try Self.lookUp(link, host, port) }
-        let number = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        let number = Descriptor.socket(AF_INET, SOCK_DGRAM)
         guard number >= 0 else { throw .opening(link, place, errno: errno) }
         descriptor = Descriptor(owning: number)
-        descriptor.setNonBlocking()
         var yes: Int32 = 1
         setsockopt(number, SOL_SOCKET, SO_BROADCAST, &yes, socklen_t(MemoryLayout<Int32>.size))
         // Without SO_REUSEADDR: a port that somebody else listens to would be shared, and half the answers lost.
-        for candidate in bind == 0 ? [0] : [bind, 0] {
+        for candidate in bind.map({ [$0] }) ?? [Self.usual, 0] {
             let address = DatagramAddress(ip: INADDR_ANY, port: candidate)
             if address.use({ Glibc.bind(number, $0, $1) }) == 0 { return }
         }

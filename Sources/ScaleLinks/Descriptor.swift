@@ -13,6 +13,13 @@ final class Descriptor: Sendable {
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     }
 
+    /// A socket whose calls return at once; −1 and `errno` where there is none.
+    ///
+    /// Closed in programs that are started from here, from the first moment on: one that held it would keep its port taken.
+    static func socket(_ family: Int32, _ kind: __socket_type, _ number: Int32 = 0) -> Int32 {
+        Glibc.socket(family, Int32(kind.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), number)
+    }
+
     /// What a read or write came to.
     enum Result<Value> {
         case done(Value)

@@ -28,13 +28,12 @@ struct Opening {
         if case .serial(let path) = place { return openSerial(path) }
         var failure = EHOSTUNREACH
         while let address = candidates.popLast() {
-            let number = socket(address.family, Int32(SOCK_STREAM.rawValue), address.protocolNumber)
+            let number = Descriptor.socket(address.family, SOCK_STREAM, address.protocolNumber)
             guard number >= 0 else {
                 failure = errno
                 continue
             }
             let descriptor = Descriptor(owning: number)
-            descriptor.setNonBlocking()
             if case .rfcomm(_, _, let security) = place {
                 if let number = demand(security, on: descriptor) {
                     return .failed(.opening(link, place, errno: number))
@@ -102,13 +101,12 @@ struct Listener {
         (self.link, self.place) = (link, place)
         var failure = EADDRNOTAVAIL
         for address in try SocketAddress.all(link, place, isPassive: true) {
-            let number = socket(address.family, Int32(SOCK_STREAM.rawValue), address.protocolNumber)
+            let number = Descriptor.socket(address.family, SOCK_STREAM, address.protocolNumber)
             guard number >= 0 else {
                 failure = errno
                 continue
             }
             let descriptor = Descriptor(owning: number)
-            descriptor.setNonBlocking()
             switch place {
             case .rfcomm(_, _, let security):
                 if let problem = demand(security, on: descriptor) { throw .opening(link, place, errno: problem) }
@@ -146,8 +144,7 @@ struct Listener {
 
     /// A socket file of a process that was killed would make `bind` fail; one that answers is somebody else's.
     private static func removeStale(_ path: String, _ address: SocketAddress) {
-        let probe = Descriptor(owning: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
-        probe.setNonBlocking()
+        let probe = Descriptor(owning: Descriptor.socket(AF_UNIX, SOCK_STREAM))
         if address.use({ connect(probe.number, $0, $1) }) != 0, errno == ECONNREFUSED { unlink(path) }
     }
 

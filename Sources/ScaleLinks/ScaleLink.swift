@@ -7,7 +7,7 @@
 /// | `tcp://HOST:PORT`, `tcp-accept://HOST:PORT` | a bridge or a simulator |
 /// | `unix:///PATH`, `unix-accept:///PATH` | the same on this machine |
 /// | `serial:///dev/rfcomm0` | a serial device or a pseudo terminal, in raw mode |
-/// | `udp://192.168.1.20:10000?bind=8000`, `udp://*` | a scale on the network, at this address or searched for by broadcast |
+/// | `udp://192.168.1.20:10000?bind=8000`, `udp://*` | a scale on the network, at this address or searched for by broadcast; from exactly this local port (0: any), or without `bind` from 8000 where that is free |
 /// | `hsl://HOST:PORT`, `hsl-accept://HOST:PORT` | a program that speaks HSL/1, such as a bridge on a phone |
 public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
     /// Something that can be dialled or waited at.
@@ -16,8 +16,8 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         case tcp(host: String, port: UInt16)
         case unix(path: String)
         case serial(path: String)
-        /// Without a host everybody is searched for.
-        case udp(host: String?, port: UInt16, bind: UInt16)
+        /// Without a host everybody is searched for; without `bind` the local port is 8000, or any where that is taken.
+        case udp(host: String?, port: UInt16, bind: UInt16?)
     }
 
     /// What is called or opened, again and again; nil where the scale has to come by itself.
@@ -78,7 +78,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         case "serial": (dialled, awaited) = (.serial(path: try ScaleLink.path(text, rest, limit: 4095)), nil)
         case "udp":
             var options = try Options(text, rest, allowed: ["bind"])
-            (dialled, awaited) = (try ScaleLink.udp(text, options.place, bind: try options.port("bind") ?? 8000), nil)
+            (dialled, awaited) = (try ScaleLink.udp(text, options.place, bind: try options.port("bind")), nil)
         default: throw ScaleLink.wrong(text, "\"\(text[..<end.lowerBound])\" is no kind of link")
         }
     }
@@ -110,7 +110,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A host may stand without a port, `*` for everybody.
-    private static func udp(_ text: String, _ place: Substring, bind: UInt16) throws(ScaleLinkError) -> Place {
+    private static func udp(_ text: String, _ place: Substring, bind: UInt16?) throws(ScaleLinkError) -> Place {
         let parts = place.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count <= 2, let host = parts.first, !host.isEmpty else { throw wrong(text, "there is no host") }
         var port: UInt16 = 10_000

@@ -39,7 +39,7 @@ public struct ScaleLinkError: Error, Sendable, Hashable, CustomStringConvertible
                 isForbidden ? .machine : isAbsent ? .asleep : .refused,
                 "\(link): \(why); is the bridge or simulator running there?")
         case .udp(_, _, let port):
-            return ScaleLinkError(.machine, "\(link): no datagrams from port \(port): \(why)")
+            return ScaleLinkError(.machine, "\(link): no datagrams from port \(port ?? DatagramPort.usual): \(why)")
         case .serial:
             switch number {
             case EACCES, EPERM:

@@ -94,6 +94,7 @@ struct KnownWeighingsTests {
             if bits & 4 != 0 { entry.impedanceWeight = 842 }
             if bits & 8 != 0 { entry.twin = KnownWeighings.Key(bytes: [1, 2, 3], user: key.user) }
             (entry.isTwin, entry.isClockSuspect, entry.isUndated) = (bits & 16 != 0, bits & 32 != 0, bits & 64 != 0)
+            entry.isComposed = bits % 3 == 0
             known.note(entry)
         }
         #expect(KnownWeighings(rule: "x", saved: known.bytes, under: "x") == known)

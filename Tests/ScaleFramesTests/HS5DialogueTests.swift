@@ -181,6 +181,43 @@ struct HS5DialogueTests {
         #expect(rig.host.isMeasuring)
     }
 
+    /// What the scale says unasked, in its own numbering.
+    private func datagram(_ command: HS5Command, _ data: [UInt8], _ sequence: UInt8) throws -> [UInt8] {
+        try #require(
+            HS5Datagram.bytes(
+                from: .scale, command.rawValue, data, sequence: sequence, sender: HS5Device.Profile().id))
+    }
+
+    @Test func `two messages of one number are both read, and a repeat is not`() throws {
+        var rig = try rig()
+        rig.connect()
+        rig.run(for: .seconds(5))
+        let record = try #require(HS5Record(rig.now.wall, tenthsOfKilogram: 777, Self.body))
+        let composition = try datagram(.composition, record.bytes, 200)
+        for bytes in [try datagram(.stableWeight, [3, 9], 200), composition, composition] {
+            rig.give(host: .received(bytes))
+        }
+        rig.run(for: .seconds(1))
+        #expect(rig.kept.map(\.composition) == [Self.body])
+    }
+
+    @Test func `a weight recorded alone is told anew when the memory has its composition, in the same second too`()
+        throws
+    {
+        var rig = try rig()
+        rig.connect()
+        rig.run(for: .seconds(5))
+        let wall = rig.now.wall
+        rig.give(host: .received(try datagram(.stableWeight, [3, 9], 200)))
+        rig.run(for: .seconds(6))
+        #expect(rig.kept.map(\.tenthsOfKilogram) == [777] && rig.kept[0].time == wall)
+        rig.give(
+            device: .store(StandInWeighing(tenthsOfKilogram: 777, composition: Self.body, user: 11), at: wall))
+        rig.run(for: .seconds(70))
+        #expect(rig.kept.map(\.composition) == [nil, Self.body])
+        #expect(rig.kept[0].key == rig.kept[1].key)
+    }
+
     @Test func `a scale that goes away is noticed by its silence and found again`() throws {
         var rig = try rig()
         rig.connect()

@@ -34,6 +34,7 @@ struct HSLConnectorTests {
                     open.append(delivery)
                     if keeps { give(.kept(delivery.token)) }
                 case .event(let event): events.append(event)
+                case .settle: break
                 case .close:
                     isClosed = true
                     give(.linkClosed)

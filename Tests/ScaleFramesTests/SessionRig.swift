@@ -69,6 +69,7 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
                     give(host: .notKept(delivery.token))
                 }
             case .event(let event): events.append(event)
+            case .settle: break
             case .close: disconnect()
             }
         }

@@ -102,6 +102,7 @@ struct Rig {
                     give(host: .notKept(delivery.token))
                 }
             case .event(let event): events.append(event)
+            case .settle: break
             case .close: disconnect()
             }
         }

@@ -107,6 +107,23 @@ struct LinkTests {
         #expect(access(path, F_OK) != 0, "the socket file is gone")
     }
 
+    @Test func `a local port asked for is that one or none, and without a wish there is always one`() async throws {
+        let text = "udp://127.0.0.1:1?bind=\(UInt16.random(in: 20_000...32_000))"
+        let first = try LinkRunner(try ScaleLink(text), pause: .milliseconds(1))
+        #expect(await first.next() == .opened)
+        let second = try LinkRunner(try ScaleLink(text), pause: .milliseconds(1))
+        guard case .unreachable(let error) = await second.next() else { return #expect(Bool(false), "shared") }
+        #expect(error.code == .machine && error.description.contains("Address already in use"))
+        await LinkTests.finish(first)
+        #expect(await second.next() == .opened, "it is tried again")
+        await LinkTests.finish(second)
+        let anywhere = try [ScaleLink("udp://127.0.0.1:1"), ScaleLink("udp://127.0.0.1:1")].map {
+            try LinkRunner($0, pause: .milliseconds(1))
+        }
+        for runner in anywhere { #expect(await runner.next() == .opened) }
+        for runner in anywhere { await LinkTests.finish(runner) }
+    }
+
     @Test func `a terminal is opened raw, locked, and given back`() async throws {
         var (ours, theirs): (Int32, Int32) = (-1, -1)
         try #require(openpty(&ours, &theirs, nil, nil, nil) == 0)

@@ -19,6 +19,7 @@ struct CheckTests {
     @Test func `a scale that answers is told with what a missing key means, and nothing on it changes`() async throws {
         let place = try TestPlace()
         let scale = try Scale(at: place, memory: try Scale.mornings(2))
+        await scale.waits()
         #expect(
             try await Self.check(scale.link)
                 == "The HS4 020000004001 answers: Body Scale, firmware 1.0.1. Without auth_key a real HS4 lets nobody in, so "
@@ -34,6 +35,7 @@ struct CheckTests {
         var profile = HS4Device.Profile()
         profile.key = ScaleKey(Array(0..<16))
         let scale = try Scale(at: place, profile: profile)
+        await scale.waits()
         let found = try await Self.check(scale.link, "auth_key = \"000102030405060708090a0b0c0d0e0f\"")
         #expect(found == "The HS4 020000004001 answers: Body Scale, firmware 1.0.1.")
         let failure = try await #require(throws: PluginFailure.self) {

@@ -11,10 +11,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct SessionTests {
     /// Weighs when a measurement is open, and waits until the hub has the weight.
-    static func weigh(_ tenths: Int, _ scale: Scale, _ bench: ScaleBench) async throws {
-        while !scale.device.isMeasuring { try await Task.sleep(for: .milliseconds(5)) }
+    static func weigh(_ tenths: Int, _ scale: Scale, _ bench: ScaleBench) async {
         let count = await bench.hub.held.count
-        scale.step(on: tenths)
+        scale.step(on: tenths) { $0.isMeasuring }
         await bench.hub.records(count + 1)
     }
 
@@ -33,8 +32,8 @@ struct SessionTests {
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"framing\":\"\(framing)\""))
         await bench.hub.records(30)
         _ = await bench.events("memory-end")
-        try await Self.weigh(812, scale, bench)
-        try await Self.weigh(813, scale, bench)
+        await Self.weigh(812, scale, bench)
+        await Self.weigh(813, scale, bench)
         #expect(await bench.end(run) == .done)
         let samples = await bench.samples
         #expect(samples.count == 32)
@@ -66,7 +65,7 @@ struct SessionTests {
         scale.cut()
         await bench.hub.records(8)
         _ = await bench.events("memory-end")
-        try await Self.weigh(812, scale, bench)
+        await Self.weigh(812, scale, bench)
         #expect(await bench.end(run) == .done)
         #expect(await Self.values(bench).sorted() == (700...707).map { Double($0) / 10 } + [81.2])
         await scale.stop()
@@ -101,7 +100,7 @@ struct SessionTests {
         let scale = try Scale(at: bench.place)
         let first = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link))
         _ = await bench.events("memory-end")
-        try await Self.weigh(812, scale, bench)
+        await Self.weigh(812, scale, bench)
         #expect(await bench.end(first) == .done)
         // The scale has kept it too, dated when somebody stepped on; and a second one of the same weight a minute before that.
         let wall = scale.wall
@@ -128,7 +127,7 @@ struct SessionTests {
         let moved = try #require(errors.first { $0.code == 6 })
         #expect(moved.text == "HS4: stand still, movement while measuring (Er7)" && moved.severity == .warning)
         #expect(await bench.events("battery").first?.data?.text == "{\"low\":true}")
-        try await Self.weigh(812, scale, bench)
+        await Self.weigh(812, scale, bench)
         await bench.hub.wait { $0.events.last { $0.event == "error" }?.isResolved == true }
         let connected = try #require(await bench.events("connected").first)
         #expect(connected.data?.text.contains("\"name\":\"Body Scale\",\"firmware\":\"1.0.1\"") == true)

@@ -26,7 +26,14 @@ extension StandInScale where Device == HS4Device {
             link: "unix://\(path)", clock: ScaleBench.clock, zone: ScaleBench.zone)
     }
 
-    func step(on tenths: Int) { submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths))) }
+    /// Returns when the scale can be reached; a plugin tries again by itself, a check does not.
+    func waits() async {
+        while access(String(link.dropFirst("unix://".count)), F_OK) != 0 { await Task.yield() }
+    }
+
+    func step(on tenths: Int, when isTime: @escaping @Sendable (HS4Device) -> Bool = { _ in true }) {
+        submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths)), when: isTime)
+    }
 
     /// Waits until it says that a measurement is open: what is weighed before goes into the memory.
     func store(_ tenths: Int, _ local: String) throws {
@@ -44,12 +51,12 @@ extension StandInScale where Device == HS4Device {
 }
 
 enum HS4Bench {
-    static func settings(_ link: String, _ more: String = "") throws -> RawJSON {
+    static func settings(_ link: String, _ more: String = "", auth: String = "local") throws -> RawJSON {
         try #require(
             RawJSON(
                 """
                 {"link":"\(link)","device_id":"\(Scale.id)","user":1,"measure_layout":"unit-user",\
-                "memory_tail":"parse-last-if-plausible","auth_mode":"local","auth_kind":"xxtea-v1"\(more)}
+                "memory_tail":"parse-last-if-plausible","auth_mode":"\(auth)","auth_kind":"xxtea-v1"\(more)}
                 """))
     }
 

@@ -12,10 +12,9 @@ import Testing
 struct SessionTests {
     static func weigh(
         _ tenths: Int, _ scale: Scale, _ bench: ScaleBench, _ composition: HS5Record.Composition? = Scale.body
-    ) async throws {
-        while !scale.device.isMeasuring { try await Task.sleep(for: .milliseconds(5)) }
+    ) async {
         let count = await bench.hub.held.count
-        scale.step(on: tenths, composition)
+        scale.step(on: tenths, composition) { $0.isMeasuring }
         await bench.hub.records(count + (composition == nil ? 1 : 7))
     }
 
@@ -70,8 +69,8 @@ struct SessionTests {
         let plugin = HS5Bench.plugin(memoryEvery: .seconds(600))
         let run = await bench.run(plugin, try HS5Bench.settings(scale.link, ",\"user\":77"))
         await bench.hub.records(23 * 7)
-        try await Self.weigh(811, scale, bench)
-        try await Self.weigh(812, scale, bench, nil)
+        await Self.weigh(811, scale, bench)
+        await Self.weigh(812, scale, bench, nil)
         #expect(await bench.end(run) == .done)
         #expect(
             await Self.weights(bench).sorted() == ((700..<720).map { Double($0) / 10 } + [81.1, 81.2, 90, 90.1, 90.2]))
@@ -91,13 +90,25 @@ struct SessionTests {
         let bench = try await ScaleBench()
         let scale = try Scale()
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
-        try await Self.weigh(811, scale, bench)
+        await Self.weigh(811, scale, bench)
         #expect(await bench.end(run) == .done)
         #expect(await Self.weights(bench) == [81.1])
         await scale.stop()
     }
 
-    @Test(arguments: ["deaf", "lose", "bad", "repeat", "busy"])
+    @Test func `a scale with a log-in is let in by its key`() async throws {
+        let bench = try await ScaleBench()
+        var profile = HS5Device.Profile()
+        profile.key = ScaleKey(Array(0..<16))
+        let scale = try Scale(memory: [1234: try Scale.mornings(2)], profile: profile)
+        let key = ",\"auth_key\":\"000102030405060708090a0b0c0d0e0f\""
+        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, key))
+        await bench.hub.records(2 * 7)
+        #expect(await bench.end(run) == .done)
+        await scale.stop()
+    }
+
+    @Test(arguments: ["deaf", "lose", "bad", "repeat", "power", "busy"])
     func `a fault of the network or the scale loses nothing and doubles nothing`(fault: String) async throws {
         let bench = try await ScaleBench()
         var faults = HS5Device.Faults()
@@ -106,6 +117,7 @@ struct SessionTests {
         case "lose": faults.loseEvery = 5
         case "bad": faults.badChecksumEvery = 4
         case "repeat": faults.repeatEvery = 2
+        case "power": faults.powerOffAfterPackets = 1
         default: faults.busy = 2
         }
         let scale = try Scale(memory: [1234: try Scale.mornings(34)], faults: faults)
@@ -117,18 +129,23 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `the composition that comes later from the memory joins the weight that was shown`() async throws {
+    @Test(arguments: [4, 0])
+    func `the composition that comes later from the memory joins the weight that was shown`(
+        earlier: Int
+    ) async throws {
         let bench = try await ScaleBench()
         let scale = try Scale()
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
-        try await Self.weigh(812, scale, bench, nil)
-        let time = try #require(scale.wall.adding(seconds: -4))
+        await Self.weigh(812, scale, bench, nil)
+        let shown = try #require(await bench.samples.first?.start.text.prefix(19).replacing("T", with: " "))
+        let time = try #require(WallTime(shown)?.adding(seconds: -earlier))
         scale.submit(
             .store(StandInWeighing(tenthsOfKilogram: 812, composition: Scale.body, user: 1234), at: time))
         await bench.hub.records(7)
         #expect(await bench.end(run) == .done)
         let samples = await bench.samples
         #expect(samples.count == 7)
+        #expect(await bench.hub.violations == [])
         #expect(Set(samples.map(\.group)).count == 1 && Set(samples.map(\.start)).count == 1)
         await scale.stop()
     }

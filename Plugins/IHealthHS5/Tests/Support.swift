@@ -21,7 +21,7 @@ extension StandInScale where Device == HS5Device {
         profile.repeatAfter = .milliseconds(60)
         var places: [HS5Position: UInt32] = [:]
         for (place, serial) in users { places[try #require(HS5Position(place))] = serial }
-        let port = Int.random(in: 20_000...32_000)
+        let port = Ports.next()
         try self.init(
             HS5Device(profile: profile, users: places, memory: memory, faults: faults),
             own: "udp://127.0.0.1:1?bind=\(port)", link: "udp://127.0.0.1:\(port)?bind=0", clock: ScaleBench.clock,
@@ -33,8 +33,11 @@ extension StandInScale where Device == HS5Device {
         HS5Record.Composition(fat: 477, water: 453, muscle: 413, bone: 22, visceralFat: 8, dailyCalories: 2502)
     }
 
-    func step(on tenths: Int, _ composition: HS5Record.Composition? = body) {
-        submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths, composition: composition)))
+    func step(
+        on tenths: Int, _ composition: HS5Record.Composition? = body,
+        when isTime: @escaping @Sendable (HS5Device) -> Bool = { _ in true }
+    ) {
+        submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths, composition: composition)), when: isTime)
     }
 
     static func mornings(_ count: Int, from tenths: Int = 700) throws -> [HS5Record] {

@@ -112,6 +112,7 @@ struct HostDriver {
                 kept += delivery.readings
                 give(.kept(delivery.token))
             case .event(let event): events.append(event)
+            case .settle: break
             case .close: needsClose = true
             }
         }

@@ -142,7 +142,7 @@ public struct HS5Device: ScaleStandIn {
     /// A weighing that was not confirmed is kept for its user.
     private mutating func breakOff(_ actions: inout [StandInAction]) {
         guard let open = weighing else { return }
-        weighing = nil
+        (weighing, mode) = (nil, .idle)
         keep(open.record, of: open.user, &actions)
     }
 
@@ -174,7 +174,8 @@ public struct HS5Device: ScaleStandIn {
         sequence = datagram.message.sequence
         said = []
         obey(message, at: now, &actions)
-        last = (datagram.message, said)
+        // Where it has lost its power meanwhile it remembers nothing.
+        if isLinked { last = (datagram.message, said) }
     }
 
     private mutating func obey(_ message: HS5HostMessage, at now: ScaleMoment, _ actions: inout [StandInAction]) {
@@ -313,7 +314,7 @@ public struct HS5Device: ScaleStandIn {
         open.steps.removeFirst()
         weighing = open
         guard open.steps.isEmpty else { return step(at: now, &actions) }
-        weighing = nil
+        (weighing, mode) = (nil, .idle)
         actions.append(.event(.acknowledged(open.record.key)))
     }
 

@@ -15,7 +15,8 @@ public struct HS5Host: ScaleDialogue {
     var identity: ScaleIdentity?
     /// Whether its session has been told of.
     var isOpen = false
-    var lastSequence: UInt8?
+    /// What it said last.
+    var last: FamilyMessage?
     var logIn: LogInDialogue?
     var request: Request?
     var searchAt: Duration?
@@ -91,7 +92,7 @@ public struct HS5Host: ScaleDialogue {
         if asked != nil { actions.append(.event(.userResult(false))) }
         (request, logIn, transfer, asked, roundAt, weighingBy) = (nil, nil, nil, nil, nil, nil)
         (scale, identity, isOpen) = (nil, nil, false)
-        (lastSequence, counter, unansweredSearches) = (nil, 1, 0)
+        (last, counter, unansweredSearches) = (nil, 1, 0)
         (round, users, confirmations) = ([], [], [])
         for token in deliveries.keys { deliveries[token]?.isCurrent = false }
         if wasThere {

@@ -8,11 +8,11 @@ extension HS5Host {
         unansweredSearches = 0
         if case .identity(let identity) = message { return found(sender, identity, at: now, &actions) }
         guard scale != nil else { return }
-        // A repeat has the number of the one before.
-        let sequence = datagram.message.sequence
-        if sequence == lastSequence, sequence != 0 { return }
-        lastSequence = sequence
-        counter = sequence &+ 1
+        // A repeat is the one before, byte for byte. The number alone does not tell: a scale that speaks unasked while it is asked
+        // may give one to two messages.
+        if datagram.message == last, datagram.message.sequence != 0 { return }
+        last = datagram.message
+        counter = datagram.message.sequence &+ 1
         answer(message, datagram.message, at: now, &actions)
     }
 
@@ -23,6 +23,7 @@ extension HS5Host {
     ) {
         guard scale == nil else { return }
         scale = sender
+        actions.append(.settle)
         self.identity = identity
         guard let key = settings.key else { return setCloud(at: now, &actions) }
         var logIn = LogInDialogue(key: key, nonce: settings.nonce)
@@ -290,8 +291,10 @@ extension HS5Host {
             composition: record.composition, user: serial, raw: record.bytes)
     }
 
-    /// One weighing is one user's.
-    private func key(of reading: ScaleReading) -> [UInt8] { reading.key + (reading.user ?? 0).bigEndianBytes }
+    /// One weighing is one user's; a weight whose composition comes later is not known with it yet.
+    private func key(of reading: ScaleReading) -> [UInt8] {
+        reading.key + (reading.user ?? 0).bigEndianBytes + [reading.isComposed ? 1 : 0]
+    }
 
     // MARK: Keeping
 

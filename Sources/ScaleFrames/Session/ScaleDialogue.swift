@@ -91,6 +91,10 @@ public enum ScaleAction: Sendable, Hashable {
     case send([UInt8])
     /// Write these bytes to everybody who may be the scale; on a link with one other end, the same as ``send(_:)``.
     case search([UInt8])
+    /// Whoever sent the bytes that were handed in last is the scale: ``send(_:)`` reaches it from now on.
+    ///
+    /// Means something only where anybody can send, and comes before the first bytes for the scale.
+    case settle
     /// Make these readings durable, then say so.
     case deliver(ScaleDelivery)
     /// Tell whoever wants to know.
@@ -140,6 +144,9 @@ public struct ScaleReading: Sendable, Hashable {
         (self.key, self.time, self.tenthsOfKilogram) = (key, time, tenthsOfKilogram)
         (self.composition, self.user, self.raw, self.isDatedByHost) = (composition, user, raw, isDatedByHost)
     }
+
+    /// Whether more than the weight was measured.
+    public var isComposed: Bool { composition.map { $0 != .none } ?? false }
 
     /// The weight in kilograms.
     public var kilograms: Double { Double(tenthsOfKilogram) / 10 }

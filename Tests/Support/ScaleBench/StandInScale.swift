@@ -18,7 +18,7 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
 
     fileprivate struct State: Sendable {
         var device: Device
-        var inputs: [StandInInput] = []
+        var inputs: [(input: StandInInput, isTime: @Sendable (Device) -> Bool)] = []
         var events: [StandInEvent] = []
     }
 
@@ -43,10 +43,10 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
                     runner.settle()
                     inputs = [.received(bytes)]
                 case .closed: inputs = [.linkClosed]
-                case .alarm: inputs = [.tick] + state.value.withLock { state in state.takeInputs() }
+                case .alarm: inputs = [.tick]
                 case .unreachable: break
                 }
-                for input in inputs {
+                while let input = inputs.isEmpty ? state.value.withLock({ $0.takeInput() }) : inputs.removeFirst() {
                     let moment = ScaleMoment(
                         uptime: ContinuousClock.now - startedAt, wall: zone.wall(at: hubClock.now()))
                     let actions = state.value.withLock { state in
@@ -72,9 +72,9 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
         init(_ state: State) { value = Mutex(state) }
     }
 
-    /// Something happens at the scale.
-    public func submit(_ input: StandInInput) {
-        box.value.withLock { $0.inputs.append(input) }
+    /// Something happens at the scale, as soon as `isTime`, and not before what was submitted earlier.
+    public func submit(_ input: StandInInput, when isTime: @escaping @Sendable (Device) -> Bool = { _ in true }) {
+        box.value.withLock { $0.inputs.append((input, isTime)) }
         runner.wake()
     }
 
@@ -99,8 +99,20 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
 }
 
 extension StandInScale.State {
-    fileprivate mutating func takeInputs() -> [StandInInput] {
-        defer { inputs = [] }
-        return inputs
+    fileprivate mutating func takeInput() -> StandInInput? {
+        guard let next = inputs.first, next.isTime(device) else { return nil }
+        return inputs.removeFirst().input
+    }
+}
+
+/// Ports below those that the system gives out by itself, each once in this process.
+public enum Ports {
+    private static let last = Mutex(UInt16.random(in: 20_000...30_000))
+
+    public static func next() -> UInt16 {
+        last.withLock { port in
+            port = port < 32_000 ? port + 1 : 20_000
+            return port
+        }
     }
 }
