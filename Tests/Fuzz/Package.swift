@@ -9,7 +9,7 @@ import PackageDescription
 ///     swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
 ///     Tests/Fuzz/.build/release/fuzz-records -max_len=4096 -max_total_time=300 /tmp/corpus Tests/Fuzz/Corpus
 ///     Tests/Fuzz/.build/release/fuzz-hsl -max_len=4096 -rss_limit_mb=512 -runs=2000000 /tmp/corpus Tests/Fuzz/Corpora/hsl
-let scales = ["Frames", "HS3", "HS4", "HS5", "HSL", "SIG"]
+let scales = ["Frames", "Decoders", "Lines", "HS3", "HS4", "HS5", "HSL", "SIG"]
 
 let package = Package(
     name: "fuzz",

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// A JSON value of an HSL line.
 public enum HSLJSON: Sendable, Hashable {
     case null
@@ -12,10 +10,9 @@ public enum HSLJSON: Sendable, Hashable {
 
     /// Reads one value in UTF-8; nil for anything else.
     public init?(_ bytes: [UInt8]) {
-        // The decoder would guess another encoding from zero bytes.
-        guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil,
-            let value = try? JSONDecoder().decode(HSLJSON.self, from: Data(bytes))
-        else { return nil }
+        guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
+        var reader = HSLJSONReader(bytes)
+        guard let value = reader.whole() else { return nil }
         self = value
     }
 
@@ -79,27 +76,6 @@ public enum HSLJSON: Sendable, Hashable {
             }
         }
         return line + "\""
-    }
-}
-
-extension HSLJSON: Decodable {
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let text = try? container.decode(String.self) {
-            self = .string(text)
-        } else if let flag = try? container.decode(Bool.self) {
-            self = .bool(flag)
-        } else if let number = try? container.decode(Int.self) {
-            self = .int(number)
-        } else if let number = try? container.decode(Double.self) {
-            self = .number(number)
-        } else if let members = try? container.decode([String: HSLJSON].self) {
-            self = .object(members)
-        } else {
-            self = .array(try container.decode([HSLJSON].self))
-        }
     }
 }
 
