@@ -1,7 +1,8 @@
 /// A stand-in for a HS5 on the network.
 ///
 /// Where nobody knows what a real one does it does what is hardest on the host: records are forgotten as soon as the host asks for more
-/// or ends the connection, and a weighing that was not confirmed goes into the memory of its user.
+/// or ends the connection, and a weighing that was not confirmed goes into the memory of its user. A host that begins anew has said
+/// neither: what was on its way then is in the memory still.
 public struct HS5Device: ScaleStandIn {
     public let profile: Profile
     /// What goes wrong.
@@ -192,7 +193,7 @@ public struct HS5Device: ScaleStandIn {
         case .users(let time):
             actions.append(.event(.sessionOpened))
             set(time, now, &actions)
-            forgetSent(&actions)
+            sent = []
             if mode != .idle, weighing == nil { mode = .idle }
             say(.users, HS5ScaleMessage.listData(users), &actions)
         case .createUser(let place, let user):
@@ -207,7 +208,7 @@ public struct HS5Device: ScaleStandIn {
             say(.deleteUser, [isDone ? 1 : 0], &actions)
         case .openMemory(let place, let serial, let time):
             set(time, now, &actions)
-            forgetSent(&actions)
+            sent = []
             let isThere = users[Int(place.index)] == serial
             mode = isThere ? .memory(serial) : .idle
             say(.openMemory, [isThere ? 2 : 1], &actions)
