@@ -10,6 +10,12 @@ let strict: [SwiftSetting] = [
 ]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let httpClient: [Target.Dependency] = [
+    .product(name: "AsyncHTTPClient", package: "async-http-client"),
+    // What the client's errors are made of.
+    .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+    .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+]
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
@@ -44,6 +50,7 @@ let package = Package(
         .library(name: "HubStore", targets: ["HubStore"]),
         .library(name: "HubWire", targets: ["HubWire"]),
         .library(name: "PluginKit", targets: ["PluginKit"]),
+        .library(name: "CloudClient", targets: ["CloudClient"]),
         .library(name: "ScaleFrames", targets: ["ScaleFrames"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
@@ -61,6 +68,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -125,6 +133,8 @@ let package = Package(
                 "example-source",
             ],
             resources: [.copy("Cases")]),
+        module("CloudClient", ["PluginKit"] + httpClient),
+        tests("CloudClientTests", ["CloudClient", "PluginKit"]),
         program("example-source", ["PluginKit"], path: "Tests/Support/ExampleSource"),
 
         // Across programs.
@@ -138,7 +148,7 @@ let package = Package(
         program("torture-source", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Source"),
         program("torture-sink", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Sink"),
         .target(name: "OAuthServer", path: "Tests/Support/OAuthServer", swiftSettings: strict),
-        program("example-cloud", ["PluginKit"], path: "Tests/Support/ExampleCloud"),
+        program("example-cloud", ["CloudClient", "PluginKit"], path: "Tests/Support/ExampleCloud"),
         tests(
             "JourneyTests",
             ["HubProcess", "HubCommand", "example-source", "example-cloud", "JSONLines", "OAuthServer"]),

@@ -1,11 +1,8 @@
 // A plugin of a service that wants a log-in, for tests that disturb it. Its `flow` is one of the ways in which services differ.
 
+import CloudClient
 import Foundation
 import PluginKit
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
 
 @main struct ExampleCloud: SourcePlugin {
     static let manifest = Manifest(
@@ -24,13 +21,13 @@ import PluginKit
 
     static let commands: [Command<Self>] = [
         .logIn(help: "Logs in to the stand-in.") { plugin, call in
-            let service = try CloudService(call.hub.settings)
+            let service = try CloudService(call.hub)
             var token = try await plugin.logIn(call, service)
             token.user = try await service.name(token)
             return LogIn(account: "me", token: token)
         },
         .logOut(help: "Has the stand-in revoke the token.") { _, call, token in
-            try await CloudService(call.hub.settings).revoke(token)
+            try await CloudService(call.hub).revoke(token)
         },
         Command("refresh", help: "Asks the service who is logged in.") { plugin, call in
             ["user": try await plugin.ask(call.hub)]
@@ -39,7 +36,7 @@ import PluginKit
 
     func run(_ hub: PluginContext) async throws {
         do {
-            _ = try await keeper(hub, try CloudService(hub.settings)).token()
+            _ = try await keeper(hub, try CloudService(hub)).token()
         } catch let error as TokenError {
             hub.logger.warning("there is no token", metadata: ["reason": "\(error.message)"])
         }
@@ -104,7 +101,7 @@ import PluginKit
 
     /// Asks who is logged in, with another token where the service refuses one.
     private func ask(_ hub: PluginContext) async throws -> String {
-        let service = try CloudService(hub.settings)
+        let service = try CloudService(hub)
         let keeper = try keeper(hub, service)
         let token = try await keeper.token()
         do {
@@ -117,34 +114,38 @@ import PluginKit
 
 /// The service's own side.
 struct CloudService: Sendable {
-    let base: String
+    private let client: CloudClient
+    var base: String { client.address.text }
 
-    init(_ settings: PluginSettings) throws { base = try settings.text("service") }
+    init(_ hub: PluginContext) throws {
+        client = CloudClient(try ServiceAddress(hub.settings, "service"), pace: Pace(hub))
+    }
 
     /// - Throws: ``LogInRefused`` for a token that does not hold.
     func name(_ token: OAuthToken) async throws -> String {
         struct Me: Decodable { var name: String }
-        let (status, body) = try await send("GET", "/me", bearer: token)
-        if status == 401 { throw LogInRefused("the service does not know the token") }
-        return try JSONDecoder().decode(Me.self, from: body).name
+        let answer = try await client.send(CloudRequest(.get, "/me").authorized(token.accessToken))
+        if answer.status == 401 { throw LogInRefused("the service does not know the token") }
+        return try answer.json(Me.self).name
     }
 
     func token(
         _ members: [(name: String, value: String)], at now: Int64, renewing former: OAuthToken? = nil
     ) async throws -> OAuthToken {
-        let (status, body) = try await send("POST", "/token", form: members)
-        return try OAuthToken(status: status, body: body, at: now, renewing: former)
+        let answer = try await client.send(.form("/token", members))
+        return try OAuthToken(status: answer.status, body: answer.body, at: now, renewing: former)
     }
 
     /// A token that is asked for with a GET, and whose members have names of their own.
     func foreignToken(_ answer: AuthorizationAnswer, at now: Int64) async throws -> OAuthToken {
         struct Foreign: Decodable { var AccessToken, RefreshToken, UserID: String, Expires: Int64 }
-        let question = FormText.write([
-            ("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect),
-            ("client_id", "client"), ("client_secret", "shh"),
-        ])
-        let (_, body) = try await send("GET", "/both?\(question)")
-        guard let read = try? JSONDecoder().decode(Foreign.self, from: body) else {
+        let question = CloudRequest(
+            .get, "/both",
+            query: [
+                ("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect),
+                ("client_id", "client"), ("client_secret", "shh"),
+            ])
+        guard let read = try? await client.send(question).json(Foreign.self) else {
             throw LogInRefused("the service gave no token")
         }
         return OAuthToken(
@@ -153,24 +154,9 @@ struct CloudService: Sendable {
     }
 
     func revoke(_ token: OAuthToken) async throws {
-        let (status, _) = try await send("POST", "/revoke", form: [("token", token.accessToken.reveal())])
-        guard status == 200 else { throw CommandFailure("service", "the service answered \(status) to the revocation") }
-    }
-
-    private func send(
-        _ method: String, _ path: String, form: [(name: String, value: String)] = [], bearer: OAuthToken? = nil
-    ) async throws -> (Int, Data) {
-        guard let url = URL(string: base + path) else { throw PluginFailure(.settings, "service: no address") }
-        var request = URLRequest(url: url, timeoutInterval: 20)
-        request.httpMethod = method
-        if !form.isEmpty { request.httpBody = Data(FormText.write(form).utf8) }
-        if let bearer { request.setValue("Bearer \(bearer.accessToken.reveal())", forHTTPHeaderField: "Authorization") }
-        do {
-            let (body, response) = try await URLSession.shared.data(for: request)
-            return ((response as? HTTPURLResponse)?.statusCode ?? 0, body)
-        } catch let error as URLError {
-            // Its own words show the address, and with it what stands in the query.
-            throw CommandFailure("service", "the service cannot be reached (\(error.code.rawValue))")
+        let answer = try await client.send(.form("/revoke", [("token", token.accessToken.reveal())]))
+        guard answer.status == 200 else {
+            throw CommandFailure("service", "the service answered \(answer.status) to the revocation")
         }
     }
 }

@@ -1,0 +1,95 @@
+public import Foundation
+public import PluginKit
+
+/// What a plugin asks of a service.
+///
+/// ```swift
+/// var request = CloudRequest(.get, "/api/2/attributes/values/", query: [("attribute", "weight"), ("limit", "100")])
+/// request.authorize(token.accessToken)
+/// let answer = try await client.send(request, retrying: .init()).successful()
+/// ```
+///
+/// Prints without query, headers and body.
+public struct CloudRequest: Sendable, CustomStringConvertible {
+    public struct Method: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        public static let get = Method(description: "GET")
+        public static let head = Method(description: "HEAD")
+        public static let post = Method(description: "POST")
+        public static let put = Method(description: "PUT")
+        public static let patch = Method(description: "PATCH")
+        public static let delete = Method(description: "DELETE")
+
+        /// Changes nothing at the service (RFC 9110 §9.2.1).
+        var isSafe: Bool { self == .get || self == .head }
+        /// Twice is the same as once (RFC 9110 §9.2.2).
+        var isIdempotent: Bool { isSafe || self == .put || self == .delete }
+    }
+
+    public var method: Method
+    /// Behind the service's address, such as `/v1.1/messages`; characters that a path does not have are escaped.
+    public var path: String
+    /// In this order; names and values are escaped.
+    public var query: [(name: String, value: String)]
+    /// Further fields; a second one of a name is sent too.
+    public var headers: [(name: String, value: String)] = []
+    /// With its media type; nil: none.
+    public private(set) var body: (type: String, bytes: Data)?
+    /// Whether the request may be sent again when nobody knows whether it had effect.
+    ///
+    /// As the method says; set it for a POST that overwrites.
+    public var isRepeatable: Bool
+    private(set) var authorization: (scheme: String, secret: Secret)?
+
+    public init(_ method: Method, _ path: String, query: [(name: String, value: String)] = []) {
+        (self.method, self.path, self.query) = (method, path, query)
+        isRepeatable = method.isIdempotent
+    }
+
+    /// Sends `members` as a form.
+    public static func form(
+        _ path: String, _ members: [(name: String, value: String)], method: Method = .post
+    ) -> CloudRequest {
+        let bytes = Data(FormText.write(members).utf8)
+        return .bytes(path, bytes, type: "application/x-www-form-urlencoded", method: method)
+    }
+
+    /// Sends `value` as JSON.
+    public static func json(_ path: String, _ value: some Encodable, method: Method = .post) throws -> CloudRequest {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return .bytes(path, try encoder.encode(value), type: "application/json", method: method)
+    }
+
+    /// Sends `bytes` as they are.
+    public static func bytes(_ path: String, _ bytes: Data, type: String, method: Method = .post) -> CloudRequest {
+        var request = CloudRequest(method, path)
+        request.body = (type, bytes)
+        return request
+    }
+
+    /// Sends `Authorization: Bearer` with the token, or another word where the service has one.
+    ///
+    /// The token goes to the service's own address only: no redirect is followed.
+    public mutating func authorize(_ token: Secret, scheme: String = "Bearer") { authorization = (scheme, token) }
+
+    /// ``authorize(_:scheme:)`` of a copy.
+    public func authorized(_ token: Secret, scheme: String = "Bearer") -> CloudRequest {
+        var request = self
+        request.authorize(token, scheme: scheme)
+        return request
+    }
+
+    /// `GET /v1.1/messages`.
+    public var description: String { "\(method) \(path)" }
+
+    func url(at address: ServiceAddress) -> String {
+        let escaped = path.addingPercentEncoding(withAllowedCharacters: Self.pathCharacters) ?? path
+        let separator = escaped.isEmpty || escaped.hasPrefix("/") ? "" : "/"
+        return address.text + separator + escaped + (query.isEmpty ? "" : "?" + FormText.write(query))
+    }
+
+    /// A percent sign is taken as the beginning of an escape that the caller has written.
+    private static let pathCharacters = CharacterSet.urlPathAllowed.union(CharacterSet(charactersIn: "%"))
+}

@@ -1,0 +1,124 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import PluginKit
+import Synchronization
+
+/// One request on its way, and what an error of the libraries means for it.
+final class Exchange: Sendable {
+    private let method: CloudRequest.Method
+    private let hasBody: Bool
+    private let host: String
+    /// `GET exist.io/api/2/…`.
+    let what: String
+    private let hasBegun = Mutex(false)
+    private let hasHead = Mutex(false)
+
+    init(_ request: CloudRequest, at address: ServiceAddress) {
+        method = request.method
+        (hasBody, host) = (request.body != nil, address.host)
+        // A query that stands in the path is none of anybody's business either.
+        what = "\(request.method) \(address.host)\(request.path.prefix { $0 != "?" }.prefix(200))"
+    }
+
+    /// The head of the request has gone out.
+    func noteBegin() { hasBegun.withLock { $0 = true } }
+
+    /// The head of the answer has come.
+    func noteHead() { hasHead.withLock { $0 = true } }
+
+    func error(_ code: CloudError.Code, _ words: String) -> CloudError {
+        // Without a body nothing tells when the request goes out.
+        let mayHaveBegun = hasBody ? hasBegun.withLock { $0 } : true
+        let neverLeaves: Set<CloudError.Code> = [.tls, .request, .throttled]
+        return CloudError(
+            code, "\(what): \(words)",
+            mayHaveHadEffect: !method.isSafe && mayHaveBegun && !neverLeaves.contains(code))
+    }
+
+    /// Words for what the libraries throw; theirs may show an address, and with it the query.
+    func read(_ error: any Error) -> any Error {
+        switch error {
+        case let error as CloudError: error
+        case is CancellationError: CancellationError()
+        case let error as HTTPClientError: read(error)
+        case let error as NIOConnectionError: unreachable(Self.words(error))
+        case let error as ChannelError:
+            if case .connectTimeout = error { timedOutConnecting } else { cut }
+        case NIOSSLError.uncleanShutdown: cut
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            hasHead.withLock { $0 }
+                ? cut
+                : self.error(
+                    .tls,
+                    "no safe connection: the service shows a certificate that this machine does not trust or that is not "
+                        + "its own, or it does not speak TLS; compare address, port and clock")
+        case let error as IOError: read(error)
+        case HTTPParserError.invalidEOFState: cut
+        default: self.error(.malformed, "the service answered with what is not HTTP")
+        }
+    }
+
+    /// The system's errors: of the connection's beginning, or of its end.
+    private func read(_ error: IOError) -> CloudError {
+        let words = "\(host) cannot be reached: \(String(cString: strerror(error.errnoCode)))"
+        switch error.errnoCode {
+        case ECONNREFUSED: return unreachable(words)
+        // A connection that stands can end with these too.
+        case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: return self.error(.unreachable, words)
+        default: return cut
+        }
+    }
+
+    private func read(_ error: HTTPClientError) -> any Error {
+        switch error {
+        case .cancelled: CancellationError()
+        case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout: timedOutConnecting
+        case .readTimeout, .deadlineExceeded, .writeTimeout: timedOut
+        case .remoteConnectionClosed, .requestStreamCancelled, .uncleanShutdown: cut
+        case .bodyLengthMismatch: self.error(.malformed, "the service contradicts itself about the answer's length")
+        default: self.error(.request, "the request cannot be sent (\(error.shortDescription))")
+        }
+    }
+
+    var timedOut: CloudError {
+        error(
+            .timedOut,
+            hasHead.withLock { $0 }
+                ? "the service began to answer and did not end in time" : "the service did not answer in time")
+    }
+
+    private func unreachable(_ words: String) -> CloudError {
+        CloudError(.unreachable, "\(what): \(words)", mayHaveHadEffect: false)
+    }
+
+    private var timedOutConnecting: CloudError {
+        CloudError(.timedOut, "\(what): nobody took the connection in time", mayHaveHadEffect: false)
+    }
+
+    private var cut: CloudError {
+        error(
+            .cut,
+            hasHead.withLock { $0 }
+                ? "the connection ended in the middle of the answer" : "the connection ended before an answer")
+    }
+
+    /// The system's words, such as "Connection refused", once each.
+    private static func words(_ error: NIOConnectionError) -> String {
+        let reasons = error.connectionErrors.map { failure in
+            switch failure.error {
+            case let error as IOError: String(cString: strerror(error.errnoCode))
+            case is ChannelError: "no answer in time"
+            default: "no connection"
+            }
+        }
+        guard let first = reasons.first else {
+            return "the name \(error.host) cannot be looked up; is the network there?"
+        }
+        let others = Set(reasons).subtracting([first]).sorted()
+        return "\(error.host):\(error.port) cannot be reached: \(([first] + others).joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,45 @@
+/// How often and how long a request is tried.
+public struct Retry: Sendable {
+    /// The first one included.
+    public var attempts: Int
+    public var backOff: BackOff
+    /// The longest that is waited for one more attempt, by the hub's clock; what the service asks for beyond it goes to the caller.
+    public var patience: Duration
+
+    public init(attempts: Int = 4, backOff: BackOff = BackOff(), patience: Duration = .seconds(120)) {
+        (self.attempts, self.backOff, self.patience) = (max(1, attempts), backOff, patience)
+    }
+}
+
+extension CloudClient {
+    /// Sends a request, again after failures that may pass, while that is harmless.
+    ///
+    /// Again after an error that may pass, 429, 500, 502, 503 and 504: always where the service has certainly done nothing (no
+    /// connection, 429), else only a request that is ``CloudRequest/isRepeatable``. Waits as the back-off says, longer where
+    /// `Retry-After` does.
+    /// - Returns: the last answer, which may still be a refusal.
+    /// - Throws: the last ``CloudError``; `CancellationError`.
+    public func send(_ request: CloudRequest, retrying retry: Retry) async throws -> CloudAnswer {
+        var backOff = retry.backOff
+        for attempt in 1... {
+            let isLast = attempt >= retry.attempts
+            let wait: Duration
+            do {
+                let answer = try await send(request)
+                guard !isLast, Self.mayRepeat(request, after: answer.status) else { return answer }
+                wait = max(backOff.step(pace), answer.retryAfter(at: pace.now()) ?? .zero)
+                guard wait <= retry.patience else { return answer }
+            } catch let error as CloudError {
+                guard !isLast, error.mayPass, request.isRepeatable || !error.mayHaveHadEffect else { throw error }
+                wait = max(backOff.step(pace), error.retryAfter ?? .zero)
+                guard wait <= retry.patience else { throw error }
+            }
+            try await pace.wait(wait)
+        }
+        preconditionFailure("the last attempt returns or throws")
+    }
+
+    private static func mayRepeat(_ request: CloudRequest, after status: Int) -> Bool {
+        status == 429 || ([500, 502, 503, 504].contains(status) && request.isRepeatable)
+    }
+}

@@ -1,0 +1,169 @@
+import CloudClient
+import Foundation
+import PluginKit
+import Synchronization
+import Testing
+
+@Suite struct FailureTests {
+    @Test func `Nobody listens: unreachable, and nothing can have happened`() async throws {
+        let nobody = try DeafPort()
+        let (address, port) = (try ServiceAddress("http://127.0.0.1:\(nobody.port)"), nobody.port)
+        let client = CloudClient(address, pace: TestPace().pace)
+        let found = try await failure { try await client.send(secretRequest(.post)) }
+        #expect(found.code == .unreachable && !found.mayHaveHadEffect && found.mayPass)
+        #expect(
+            found.message == "POST 127.0.0.1:\(port)/data: 127.0.0.1:\(port) cannot be reached: Connection refused"
+        )
+        #expect(PluginFailure(found).exit == .unavailable)
+    }
+
+    @Test func `A name that nobody knows is unreachable too`() async throws {
+        let client = CloudClient(try ServiceAddress("https://nobody.invalid"), pace: TestPace().pace)
+        let error = try await failure { try await client.send(secretRequest(.post)) }
+        #expect(error.code == .unreachable && !error.mayHaveHadEffect)
+        #expect(error.message.contains("nobody.invalid cannot be looked up") && !error.message.contains(hidden))
+    }
+
+    @Test func `A service without TLS behind https is told as that`() async throws {
+        let service = try StandIn { talk, _ in talk.send("SSH-2.0-OpenSSH\r\n") }
+        let client = CloudClient(try ServiceAddress("https://127.0.0.1:\(service.port)"), pace: TestPace().pace)
+        let error = try await failure { try await client.send(secretRequest(.post)) }
+        #expect(error.code == .tls && !error.mayHaveHadEffect && !error.mayPass, "\(error)")
+    }
+
+    @Test func `A certificate that nobody vouches for ends the exchange before the request`() async throws {
+        let service = try TLSService()
+        let client = CloudClient(try ServiceAddress("https://127.0.0.1:\(service.port)"), pace: TestPace().pace)
+        let error = try await failure { try await client.send(secretRequest(.post)) }
+        #expect(error.code == .tls && !error.mayHaveHadEffect && error.message.contains("certificate"), "\(error)")
+        #expect(PluginFailure(error).exit == .unavailable)
+    }
+
+    @Test(arguments: [(CloudRequest.Method.post, true), (.get, false)])
+    func `A service that takes the request and says nothing times out`(_ method: CloudRequest.Method, _ effect: Bool)
+        async throws
+    {
+        let service = try StandIn { talk, _ in
+            _ = talk.request()
+            talk.stall()
+        }
+        let client = try client(service) { $0.silence = .milliseconds(100) }
+        let error = try await failure { try await client.send(secretRequest(method)) }
+        #expect(error.code == .timedOut && error.mayHaveHadEffect == effect && error.mayPass)
+        #expect(error.message.hasSuffix("/data: the service did not answer in time"))
+        #expect(!error.message.contains(hidden))
+    }
+
+    @Test func `A stall in the middle of the answer times out`() async throws {
+        let service = try StandIn { talk, _ in
+            _ = talk.request()
+            talk.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+            talk.stall()
+        }
+        let client = try client(service) { $0.silence = .milliseconds(100) }
+        let error = try await failure { try await client.send(secretRequest(.post)) }
+        #expect(error.code == .timedOut && error.mayHaveHadEffect)
+        #expect(error.message.hasSuffix("began to answer and did not end in time"))
+    }
+
+    @Test func `A service that trickles for ever is cut off`() async throws {
+        let service = try StandIn { talk, _ in
+            _ = talk.request()
+            talk.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while talk.send("1\r\nx\r\n") { usleep(10_000) }
+        }
+        let client = try client(service) { $0.whole = .milliseconds(200) }
+        let error = try await failure { try await client.send(CloudRequest(.get, "/")) }
+        #expect(error.code == .timedOut)
+    }
+
+    @Test func `A slow answer is an answer`() async throws {
+        let service = try StandIn { talk, _ in
+            _ = talk.request()
+            for piece in ["HTTP/1.1 200", " OK\r\nContent-", "Length: 4\r\n\r", "\nab", "cd"] {
+                usleep(10_000)
+                talk.send(piece)
+            }
+        }
+        let answer = try await client(service).send(CloudRequest(.get, "/"))
+        #expect(String(decoding: answer.body, as: UTF8.self) == "abcd")
+    }
+
+    @Test(arguments: [false, true], ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"])
+    func `A connection that ends early is a cut, before and in the answer`(_ hard: Bool, _ part: String) async throws {
+        let service = try StandIn { talk, _ in
+            _ = talk.request()
+            talk.send(part)
+            if hard { talk.reset() }
+        }
+        let error = try await failure { try await client(service).send(secretRequest(.post)) }
+        #expect(error.code == .cut && error.mayHaveHadEffect && error.mayPass, "\(error)")
+        #expect(!error.message.contains(hidden))
+    }
+
+    @Test func `Chunks that end early are a cut`() async throws {
+        let service = try StandIn { talk, _ in
+            _ = talk.request()
+            talk.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+        }
+        let error = try await failure { try await client(service).send(CloudRequest(.get, "/")) }
+        #expect(error.code == .cut && !error.mayHaveHadEffect)
+    }
+
+    @Test func `What is not HTTP is malformed`() async throws {
+        let service = try StandIn { talk, _ in
+            _ = talk.request()
+            talk.send("220 mail.example.org ESMTP \(hidden)\r\n")
+            talk.stall()
+        }
+        let error = try await failure { try await client(service).send(secretRequest(.post)) }
+        #expect(error.code == .malformed && error.mayHaveHadEffect && !error.message.contains(hidden))
+    }
+
+    @Test(arguments: ["Content-Length: 2000", "Transfer-Encoding: chunked"])
+    func `An answer that is too large is not read to its end`(_ field: String) async throws {
+        let service = try StandIn { talk, _ in
+            _ = talk.request()
+            talk.send("HTTP/1.1 200 OK\r\n\(field)\r\n\r\n")
+            if field.hasPrefix("T") { while talk.send("64\r\n\(String(repeating: "x", count: 100))\r\n") {} }
+            talk.stall()
+        }
+        let client = try client(service) { $0.answerBytes = 1_000 }
+        let error = try await failure { try await client.send(CloudRequest(.get, "/")) }
+        #expect(error.code == .tooLarge && !error.mayPass)
+        #expect(error.message.hasSuffix("the answer is larger than the 1000 bytes that are taken"))
+    }
+
+    @Test(arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"])
+    func `Cancelling the task ends the exchange and its connection`(_ part: String) async throws {
+        let (arrivals, arrived) = AsyncStream<Void>.makeStream()
+        let (goings, gone) = AsyncStream<Void>.makeStream()
+        let service = try StandIn { talk, _ in
+            _ = talk.request()
+            talk.send(part)
+            arrived.yield()
+            talk.stall()
+            gone.yield()
+        }
+        let client = try client(service)
+        let task = Task { try await client.send(CloudRequest(.get, "/")) }
+        for await _ in arrivals { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        for await _ in goings { break }
+    }
+
+    @Test func `The connections close when the last client is gone`() async throws {
+        let (goings, gone) = AsyncStream<Void>.makeStream()
+        let service = try StandIn { talk, _ in
+            while talk.request() != nil { talk.answer() }
+            gone.yield()
+        }
+        do {
+            // Limits that no other test has: connections of its own.
+            let client = try client(service) { $0.silence = .seconds(31) }
+            _ = try await client.send(CloudRequest(.get, "/"))
+        }
+        for await _ in goings { break }
+    }
+}

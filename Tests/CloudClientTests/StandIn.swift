@@ -1,0 +1,146 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A service on loopback that does with each connection exactly what a test says, on a thread per connection.
+final class StandIn: Sendable {
+    /// One connection, as the service sees it.
+    final class Talk: Sendable {
+        private let descriptor: Int32
+        private let ended: DispatchSemaphore
+
+        fileprivate init(_ descriptor: Int32, _ ended: DispatchSemaphore) {
+            (self.descriptor, self.ended) = (descriptor, ended)
+        }
+
+        /// The next request with its body, or nil when the client has gone.
+        func request() -> String? {
+            var bytes: [UInt8] = []
+            while true {
+                var byte: UInt8 = 0
+                guard read(descriptor, &byte, 1) == 1 else { return nil }
+                bytes.append(byte)
+                guard bytes.suffix(4) == Array("\r\n\r\n".utf8) else { continue }
+                let head = String(decoding: bytes, as: UTF8.self)
+                let length = head.lowercased().components(separatedBy: "content-length: ").dropFirst().first
+                    .flatMap { Int($0.prefix { $0.isNumber }) }
+                var body = [UInt8](repeating: 0, count: length ?? 0)
+                var count = 0
+                while count < body.count {
+                    let step = body.withUnsafeMutableBytes {
+                        read(descriptor, $0.baseAddress! + count, $0.count - count)
+                    }
+                    guard step > 0 else { return nil }
+                    count += step
+                }
+                return head + String(decoding: body, as: UTF8.self)
+            }
+        }
+
+        /// False when the client has gone.
+        @discardableResult func send(_ text: String) -> Bool {
+            Foundation.send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count
+        }
+
+        func answer(_ status: String = "200 OK", _ fields: [String] = [], _ body: String = "") {
+            let lines = ["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)"] + fields
+            send(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
+        }
+
+        /// The connection ends with a reset and not in an orderly way.
+        func reset() {
+            var linger = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        }
+
+        /// Says nothing until the client goes.
+        func stall() { _ = request() }
+
+        /// Says nothing until the stand-in ends.
+        func hold() {
+            ended.wait()
+            ended.signal()
+        }
+    }
+
+    private let descriptor: Int32
+    private let ended = DispatchSemaphore(value: 0)
+    let port: UInt16
+    var base: String { "http://127.0.0.1:\(port)" }
+    let connections = Mutex(0)
+
+    /// - Parameter script: with each connection and its number, from 1; the connection ends when it returns.
+    init(_ script: @escaping @Sendable (Talk, Int) -> Void) throws {
+        let (listener, port) = try Loopback.bind()
+        guard listen(listener, 64) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        (descriptor, self.port) = (listener, port)
+        let ended = ended
+        let count = Mutex(0)
+        Thread.detachNewThread { [weak self] in
+            while true {
+                let connection = accept(listener, nil, nil)
+                guard connection >= 0 else { break }
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                self?.connections.withLock { $0 = number }
+                Thread.detachNewThread {
+                    script(Talk(connection, ended), number)
+                    close(connection)
+                }
+            }
+            close(listener)
+        }
+    }
+
+    deinit {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        ended.signal()
+    }
+}
+
+/// A port of this machine at which nobody listens, for as long as this lives.
+final class DeafPort: Sendable {
+    let port: UInt16
+    private let descriptor: Int32
+
+    init() throws { (descriptor, port) = try Loopback.bind() }
+
+    deinit { close(descriptor) }
+}
+
+private enum Loopback {
+    /// A socket with a port of its own, which does not listen yet.
+    static func bind() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                Foundation.bind(descriptor, address, size) == 0 && getsockname(descriptor, address, &size) == 0
+            }
+        }
+        guard isBound else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+}
+
+/// A hub clock that a test moves: pauses pass at once and are written down.
+final class TestPace: Sendable {
+    let pauses = Mutex<[Duration]>([])
+    let time = Mutex<Int64>(1_710_000_000_000_000)
+    let chance: Double
+
+    /// - Parameter chance: 0 for waits without jitter.
+    init(chance: Double = 0) { self.chance = chance }
+}
+
+extension TestPace {
+    var seconds: [Double] { pauses.withLock { $0.map { $0 / .seconds(1) } } }
+}

@@ -1,0 +1,213 @@
+import CloudClient
+import Foundation
+import PluginKit
+import Synchronization
+import Testing
+
+@Suite struct WaitingTests {
+    /// Answers one after the other, the last one again and again.
+    private func service(_ answers: [String], _ fields: [String] = []) throws -> StandIn {
+        let left = Mutex(answers)
+        return try StandIn { talk, _ in
+            while talk.request() != nil {
+                let status = left.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+                if status.isEmpty { return }
+                talk.answer(status, status.hasPrefix("200") ? [] : fields)
+            }
+        }
+    }
+
+    private let busy = "503 Service Unavailable"
+
+    @Test func `Waits grow from failure to failure up to the longest`() async throws {
+        let pace = TestPace()
+        let retry = Retry(attempts: 6, backOff: BackOff(first: .seconds(1), factor: 3, longest: .seconds(20)))
+        let answer = try await client(service([busy]), pace).send(CloudRequest(.get, "/"), retrying: retry)
+        #expect(answer.status == 503)
+        #expect(pace.seconds == [1, 3, 9, 20, 20])
+    }
+
+    @Test func `Jitter takes up to a half away`() async throws {
+        let pace = TestPace(chance: 0.5)
+        _ = try await client(service([busy, "200 OK"]), pace).send(CloudRequest(.get, "/"), retrying: Retry())
+        #expect(pace.seconds == [0.75])
+    }
+
+    @Test func `A success after a failure that passes is the answer`() async throws {
+        let pace = TestPace()
+        let answer = try await client(service(["", busy, "200 OK"]), pace)
+            .send(CloudRequest(.get, "/"), retrying: Retry())
+        #expect(answer.status == 200 && pace.seconds == [1, 3])
+    }
+
+    @Test(arguments: ["", "500 Internal Server Error", "503 Service Unavailable"])
+    func `What may have had effect is not repeated, unless it overwrites`(_ first: String) async throws {
+        let pace = TestPace()
+        let once = try client(service([first, "200 OK"]), pace)
+        var request = try CloudRequest.json("/update/", [1])
+        if first.isEmpty {
+            #expect(try await failure { try await once.send(request, retrying: Retry()) }.code == .cut)
+        } else {
+            #expect(try await once.send(request, retrying: Retry()).status == Int(first.prefix(3)))
+        }
+        #expect(pace.seconds.isEmpty)
+
+        request.isRepeatable = true
+        let again = try client(service([first, "200 OK"]), pace)
+        #expect(try await again.send(request, retrying: Retry()).status == 200)
+        #expect(pace.seconds == [1])
+    }
+
+    @Test func `429 is repeated whatever was asked: it was not done`() async throws {
+        let pace = TestPace()
+        let answer = try await client(service(["429 Too Many", "200 OK"]), pace)
+            .send(CloudRequest(.post, "/increment/"), retrying: Retry())
+        #expect(answer.status == 200 && pace.seconds == [1])
+    }
+
+    @Test(arguments: ["400 Bad Request", "401 Unauthorized", "404 Not Found"])
+    func `What repeating cannot help is answered at once`(_ status: String) async throws {
+        let pace = TestPace()
+        let answer = try await client(service([status, "200 OK"]), pace)
+            .send(CloudRequest(.get, "/"), retrying: Retry())
+        #expect(answer.status == Int(status.prefix(3)) && pace.seconds.isEmpty)
+    }
+
+    @Test(arguments: [
+        "90", "Sat, 09 Mar 2024 16:01:30 GMT", "Saturday, 09-Mar-24 16:01:30 GMT", "Sat Mar  9 16:01:30 2024",
+    ])
+    func `Retry-After as seconds and as a date of the hub's clock`(_ text: String) async throws {
+        let pace = TestPace()  // 2024-03-09T16:00:00Z
+        _ = try await client(service([busy, "200 OK"], ["Retry-After: \(text)"]), pace)
+            .send(CloudRequest(.get, "/"), retrying: Retry())
+        #expect(pace.seconds == [90])
+    }
+
+    @Test(arguments: ["Sat, 09 Mar 2024 15:00:00 GMT", "0", "soon", "-3", "Sat, 99 Foo 2024 99:00:00 GMT", ""])
+    func `Retry-After in the past, or without sense, leaves the back-off`(_ text: String) async throws {
+        let pace = TestPace()
+        _ = try await client(service([busy, "200 OK"], ["Retry-After: \(text)"]), pace)
+            .send(CloudRequest(.get, "/"), retrying: Retry())
+        #expect(pace.seconds == [1])
+    }
+
+    @Test func `What the service asks for beyond the patience goes to the caller`() async throws {
+        let pace = TestPace()
+        let answer = try await client(service(["429 Too Many"], ["Retry-After: 99999999999999999999"]), pace)
+            .send(CloudRequest(.get, "/"), retrying: Retry())
+        #expect(answer.status == 429 && pace.seconds.isEmpty)
+        #expect(try #require(answer.retryAfter(at: 0)) > .seconds(86_400))
+    }
+
+    @Test func `Cancelling ends a wait`() async throws {
+        let pace = TestPace()
+        let (waits, waiting) = AsyncStream<Void>.makeStream()
+        let endless = Pace(
+            now: pace.pace.now,
+            pause: { _ in
+                waiting.yield()
+                try await Task.sleep(for: .seconds(86_400))
+            }, chance: { 0 })
+        let nobody = try DeafPort()
+        let address = try ServiceAddress("http://127.0.0.1:\(nobody.port)")
+        let task = Task {
+            try await CloudClient(address, pace: endless).send(CloudRequest(.get, "/"), retrying: Retry())
+        }
+        for await _ in waits { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `A day of the hub's clock passes in an instant of a simulated one`() async throws {
+        let clock = try #require(HubClock(start: Timestamp(microseconds: 0), rate: 10_000_000))
+        let pace = Pace { clock }
+        let start = pace.now()
+        try await pace.wait(.seconds(86_400))
+        #expect(pace.now() - start >= 86_400_000_000)
+    }
+}
+
+@Suite struct RateLimiterTests {
+    private func always(_ fields: [String] = [], status: String = "200 OK") throws -> StandIn {
+        try StandIn { talk, _ in
+            while talk.request() != nil { talk.answer(status, fields) }
+        }
+    }
+
+    @Test func `No more requests than the budget has in any window`() async throws {
+        let (pace, service) = (TestPace(), try always())
+        let limiter = RateLimiter(.init(3, per: .seconds(60)), .init(5, per: .seconds(600)), patience: .seconds(3_600))
+        let client = try client(service, pace, limiter: limiter)
+        var times: [Int64] = []
+        for _ in 0..<12 {
+            _ = try await client.send(CloudRequest(.get, "/"))
+            times.append(pace.time.withLock { $0 })
+            pace.time.withLock { $0 += 1_000_000 }
+        }
+        for (index, time) in times.enumerated() {
+            #expect(times[..<index].filter { time - $0 < 60_000_000 }.count < 3)
+            #expect(times[..<index].filter { time - $0 < 600_000_000 }.count < 5)
+        }
+        // And no fewer: the fourth comes a minute after the first, the sixth ten minutes.
+        #expect(times[3] - times[0] == 60_000_000 && times[5] - times[0] == 600_000_000)
+    }
+
+    @Test func `Requests at the same time share the budget`() async throws {
+        let (pace, service) = (TestPace(), try always())
+        let limiter = RateLimiter(.init(5, per: .seconds(60)), patience: .seconds(3_600))
+        let client = try client(service, pace, limiter: limiter)
+        let start = pace.pace.now()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<15 { group.addTask { _ = try await client.send(CloudRequest(.get, "/")) } }
+            try await group.waitForAll()
+        }
+        #expect(pace.pace.now() - start >= 120_000_000)
+    }
+
+    @Test func `Beyond its patience a request fails at once, and says when`() async throws {
+        let (pace, service) = (TestPace(), try always())
+        let limiter = RateLimiter(.init(1, per: .seconds(3_600)))
+        let client = try client(service, pace, limiter: limiter)
+        _ = try await client.send(CloudRequest(.get, "/"))
+        let error = try await failure { try await client.send(secretRequest(.post)) }
+        #expect(error.code == .throttled && !error.mayHaveHadEffect && error.retryAfter == .seconds(3_600))
+        #expect(error.message.contains("used up") && !error.message.contains(hidden))
+        #expect(pace.seconds.isEmpty)
+    }
+
+    @Test(arguments: [
+        (["X-Rate-Limit-Remaining: 0/997", "X-Rate-Limit-Reset: 1710000045/1710028800"], 45.0),
+        (["X-Rate-Limit-Remaining: 7/0", "X-Rate-Limit-Reset: 1710000045/1710000100"], 100),
+        (["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"], 30),
+        (["RateLimit-Remaining: 0", "RateLimit-Reset: 1709999999"], 1),
+        (["Retry-After: 20"], nil),
+        (["X-RateLimit-Remaining: 5", "X-RateLimit-Reset: 30"], nil),
+        (["X-RateLimit-Remaining: none", "X-RateLimit-Reset: soon"], nil),
+    ])
+    func `What the service says is left holds for the next request`(_ fields: [String], _ wait: Double?) async throws {
+        let (pace, service) = (TestPace(), try always(fields))
+        let client = try client(service, pace, limiter: RateLimiter(.init(1_000, per: .seconds(60))))
+        _ = try await client.send(CloudRequest(.get, "/"))
+        #expect(pace.seconds.isEmpty)
+        _ = try await client.send(CloudRequest(.get, "/"))
+        #expect(pace.seconds == (wait.map { [$0] } ?? []))
+    }
+
+    @Test func `A refusal with Retry-After holds for all who share the budget`() async throws {
+        let pace = TestPace()
+        let limiter = RateLimiter(.init(1_000, per: .seconds(60)))
+        _ = try await client(always(["Retry-After: 20"], status: "429 Too Many"), pace, limiter: limiter)
+            .send(CloudRequest(.get, "/"))
+        _ = try await client(always(), pace, limiter: limiter).send(CloudRequest(.get, "/"))
+        #expect(pace.seconds == [20])
+    }
+
+    @Test func `A clock that is put back does not stop the requests for longer than a window`() async throws {
+        let (pace, service) = (TestPace(), try always())
+        let client = try client(service, pace, limiter: RateLimiter(.init(1, per: .seconds(60))))
+        _ = try await client.send(CloudRequest(.get, "/"))
+        pace.time.withLock { $0 -= 86_400_000_000 }
+        _ = try await client.send(CloudRequest(.get, "/"))
+        #expect(pace.seconds == [60])
+    }
+}
