@@ -44,9 +44,9 @@ fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
 	mkdir -p Tests/Fuzz/.build/corpus
 	Tests/Fuzz/.build/release/fuzz-records -max_len=4096 -max_total_time=$(SECONDS) Tests/Fuzz/.build/corpus Tests/Fuzz/Corpus
-	for part in frames hs3 hs4 hs5 hsl sig; do \
+	for part in frames decoders lines sig hs3 hs4 hs5 hsl; do \
 		mkdir -p Tests/Fuzz/.build/corpus-$$part; \
-		Tests/Fuzz/.build/release/fuzz-$$part -max_len=4096 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
+		Tests/Fuzz/.build/release/fuzz-$$part -max_len=2048 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
 			Tests/Fuzz/.build/corpus-$$part Tests/Fuzz/Corpora/$$part || exit 1; \
 	done
 

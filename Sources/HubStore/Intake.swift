@@ -157,6 +157,13 @@ public struct Placement: Hashable, Sendable {
         if case .something(_, _, _, let followers) = further { followers } else { [] }
     }
 
+    /// The same with ``followers``.
+    func followed(by followers: [Placement]) -> Placement {
+        Placement(
+            number: number, sequence: sequence, previous: previous, record: record, departure: departure,
+            isCovered: isCovered, followers: followers)
+    }
+
     /// Whether the record now stands retracted.
     public var isRetraction: Bool { if case .retraction = record?.record { true } else { false } }
 }

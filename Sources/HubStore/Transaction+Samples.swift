@@ -47,15 +47,18 @@ extension Transaction {
         var row = known
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
         row.retraction = nil
-        // Who has been found by weight stays, unless the source names its user anew; what waits alone is weighed up again.
-        let isJudgedAnew = judgement.map { $0.isNamed || known.personID == 0 && sample.group == nil } ?? true
+        // Who has been found by weight stays, unless the source names its user anew; a weight that waits is weighed up again.
+        let decides = sample.group.map { batch?.words[$0]?.decider == sample.key } ?? true
+        let isJudgedAnew = judgement.map { $0.isNamed || known.personID == 0 && decides } ?? true
         if !known.isAssignedByHand, isJudgedAnew {
             (row.assignment, row.personID) = (intake.assignment, references.person)
         }
         let placement = try known.isUnderHand ? cover(row) : replace(known, with: row)
         if !known.isAssignedByHand, isJudgedAnew, let ruling = judgement?.ruling { try note(ruling, placement) }
         try keepPayload(intake, number: placement.number, sequence: placement.sequence)
-        return .stored(placement)
+        guard judgement != nil, known.personID == 0, let group = sample.group else { return .stored(placement) }
+        // What was measured together stays together.
+        return .stored(placement.followed(by: try bringAlong(group)))
     }
 
     /// A source's retraction of its own sample.

@@ -17,7 +17,7 @@ extension FakeHub {
         guard query.want == .records else {
             return send(.error(WireError(.forbidden, "this is the owner's to ask", ref: query.id)), to: peer)
         }
-        if let name = query.filter.types?.first(where: { TypeRegistry.standard.resolve($0) == nil }) {
+        if let name = query.filter.types?.first(where: { registry.resolve($0) == nil }) {
             return send(.error(WireError(.query, "QUERY.types: no type \"\(name)\"", ref: query.id)), to: peer)
         }
         let start = query.next.flatMap { Int64($0) } ?? query.since?.sequence ?? 0

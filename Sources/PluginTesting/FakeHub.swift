@@ -63,6 +63,8 @@ public actor FakeHub {
     public private(set) var byes = 0
     /// In the order in which they were sent.
     public internal(set) var deliveries: [FakeDelivery] = []
+    /// The types, with those that plugins have declared.
+    var registry = TypeRegistry.standard
     var subscriptions: [String: Subscription] = [:]
     var timesWanted: [String: Int] = [:]
 
@@ -310,8 +312,18 @@ public actor FakeHub {
     private func greet(_ hello: Hello, _ peer: [UInt8]) {
         hellos.append(hello)
         if let refusal = behaviour.refusal { return send(.error(refusal), to: peer) }
+        do throws(TypeError) {
+            for type in hello.declares {
+                registry = try registry.registering(
+                    HealthType(
+                        declaring: TypeID(type.id), kind: type.kind, unit: type.unit, aggregation: type.aggregation))
+            }
+        } catch {
+            violations.append("HELLO.declares: \(error)")
+            return send(.error(WireError(.field, "HELLO.declares: \(error)")), to: peer)
+        }
         sessions[peer] = Session(
-            hello: hello, credit: behaviour.credit, decoder: RecordDecoder(plugin: hello.plugin, registry: .standard),
+            hello: hello, credit: behaviour.credit, decoder: RecordDecoder(plugin: hello.plugin, registry: registry),
             reference: SessionReference(
                 peer: peer.withUnsafeBytes { RoutingID($0) }, serial: UInt64(hellos.count)))
         let welcome = Welcome(

@@ -39,7 +39,7 @@ public struct ScaleConnector {
     private var impedanceWeight: Int?
     private var isConnected = false
     /// What the scale was asked for last, until it answers.
-    private var asked: (request: ScaleDesk.Request, reason: ScaleError?)?
+    private var asked: (request: ScaleDesk.Request, reason: String?)?
     /// Until when the verification holds, in microseconds since 1970.
     private var verifiedUntil: Int64?
 
@@ -154,7 +154,9 @@ public struct ScaleConnector {
 
     private mutating func follow(_ event: LinkRunner.Event, of runner: LinkRunner) async throws {
         switch event {
-        case .opened: try await handle(.linkOpened)
+        case .opened:
+            try await handle(.caller(runner.caller))
+            try await handle(.linkOpened)
         case .received(let bytes): try await handle(.received(bytes))
         case .alarm: try await handle(.tick)
         case .closed(let reason):
@@ -211,7 +213,8 @@ public struct ScaleConnector {
         case .userResult(let isDone), .commandResult(let isDone):
             if let asked { answer(asked.request, isDone ? .done : .refused(asked.reason)) }
         case .deviceError(let error):
-            if [.userManagement, .authorisation, .busy].contains(error.errorClass) { asked?.reason = error }
+            if [.userManagement, .authorisation, .busy].contains(error.errorClass) { asked?.reason = error.sentence }
+        case .commandRefused(let reason): asked?.reason = reason
         default: break
         }
     }

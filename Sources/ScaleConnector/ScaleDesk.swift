@@ -9,8 +9,8 @@ public final class ScaleDesk: Sendable {
     public enum Answer: Sendable, Hashable {
         case users([UInt32?])
         case done
-        /// It was not done; the scale's own reason, where it gave one.
-        case refused(ScaleError?)
+        /// It was not done; why, in a sentence, where that is known.
+        case refused(String?)
         /// No scale came in time, or the session ended before the answer.
         case nobody
     }

@@ -66,7 +66,7 @@ extension ScaleDesk {
         let answer = await ask(command)
         switch answer {
         case .users, .done: return answer
-        case .refused(let error?): throw CommandFailure("refused", error.sentence)
+        case .refused(let reason?): throw CommandFailure("refused", reason)
         case .refused(nil): throw CommandFailure("refused", refusal)
         case .nobody:
             if Task.isCancelled { throw CancellationError() }

@@ -58,7 +58,7 @@ struct ScaleReports {
         case .battery(let percent): await send("battery", data: "{\"percent\":\(percent)}")
         case .authentication(let result): await report(result, text: nil)
         case .userList(let list): await report(users: list)
-        case .userResult, .commandResult, .userSerial, .cloudRecord: break  // Whoever asked is told.
+        case .userResult, .commandResult, .commandRefused, .userSerial, .cloudRecord: break  // Whoever asked is told.
         case .deviceError(let error): await report(error)
         case .protocolWarning(let warning): await report(warning)
         }

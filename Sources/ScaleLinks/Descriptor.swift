@@ -20,6 +20,22 @@ final class Descriptor: Sendable {
         Glibc.socket(family, Int32(kind.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), number)
     }
 
+    /// The numeric address of the machine at the other end of a TCP connection; nil for anything else.
+    var otherEnd: String? {
+        var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+        var name = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        let result = withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard getpeername(number, address, &size) == 0,
+                    [AF_INET, AF_INET6].contains(Int32(address.pointee.sa_family))
+                else { return EAI_FAMILY }
+                return getnameinfo(address, size, &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST)
+            }
+        }
+        return result == 0
+            ? String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    }
+
     /// What a read or write came to.
     enum Result<Value> {
         case done(Value)

@@ -133,7 +133,7 @@ struct LinkLoop {
 
     private mutating func opened(_ descriptor: Descriptor) {
         (connection, opening, unsent, reported) = (descriptor, nil, [], nil)
-        mailbox.post(.opened)
+        mailbox.post(.opened, caller: descriptor.otherEnd)
     }
 
     private mutating func failed(_ error: ScaleLinkError) {

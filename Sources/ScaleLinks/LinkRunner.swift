@@ -54,6 +54,9 @@ public final class LinkRunner: Sendable {
         }
     }
 
+    /// The address of the machine at the other end of the link that ``next()`` told last; nil where it has none.
+    public var caller: String? { mailbox.caller }
+
     /// Sends bytes in order; dropped where no link stands any more.
     ///
     /// A peer that leaves 64 KiB unread is hung up on.

@@ -25,10 +25,11 @@ final class Mailbox: Sendable {
         var isSearch = false
     }
 
-    /// An event, and where a datagram came from.
+    /// An event, and whom it came from: the sender of a datagram, or who opened a link.
     private struct Entry {
         var event: LinkRunner.Event
         var sender: DatagramAddress?
+        var caller: String?
     }
 
     private struct State {
@@ -39,10 +40,17 @@ final class Mailbox: Sendable {
         /// Who sent what was handed out last.
         var lastSender: DatagramAddress?
         var peer: DatagramAddress?
+        /// Who opened the link that was handed out last.
+        var caller: String?
         var mustHangUp = false
         var mustStop = false
         var alarm: ContinuousClock.Instant?
         var hasEnded = false
+
+        mutating func handOut(_ entry: Entry) {
+            lastSender = entry.sender ?? lastSender
+            if entry.event == .opened { caller = entry.caller }
+        }
     }
 
     private let state = Mutex(State())
@@ -61,7 +69,7 @@ final class Mailbox: Sendable {
             let result: LinkRunner.Event?? = state.withLock { state in
                 if !state.events.isEmpty {
                     let entry = state.events.removeFirst()
-                    state.lastSender = entry.sender ?? state.lastSender
+                    state.handOut(entry)
                     return .some(entry.event)
                 }
                 if state.hasEnded { return .some(nil) }
@@ -85,6 +93,8 @@ final class Mailbox: Sendable {
         bell.ring()
     }
 
+    var caller: String? { state.withLock(\.caller) }
+
     func settle() { state.withLock { $0.peer = $0.lastSender } }
 
     func setAlarm(_ instant: ContinuousClock.Instant?) {
@@ -107,13 +117,14 @@ final class Mailbox: Sendable {
 
     // MARK: The thread's side
 
-    func post(_ event: LinkRunner.Event, from sender: DatagramAddress? = nil) {
+    func post(_ event: LinkRunner.Event, from sender: DatagramAddress? = nil, caller: String? = nil) {
+        let entry = Entry(event: event, sender: sender, caller: caller)
         let waiter = state.withLock { state in
             guard let waiter = state.waiter.take() else {
-                state.events.append(Entry(event: event, sender: sender))
+                state.events.append(entry)
                 return nil as CheckedContinuation<LinkRunner.Event?, Never>?
             }
-            state.lastSender = sender ?? state.lastSender
+            state.handOut(entry)
             return waiter
         }
         waiter?.resume(returning: event)

@@ -8,8 +8,10 @@ import PackageDescription
 ///
 ///     swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
 ///     Tests/Fuzz/.build/release/fuzz-records -max_len=4096 -max_total_time=300 /tmp/corpus Tests/Fuzz/Corpus
-///     Tests/Fuzz/.build/release/fuzz-hsl -max_len=4096 -rss_limit_mb=512 -runs=2000000 /tmp/corpus Tests/Fuzz/Corpora/hsl
-let scales = ["Frames", "Decoders", "Lines", "HS3", "HS4", "HS5", "HSL", "SIG"]
+///     Tests/Fuzz/.build/release/fuzz-hsl -max_len=2048 -rss_limit_mb=512 -runs=10000000 /tmp/corpus Tests/Fuzz/Corpora/hsl
+///
+/// Parsers alone (`Frames`, `Decoders`, `Lines`, `SIG`), which see ten million inputs in minutes, and whole sessions.
+let scales = ["Frames", "Decoders", "Lines", "SIG", "HS3", "HS4", "HS5", "HSL"]
 
 let package = Package(
     name: "fuzz",
@@ -27,8 +29,14 @@ let package = Package(
     ]
         + scales.map { name in
             .executableTarget(
-                name: "Fuzz\(name)", dependencies: [.product(name: "ScaleFrames", package: "health-hub")],
+                name: "Fuzz\(name)",
+                dependencies: [.product(name: "ScaleFrames", package: "health-hub")]
+                    + (["HS3", "HS4", "HS5"].contains(name) ? ["Sessions"] : []),
                 swiftSettings: [.unsafeFlags(["-parse-as-library"])])
-        },
+        } + [
+            .target(
+                name: "Sessions", dependencies: [.product(name: "ScaleFrames", package: "health-hub")],
+                swiftSettings: [.enableUpcomingFeature("InternalImportsByDefault")])
+        ],
     swiftLanguageModes: [.v6]
 )

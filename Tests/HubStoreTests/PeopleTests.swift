@@ -227,6 +227,31 @@ import Testing
         misread.value = .quantity(74.9, unit: "kg")
         try await home.give([misread], now: 31 * Home.day)
         #expect(try await home.record(misread)?.assignment.person?.name == "ben")
+        // So is the weight of a group, and what was measured together goes along; however it is divided.
+        for division in 0..<3 {
+            let start = 32 * Home.day + Int64(division) * 1_000
+            var parts = try home.group("together\(division)", 7.5, at: start)
+            try await home.give(parts, now: start)
+            #expect(try await home.records("together\(division)").allSatisfy { $0.assignment.person == nil })
+            let weight = try #require(parts.firstIndex { $0.type == .weight })
+            let other = try #require(parts.firstIndex { $0.type != .weight })
+            parts[other].metadata = JSONObject(trusted: #"{"corrected":true}"#)
+            parts[weight].value = .quantity(74.9, unit: "kg")
+            switch division {
+            case 0: try await home.give([parts[other], parts[weight]], now: start)
+            case 1:
+                try await home.give([parts[weight]], now: start)
+                try await home.give([parts[other]], now: start)
+            default:
+                try await home.give([parts[other]], now: start)
+                try await home.give([parts[weight]], now: start)
+            }
+            let found = try await home.records("together\(division)")
+            #expect(
+                found.count == parts.count && found.allSatisfy { $0.assignment.person?.name == "ben" }, "\(division)")
+            guard case .sample(let held)? = try await home.record(parts[other])?.record else { continue }
+            #expect(held.metadata == parts[other].metadata, "\(division)")
+        }
         #expect(try await home.store.verifyAccounts() == [])
     }
 

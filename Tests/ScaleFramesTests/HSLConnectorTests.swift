@@ -162,6 +162,34 @@ struct HSLConnectorTests {
         #expect("\(token)" == "<token of 13 bytes>")
     }
 
+    @Test func `who guesses locks nobody else out`() throws {
+        let token = try #require(HSLToken("correct horse"))
+        var rig = Rig(.hs3) { $0.token = token }
+        func meet(_ caller: String, _ isRight: Bool) throws {
+            (rig.isClosed, rig.sent) = (false, [])
+            rig.give(.caller(caller))
+            rig.give(.linkOpened)
+            rig.say(#"{"t":"hello","v":1,"role":"device","impl":"t","sdk":"sim","nonce":"\#(Self.nonce)"}"#)
+            guard case .hello(let hello)? = rig.sent.last else { return #expect(Bool(false), "no hello") }
+            let right = token.proof(connector: hello.nonce, device: Array(repeating: 0, count: 16))
+            rig.say(#"{"t":"auth","proof":"\#(isRight ? right : String(right.reversed()))"}"#)
+            rig.give(.linkClosed)
+        }
+        func isWelcome() -> Bool { rig.sent.contains { if case .welcome = $0 { true } else { false } } }
+        for _ in 0..<5 { try meet("192.0.2.1", false) }
+        try meet("192.0.2.1", true)
+        #expect(!isWelcome(), "the sixth in a minute is not looked at")
+        try meet("192.0.2.2", true)
+        #expect(isWelcome())
+        rig.pass(.seconds(61))
+        try meet("192.0.2.1", true)
+        #expect(isWelcome())
+        // A crowd of addresses is counted as one beyond a bound.
+        for number in 0..<300 { try meet("2001:db8::\(number)", false) }
+        try meet("2001:db8::ffff", true)
+        #expect(!isWelcome())
+    }
+
     @Test func `a line of 65536 bytes is read and a longer one closes the link`() {
         var rig = Rig(.hs3)
         rig.meet("HS3:020000003001")

@@ -202,6 +202,8 @@ struct HSLRuleTests {
             rig.say(#"{"t":"res","ref":\#(ref),"status":"cancelled"}"#)
             #expect((rig.requests.last?.operation == .hs3AutoConnectOff) == isAsked, "\(firmware)")
             #expect(rig.events.contains(.commandResult(false)) != isAsked, "\(firmware)")
+            let reasons = rig.events.compactMap { if case .commandRefused(let reason) = $0 { reason } else { nil } }
+            #expect(reasons.contains { $0.contains("1.0.2 or later, and this one has \(firmware)") } != isAsked)
         }
     }
 

@@ -81,7 +81,7 @@ struct HSLSessionTests {
         #expect(whole.carried > 2000)
         #expect(whole.warnings == [])
         // A prime step meets every place of a line in some line; the fuzzer of the session cuts everywhere.
-        for cut in stride(from: 0, to: whole.carried, by: 61) {
+        for cut in stride(from: 0, to: whole.carried, by: 7) {
             var rig = try Self.rig(model, memory: 3, token: HSLToken("secret"))
             rig.bytesUntilCut = cut
             play(&rig)

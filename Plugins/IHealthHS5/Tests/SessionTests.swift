@@ -96,6 +96,18 @@ struct SessionTests {
         await scale.stop()
     }
 
+    @Test func `muscle in kilograms is a type that this plugin declares`() async throws {
+        let bench = try await ScaleBench()
+        let scale = try Scale(memory: [1234: try Scale.mornings(1)])
+        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, muscle: "kg"))
+        await bench.hub.records(7)
+        #expect(await bench.end(run) == .done)
+        let muscle = await bench.samples.first { $0.type.rawValue == "x.ihealth.muscleMass" }
+        #expect(muscle?.value == .quantity(41.3, unit: "kg"))
+        #expect(await bench.hub.violations == [])
+        await scale.stop()
+    }
+
     @Test func `a scale with a log-in is let in by its key`() async throws {
         let bench = try await ScaleBench()
         var profile = HS5Device.Profile()

@@ -59,6 +59,7 @@ struct SettingsTests {
 
     @Test(.timeLimit(.minutes(1))) func `the check finds the scale's id, and asks it for nothing`() async throws {
         let scale = try Scale(memory: [1234: try Scale.mornings(2)])
+        await scale.linked()
         let setup = try Self.setup("link = \"\(scale.link)\"")
         let clock = try #require(HubClock(ScaleBench.clock))
         let found = try await ScaleCheck(setup, clock, patience: .seconds(5)).run()

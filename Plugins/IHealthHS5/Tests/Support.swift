@@ -50,11 +50,11 @@ extension StandInScale where Device == HS5Device {
 }
 
 enum HS5Bench {
-    static func settings(_ link: String, _ more: String = "") throws -> RawJSON {
+    static func settings(_ link: String, _ more: String = "", muscle: String = "pct") throws -> RawJSON {
         try #require(
             RawJSON(
                 """
-                {"link":"\(link)","muscle_unit":"pct","memory_every":"1min","cloud_address":"keep",\
+                {"link":"\(link)","muscle_unit":"\(muscle)","memory_every":"1min","cloud_address":"keep",\
                 "auth_mode":"local","auth_kind":"xxtea-v1"\(more)}
                 """))
     }

@@ -51,6 +51,11 @@ extension Transaction {
                 ? try weigh(sample, intake.canonical, intake.assignment, household) : bySubject(intake, sample)
         }
         let word = try word(on: group, sample, household)
+        if own == nil, word.judgement.assignment.person == nil,
+            let judgement = try weighAnew(sample, intake, group, household)
+        {
+            return judgement
+        }
         var judgement = word.judgement
         if judgement.isByHand {
             judgement.profileOf = BodyProfile.told(sample, intake.assignment)
@@ -87,6 +92,21 @@ extension Transaction {
         else { return Judgement(assignment: row.assignment) }
         var judgement = try weigh(anchor.sample, anchor.canonical, ruled.assignment, household)
         if anchor.number != row.number { judgement.ruling?.rule = .group }
+        return judgement
+    }
+
+    /// What the weight of a group tells that waits, now that its source has corrected it; nil for any other record.
+    private mutating func weighAnew(
+        _ sample: Sample, _ intake: IntakeRecord, _ group: String, _ household: Household
+    ) throws -> Judgement? {
+        guard sample.type == .weight, let known = try find(sample.source, sample.key), known.personID == 0,
+            !known.isAssignedByHand, isNews(sample, for: try sourceVersion(of: known))
+        else { return nil }
+        let stored = try rows(of: group, sample.source.plugin)
+        guard Self.weight(of: stored.map(\.sample))?.key == sample.key else { return nil }
+        let judgement = try weigh(sample, intake.canonical, intake.assignment, household)
+        let others = stored.filter { $0.personID == 0 && !$0.isAssignedByHand && $0.sample.key != sample.key }
+        batch?.words[group] = GroupWord(judgement: judgement, decider: sample.key, waiting: others)
         return judgement
     }
 
@@ -212,7 +232,11 @@ extension Transaction {
         batch?.words[group]?.waiting = []
         var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
         var placements: [Placement] = []
-        for waiting in word.waiting {
+        for noted in word.waiting {
+            // As it is now: its source may have corrected it, or a person assigned it, since the word was found.
+            guard let waiting = try find(noted.sample.source, noted.sample.key), waiting.personID == 0,
+                !waiting.isAssignedByHand
+            else { continue }
             var row = waiting
             (row.assignment, row.isAssignedByHand) = (word.judgement.assignment, word.judgement.isByHand)
             row.personID = personID(row.assignment)

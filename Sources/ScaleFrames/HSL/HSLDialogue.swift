@@ -27,6 +27,7 @@ public struct HSLDialogue: ScaleDialogue {
         let forwarded: HSLSession.Input
         switch input {
         case .linkOpened: forwarded = .linkOpened
+        case .caller(let address): forwarded = .caller(address)
         case .received(let bytes): forwarded = .received(bytes)
         case .kept(let token): forwarded = .kept(token)
         case .notKept(let token): forwarded = .notKept(token)

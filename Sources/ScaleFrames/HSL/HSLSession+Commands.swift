@@ -25,7 +25,10 @@ extension HSLSession {
         case .autoConnect:
             guard scale.info.id.model == .hs3 else { return false }
             guard let firmware = scale.info.firmware, Self.version(firmware, isAtLeast: [1, 0, 2]) else {
-                warn(scale.info.id, "automatic connection needs firmware 1.0.2 or later", &actions)
+                let found =
+                    scale.info.firmware.map { "this one has \($0.prefix(16))" } ?? "this one does not say its own"
+                let reason = "HS3: the switch for automatic connection needs firmware 1.0.2 or later, and \(found)"
+                actions.append(.event(.commandRefused(reason), of: scale.info.id))
                 return false
             }
             return true

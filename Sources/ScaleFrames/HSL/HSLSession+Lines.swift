@@ -65,10 +65,11 @@ extension HSLSession {
         _ proof: String, at now: ScaleMoment, _ actions: inout [Action]
     ) throws(HSLComplaint) {
         guard let token = settings.token, let peer else { return }
-        refusals.removeAll { now.uptime >= $0 + .seconds(60) }
-        guard refusals.count < 5 else { throw HSLComplaint(.authFailed, "five wrong proofs in a minute; wait") }
+        guard refusals.mayTry(caller, at: now.uptime) else {
+            throw HSLComplaint(.authFailed, "five wrong proofs in a minute; wait")
+        }
         guard token.accepts(proof, connector: nonce, device: peer.nonce) else {
-            refusals.append(now.uptime)
+            refusals.note(caller, at: now.uptime)
             throw HSLComplaint(.authFailed, "the proof is not that of the token")
         }
         welcome(at: now, &actions)

@@ -155,6 +155,13 @@ extension HSLSession {
         guard let ref = complaint.ref, let device = scales.first(where: { $0.value.request?.id == ref })?.key else {
             return
         }
+        if scales[device]?.asked != nil {
+            let words = String(
+                String.UnicodeScalarView(complaint.text.unicodeScalars.filter { $0.value >= 0x20 }.prefix(120)))
+            let reason =
+                "\(device.model.rawValue): the program behind the link refuses: \(complaint.code.prefix(40)), \(words)"
+            actions.append(.event(.commandRefused(reason), of: device))
+        }
         end(device, .failed, at: now, &actions)
     }
 

@@ -33,8 +33,9 @@ public struct HSLSession: Sendable {
     var pingAt: Duration?
     var pongBy: Duration?
     var pings = 0
-    /// When wrong proofs came.
-    var refusals: [Duration] = []
+    /// The machine at the other end, where it has an address.
+    var caller: String?
+    var refusals = WrongProofs()
     var complaints = 0
     /// The link is closed from this side, because the other one does not keep to the protocol.
     var hasFailed = false
@@ -44,6 +45,8 @@ public struct HSLSession: Sendable {
     /// What happens to a session.
     public enum Input: Sendable, Hashable {
         case linkOpened
+        /// Whose link opens next.
+        case caller(String?)
         /// Bytes of the stream, cut anywhere.
         case received([UInt8])
         case kept(ScaleToken)
@@ -107,6 +110,7 @@ public struct HSLSession: Sendable {
         case .linkOpened:
             closeLink(&actions)
             open(at: now, &actions)
+        case .caller(let address): caller = address
         case .received(let bytes):
             // In pieces, so that what is held is bounded whatever the driver hands over.
             for start in stride(from: 0, to: bytes.count, by: 4096) where phase == .greeting || phase == .open {

@@ -23,6 +23,30 @@ public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
+/// How often each machine has sent a wrong proof of the token lately: at most five times a minute it may.
+///
+/// So that somebody who guesses neither gets far nor locks out the one who knows.
+struct WrongProofs: Sendable {
+    private var byAddress: [String: [Duration]] = [:]
+
+    static let limit = 5
+    /// Beyond so many machines all others are counted as one.
+    private static let addresses = 256
+
+    private func name(_ address: String?) -> String {
+        let name = address ?? ""
+        return byAddress[name] == nil && byAddress.count >= Self.addresses ? "others" : name
+    }
+
+    /// Whether this machine's next proof is looked at.
+    mutating func mayTry(_ address: String?, at now: Duration) -> Bool {
+        byAddress = byAddress.mapValues { $0.filter { now < $0 + .seconds(60) } }.filter { !$0.value.isEmpty }
+        return byAddress[name(address), default: []].count < Self.limit
+    }
+
+    mutating func note(_ address: String?, at now: Duration) { byAddress[name(address), default: []].append(now) }
+}
+
 /// For whom a bridge opens the scale; a bridge with the vendor's library hands it to that.
 public struct HSLUser: Sendable, Hashable, CustomStringConvertible {
     /// An e-mail address.

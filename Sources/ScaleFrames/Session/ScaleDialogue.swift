@@ -29,6 +29,8 @@ public enum ScaleInput: Sendable, Hashable {
     ///
     /// Ends an earlier one, if it still stood.
     case linkOpened
+    /// Whose link opens next: the address of the machine at its other end, where there is one.
+    case caller(String?)
     /// Bytes came from the scale: cut anywhere on a stream, one datagram otherwise.
     case received([UInt8])
     /// The readings of this delivery are durable: acknowledge them.
@@ -186,6 +188,8 @@ public enum ScaleEvent: Sendable, Hashable {
     case userResult(Bool)
     /// What became of another command.
     case commandResult(Bool)
+    /// Why the command that was asked for is not done, in a sentence for a person; its result follows.
+    case commandRefused(String)
     /// Whether the person may use the scale, as a bridge has found out.
     case authentication(UserAuthentication)
     /// The number that the vendor's software has for the person.

@@ -20,6 +20,7 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
         var device: Device
         var inputs: [(input: StandInInput, isTime: @Sendable (Device) -> Bool)] = []
         var events: [StandInEvent] = []
+        var isLinked = false
     }
 
     /// - Parameters:
@@ -38,11 +39,15 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
             while let event = await runner.next() {
                 var inputs: [StandInInput] = []
                 switch event {
-                case .opened: inputs = [.linkOpened]
+                case .opened:
+                    state.value.withLock { $0.isLinked = true }
+                    inputs = [.linkOpened]
                 case .received(let bytes):
                     runner.settle()
                     inputs = [.received(bytes)]
-                case .closed: inputs = [.linkClosed]
+                case .closed:
+                    state.value.withLock { $0.isLinked = false }
+                    inputs = [.linkClosed]
                 case .alarm: inputs = [.tick]
                 case .unreachable: break
                 }
@@ -76,6 +81,11 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
     public func submit(_ input: StandInInput, when isTime: @escaping @Sendable (Device) -> Bool = { _ in true }) {
         box.value.withLock { $0.inputs.append((input, isTime)) }
         runner.wake()
+    }
+
+    /// Returns when the link stands; over datagrams: when the scale can hear.
+    public func linked() async {
+        while !box.value.withLock(\.isLinked) { await Task.yield() }
     }
 
     public var events: [StandInEvent] { box.value.withLock(\.events) }
