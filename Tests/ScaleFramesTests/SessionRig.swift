@@ -115,6 +115,12 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
         uptime = end
     }
 
+    /// Lets time pass until `isDone`, which is asked every second, or `limit` has passed.
+    mutating func run(for limit: Duration, until isDone: (Self) -> Bool) {
+        let end = uptime + limit
+        while uptime < end, !isDone(self) { run(for: min(.seconds(1), end - uptime)) }
+    }
+
     private var nextEvent: Duration? {
         (spooling.map(\.at) + inFlight.map(\.at)
             + [host.deadline, isLinked ? device.deadline : nil].compactMap(\.self)).min()
