@@ -23,6 +23,9 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let webSocket: [Target.Dependency] = [
+    nio, .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
+]
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 
 func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
@@ -58,6 +61,7 @@ let package = Package(
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
         .executable(name: "hub-ihealth-hs4", targets: ["IHealthHS4"]),
         .executable(name: "hub-ihealth-hs5", targets: ["IHealthHS5"]),
+        .executable(name: "hub-sami-server", targets: ["hub-sami-server"]),
         .executable(name: "hub-json-lines", targets: ["JSONLines"]),
         .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
     ],
@@ -68,6 +72,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.3"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -135,13 +140,18 @@ let package = Package(
             resources: [.copy("Cases")]),
         module("CloudClient", ["PluginKit"] + httpClient),
         tests("CloudClientTests", ["CloudClient", "PluginKit"]),
+        module(
+            "WebSocketClient",
+            webSocket + [
+                .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
         program("example-source", ["PluginKit"], path: "Tests/Support/ExampleSource"),
 
         // Across programs.
         .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
         tests(
-            "InteropTests", ["HubProcess", "HubCommand", "example-source"], path: "Tests/Interop",
-            resources: [.copy("hostile.py"), .copy("stranger.py")]),
+            "InteropTests", ["HubProcess", "HubCommand", "example-source", "hub-sami-server"], path: "Tests/Interop",
+            resources: [.copy("hostile.py"), .copy("sami_sdk.py"), .copy("stranger.py")]),
         tests(
             "TortureTests", ["HubProcess", "HubCommand", "TortureDiary", "ZeroMQ", "torture-source", "torture-sink"]),
         .target(name: "TortureDiary", path: "Tests/Support/Torture/Diary", swiftSettings: strict),
@@ -172,7 +182,12 @@ let package = Package(
 
         // Services.
         .target(
-            name: "WebFaults", dependencies: ["Samples", hummingbird, httpTypes, nio, logging],
+            name: "WebFaults",
+            dependencies: [
+                "Samples", hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"), httpTypes, logging,
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+            ] + webSocket,
             path: "Simulators/WebFaults/Sources", swiftSettings: strict),
         .target(
             name: "ExistSimulation", dependencies: ["WebFaults", "Samples", grdb],
@@ -180,6 +195,16 @@ let package = Package(
         program(
             "hub-exist-server", ["ExistSimulation", "WebFaults", argumentParser],
             path: "Simulators/ExistServer/Sources/hub-exist-server"),
+        .target(
+            name: "SAMIExchange",
+            dependencies: ["WebFaults", grdb, .product(name: "Crypto", package: "swift-crypto")],
+            path: "Simulators/SAMIServer/Sources/SAMIExchange", swiftSettings: strict),
+        program(
+            "hub-sami-server", ["SAMIExchange", "WebFaults", argumentParser],
+            path: "Simulators/SAMIServer/Sources/hub-sami-server"),
+        tests(
+            "SAMIExchangeTests", ["SAMIExchange", "WebFaults", "WebSocketClient"],
+            path: "Simulators/SAMIServer/Tests"),
         tests("WebFaultsTests", ["WebFaults"], path: "Simulators/WebFaults/Tests"),
         tests(
             "ExistSimulationTests", ["ExistSimulation", "WebFaults", "HubProcess", "hub-exist-server"],

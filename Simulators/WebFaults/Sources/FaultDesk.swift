@@ -25,7 +25,7 @@ public final class FaultDesk: Sendable {
     public func add(_ faults: [Fault]) { state.withLock { $0.faults += faults } }
 
     /// What happens to this request: all delays and forms that apply, and the first of the others.
-    func draw(for path: String) -> [Fault] {
+    public func draw(for path: String) -> [Fault] {
         state.withLock { state in
             var drawn: [Fault] = []
             var hasEnd = false

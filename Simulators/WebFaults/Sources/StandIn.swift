@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 
@@ -42,15 +43,19 @@ public struct StandIn<Service: StandInService>: Sendable {
     /// Serves until the task is cancelled.
     /// - Parameters:
     ///   - port: 0 for any free one.
+    ///   - sockets: what becomes of WebSockets, for a service that has them.
     ///   - onListening: told the port that it is.
     /// - Throws: when the address cannot be listened on.
     public func run(
-        host: String, port: Int, onListening: @escaping @Sendable (Int) async -> Void
+        host: String, port: Int, sockets: (any SocketService)? = nil,
+        onListening: @escaping @Sendable (Int) async -> Void
     ) async throws {
         var logger = Logger(label: "stand-in")
         logger.logLevel = .critical
         let application = Application(
             responder: Responder(standIn: self),
+            server: sockets.map { service in HTTPServerBuilder { SocketChannel(service: service, responder: $0) } }
+                ?? .http1(),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port), serverName: nil, reuseAddress: true),
             onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
@@ -135,7 +140,7 @@ public struct StandIn<Service: StandInService>: Sendable {
 
     private static func response(_ answer: WebAnswer) -> Response {
         Response(
-            status: .init(code: answer.status), headers: headers(answer),
+            status: .init(code: answer.status), headers: answer.headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
     }
 
@@ -143,20 +148,11 @@ public struct StandIn<Service: StandInService>: Sendable {
     private static func torn(_ answer: WebAnswer) -> Response {
         let half = ByteBuffer(bytes: answer.body.prefix(answer.body.count / 2))
         return Response(
-            status: .init(code: answer.status), headers: headers(answer),
+            status: .init(code: answer.status), headers: answer.headers,
             body: ResponseBody(contentLength: max(answer.body.count, 2)) { writer in
                 try await writer.write(half)
                 throw WebFaultsError("the answer is cut here")
             })
-    }
-
-    private static func headers(_ answer: WebAnswer) -> HTTPFields {
-        var fields = HTTPFields()
-        for (name, value) in answer.fields {
-            guard let name = HTTPField.Name(name) else { continue }
-            fields.append(HTTPField(name: name, value: value))
-        }
-        return fields
     }
 
     /// Cuts the connection; what is returned has nowhere to go.
@@ -164,6 +160,17 @@ public struct StandIn<Service: StandInService>: Sendable {
         channel.close(mode: .all, promise: nil)
         try? await channel.closeFuture.get()
         return Response(status: .internalServerError)
+    }
+}
+
+extension WebAnswer {
+    var headers: HTTPFields {
+        var headers = HTTPFields()
+        for (name, value) in fields {
+            guard let name = HTTPField.Name(name) else { continue }
+            headers.append(HTTPField(name: name, value: value))
+        }
+        return headers
     }
 }
 

@@ -1,0 +1,91 @@
+import GRDB
+import WebFaults
+
+/// A message or an action, as REST or a socket brings it.
+struct Posting: Sendable {
+    /// Why it is none.
+    enum Fault: Error { case noSource, noDestination, noData, noTime, future }
+
+    let isAction: Bool
+    let sdid: String?
+    let ddid: String?
+    /// Milliseconds since 1970; nil for now.
+    let ts: Int64?
+    let data: JSONTree
+
+    init(_ tree: JSONTree, now: Int64, grace: Int64) throws(Fault) {
+        isAction = tree["type"]?.text == "action"
+        (sdid, ddid) = (tree["sdid"]?.text, tree["ddid"]?.text)
+        guard isAction || sdid?.isEmpty == false else { throw .noSource }
+        guard !isAction || ddid?.isEmpty == false else { throw .noDestination }
+        if let time = tree["ts"], time != .null {
+            guard let milliseconds = time.lenientInteger, milliseconds >= 0 else { throw .noTime }
+            guard milliseconds <= now + grace else { throw .future }
+            ts = milliseconds
+        } else {
+            ts = nil
+        }
+        guard let data = tree["data"], data != .null else { throw .noData }
+        self.data = data
+    }
+}
+
+/// What was kept of a posting, and who is to hear of it once it is on the disk.
+struct Kept: Sendable {
+    let mid: String
+    /// Stored messages: none for an action, two where the fault `twice` says so.
+    var messages: [MessageRow] = []
+    var action: ActionRow?
+}
+
+extension Exchange {
+    func posting(_ tree: JSONTree) throws(Posting.Fault) -> Posting {
+        try Posting(tree, now: now, grace: options.futureGrace)
+    }
+
+    /// Keeps a message of `device`, made to fit its manifest.
+    func keep(
+        _ posting: Posting, of device: DeviceRow, twice: Bool = false, _ database: Database
+    ) throws -> Kept {
+        let manifest = try manifest(of: device, database)
+        let time = now
+        // Text is what a manifest of the real service could have parsed; ours know objects.
+        let data = manifest?.normalised(posting.data) ?? [:]
+        let raw = posting.data.text ?? posting.data.json
+        var messages: [MessageRow] = []
+        for _ in 0..<(twice ? 2 : 1) {
+            var message = MessageRow(
+                mid: Identifier.make(), sdid: device.id, sdtid: device.dtid, uid: device.uid, ts: posting.ts ?? time,
+                cts: time, mv: manifest?.version ?? device.manifestVersion, data: data.json, raw: raw,
+                visibleOn: time + options.deliveryDelay)
+            try message.insert(database)
+            messages.append(message)
+        }
+        try database.execute(
+            sql: "UPDATE device SET lastSeenOn = ? WHERE id = ?", arguments: [time, device.id])
+        return Kept(mid: messages[0].mid, messages: messages)
+    }
+
+    /// Keeps an action for `destination`.
+    func keep(_ posting: Posting, for destination: DeviceRow, _ database: Database) throws -> Kept {
+        let time = now
+        var action = ActionRow(
+            mid: Identifier.make(), sdid: posting.sdid, ddid: destination.id, ddtid: destination.dtid,
+            uid: destination.uid, ts: posting.ts ?? time, cts: time, mv: destination.manifestVersion,
+            data: posting.data.json)
+        try action.insert(database)
+        return Kept(mid: action.mid, action: action)
+    }
+
+    /// Tells the sockets, after the commit.
+    func tell(_ kept: Kept) {
+        guard !faults.isSilent else { return }
+        for message in kept.messages { sockets.pass(message) }
+        if let action = kept.action { sockets.pass(action) }
+    }
+}
+
+extension FaultDesk {
+    /// Whether sockets stay open without a word: no pings, no messages.
+    var isSilent: Bool { faults.contains { $0.kind == .form("silent") } }
+}

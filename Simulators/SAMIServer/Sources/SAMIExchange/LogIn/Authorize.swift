@@ -1,0 +1,234 @@
+import GRDB
+import WebFaults
+
+/// `/authorize` and the pages behind it (reference §1.2).
+extension Exchange {
+    private static let cookie = "sami_session"
+
+    /// What `/authorize` was asked, checked as far as it can be without a person.
+    private struct Asked {
+        var application: ApplicationRow
+        var redirect: String
+        var isImplicit: Bool
+        var scope: String
+        var state: String?
+        var challenge: String?
+    }
+
+    private struct Session {
+        var id, mark: String
+        var user: UserRow
+    }
+
+    /// The query as it came, to be handed from page to page.
+    private static func query(_ request: WebRequest) -> String {
+        request.query.map { "\(WebRequest.encoded($0.name))=\(WebRequest.encoded($0.value))" }.joined(separator: "&")
+    }
+
+    /// `GET /authorize`, and `/signin`, which does not look at the browser's session.
+    func authorize(_ request: WebRequest, ignoresSession: Bool) throws -> WebAnswer {
+        try database.write { database in
+            let asked: Asked
+            switch try read(request, database) {
+            case .failure(let refusal): return refusal.answer
+            case .success(let found): asked = found
+            }
+            let prompt = request.query("prompt") ?? ""
+            guard !ignoresSession, !["login", "select_account"].contains(prompt),
+                let session = try session(request, database)
+            else { return Pages.logIn(query: Self.query(request), mistake: nil) }
+            return Pages.consent(
+                application: asked.application.name, user: session.user.fullName,
+                rights: try rights(asked.application, asked.scope, database), query: Self.query(request),
+                mark: session.mark)
+        }
+    }
+
+    private struct Refusal: Error {
+        let answer: WebAnswer
+    }
+
+    private func read(_ request: WebRequest, _ database: Database) throws -> Result<Asked, Refusal> {
+        let application = try request.query("client_id").flatMap { try ApplicationRow.fetchOne(database, key: $0) }
+        guard let application else {
+            return .failure(
+                Refusal(
+                    answer: Pages.message("Not possible", "There is no application with this client_id.", status: 400))
+            )
+        }
+        let redirect = request.query("redirect_uri") ?? application.redirect
+        guard redirect == application.redirect else {
+            return .failure(
+                Refusal(
+                    answer: Pages.message("Not possible", "The redirect_uri parameter is invalid.", status: 400)))
+        }
+        let kind = request.query("response_type") ?? ""
+        var asked = Asked(
+            application: application, redirect: redirect, isImplicit: kind == "token",
+            scope: request.query("scope") ?? "read,write", state: request.query("state"))
+        func refused(_ error: String) -> Result<Asked, Refusal> {
+            .failure(Refusal(answer: sendBack(asked, [("error", error)])))
+        }
+        guard ["token", "code"].contains(kind) else { return refused("invalid_request") }
+        let scopes = asked.scope.split { $0 == "," || $0 == " " }
+        guard scopes.allSatisfy({ ["read", "write"].contains($0) }) else { return refused("invalid_request") }
+        asked.scope = scopes.joined(separator: ",")
+        guard application.mayUse(kind) else { return refused("unauthorized_client") }
+        if let challenge = request.query("code_challenge") {
+            guard request.query("code_challenge_method") == "S256" else { return refused("invalid_request") }
+            asked.challenge = challenge
+        }
+        return .success(asked)
+    }
+
+    /// Back to the application: in the fragment for the implicit grant, else in the query.
+    private func sendBack(_ asked: Asked, _ members: [(String, String)]) -> WebAnswer {
+        var members = members
+        if let state = asked.state {
+            // The access token stays last: shipped clients take whatever follows the last `=`.
+            let place = members.last?.0 == "access_token" ? members.count - 1 : members.count
+            members.insert(("state", state), at: place)
+        }
+        let text = members.map { "\($0.0)=\(WebRequest.encoded($0.1))" }.joined(separator: "&")
+        let mark = asked.isImplicit ? "#" : asked.redirect.contains("?") ? "&" : "?"
+        var answer = WebAnswer.redirect(asked.redirect + mark + text)
+        answer.fields.append(("Cache-Control", "no-store"))
+        return answer
+    }
+
+    private func rights(
+        _ application: ApplicationRow, _ scope: String, _ database: Database
+    ) throws -> [String] {
+        try application.rights.sorted { $0.key < $1.key }.map { dtid, right in
+            let name = dtid == "*" ? "All devices" : try DeviceTypeRow.fetchOne(database, key: dtid)?.name ?? dtid
+            let both = right.split(separator: ",").filter { scope.contains($0) }
+            return "\(name): \(both.joined(separator: " and "))"
+        }
+    }
+
+    // MARK: - The browser's session
+
+    private func session(_ request: WebRequest, _ database: Database) throws -> Session? {
+        let cookies = (request.fields["cookie"] ?? "").split(separator: ";").map { String($0.replacing(" ", with: "")) }
+        guard let id = cookies.first(where: { $0.hasPrefix(Self.cookie + "=") })?.dropFirst(Self.cookie.count + 1)
+        else { return nil }
+        let row = try Row.fetchOne(
+            database, sql: "SELECT * FROM session WHERE id = ? AND expiresOn > ?", arguments: [String(id), now])
+        guard let row, let user = try UserRow.fetchOne(database, key: row["uid"] as String) else { return nil }
+        return Session(id: String(id), mark: row["mark"], user: user)
+    }
+
+    /// `POST /login`: a session, and on with what was asked.
+    func logIn(_ request: WebRequest) throws -> WebAnswer {
+        let form = request.form
+        let (query, name) = (form["query"] ?? "", form["name"] ?? "")
+        return try database.write { database in
+            let user = try UserRow.filter(sql: "name = ? OR email = ?", arguments: [name, name]).fetchOne(database)
+            guard let user, user.password == form["password"] else {
+                return Pages.logIn(query: query, mistake: "The name or the password is wrong.")
+            }
+            let id = Identifier.make()
+            try database.execute(
+                sql: "INSERT INTO session (id, uid, mark, expiresOn) VALUES (?, ?, ?, ?)",
+                arguments: [id, user.id, Identifier.make(), now + 86_400_000])
+            // What asked for the log-in must not ask for it again.
+            let rest = WebRequest("GET", "/?" + query).query.filter { $0.name != "prompt" }
+            let text = rest.map { "\(WebRequest.encoded($0.name))=\(WebRequest.encoded($0.value))" }
+            let isDevice = rest.contains { $0.name == "user_code" }
+            return WebAnswer(
+                303,
+                fields: [
+                    ("Location", (isDevice ? "/device?" : "/authorize?") + text.joined(separator: "&")),
+                    ("Set-Cookie", "\(Self.cookie)=\(id); HttpOnly; SameSite=Lax; Path=/"),
+                    ("Cache-Control", "no-store"),
+                ])
+        }
+    }
+
+    /// `POST /consent`.
+    func consent(_ request: WebRequest) throws -> WebAnswer {
+        let form = request.form
+        let question = WebRequest("GET", "/authorize?" + (form["query"] ?? ""))
+        return try database.write { database in
+            guard let session = try session(request, database), session.mark == form["mark"] else {
+                return Pages.logIn(query: form["query"] ?? "", mistake: "The session is over; log in again.")
+            }
+            let asked: Asked
+            switch try read(question, database) {
+            case .failure(let refusal): return refusal.answer
+            case .success(let found): asked = found
+            }
+            guard form["decision"] == "allow" else { return sendBack(asked, [("error", "access_denied")]) }
+            let aid = asked.application.id
+            guard asked.isImplicit else {
+                let code = Identifier.make()
+                try database.execute(
+                    sql: """
+                        INSERT INTO code (code, aid, uid, redirect, scope, challenge, expiresOn) VALUES (?, ?, ?, ?, ?, ?, ?)
+                        """,
+                    arguments: [
+                        code, aid, session.user.id, asked.redirect, asked.scope, asked.challenge, now + 60_000,
+                    ])
+                return sendBack(asked, [("code", code)])
+            }
+            let token = try userToken(session.user.id, aid, scope: asked.scope, flow: "token", database)
+            return sendBack(
+                asked,
+                [
+                    ("expires_in", "\(seconds(left: token) ?? 0)"), ("token_type", "bearer"),
+                    ("refresh_token", token.refresh ?? ""), ("access_token", token.token),
+                ])
+        }
+    }
+
+    /// `GET` and `POST /device`: where a person allows a device that has no browser.
+    func allowDevice(_ request: WebRequest) throws -> WebAnswer {
+        let form = request.form
+        let code =
+            request.query("user_code") ?? WebRequest("GET", "/?" + (form["query"] ?? "")).query("user_code") ?? ""
+        return try database.write { database in
+            let row = try Row.fetchOne(
+                database, sql: "SELECT * FROM deviceCode WHERE userCode = ? AND expiresOn > ?", arguments: [code, now])
+            guard let row, let application = try ApplicationRow.fetchOne(database, key: row["aid"] as String) else {
+                return Pages.message("Not possible", "There is no such code, or it is too old.", status: 400)
+            }
+            guard let session = try session(request, database) else {
+                return Pages.logIn(query: "user_code=\(code)", mistake: nil)
+            }
+            guard request.method == "POST", session.mark == form["mark"] else {
+                return Pages.consent(
+                    application: application.name, user: session.user.fullName,
+                    rights: try rights(application, "read,write", database), query: "user_code=\(code)",
+                    mark: session.mark, action: "/device")
+            }
+            let isAllowed = form["decision"] == "allow"
+            try database.execute(
+                sql: "UPDATE deviceCode SET uid = ?, denied = ? WHERE userCode = ?",
+                arguments: [isAllowed ? session.user.id : nil, isAllowed ? 0 : 1, code])
+            return Pages.message(isAllowed ? "Allowed" : "Denied", "You can close this page.")
+        }
+    }
+
+    /// `GET /logout`: ends the browser's session and, unless told otherwise, the tokens of the client with this redirect address.
+    func logOut(_ request: WebRequest) throws -> WebAnswer {
+        let redirect = request.query("redirect_uri")
+        return try database.write { database in
+            let application = try redirect.flatMap {
+                try ApplicationRow.filter(sql: "redirect = ?", arguments: [$0]).fetchOne(database)
+            }
+            if let session = try session(request, database) {
+                try database.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [session.id])
+                if options.logoutRevokes, let application {
+                    try database.execute(
+                        sql: "DELETE FROM token WHERE uid = ? AND aid = ?",
+                        arguments: [session.user.id, application.id])
+                }
+            }
+            guard let redirect, application != nil else {
+                return Pages.message("Logged out", "You can close this page.")
+            }
+            let state = request.query("state").map { "&state=\(WebRequest.encoded($0))" } ?? ""
+            return .redirect(redirect + (redirect.contains("?") ? "&" : "?") + "status=logout" + state)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import WebFaults
+
+/// The pages that a person sees: small, without scripts, and nothing on them is fetched from anywhere.
+enum Pages {
+    static func logIn(query: String, mistake: String?) -> WebAnswer {
+        page(
+            "Log in",
+            """
+            \(mistake.map { "<p class=mistake>\(escaped($0))</p>" } ?? "")
+            <form method=post action="/login">
+              <input type=hidden name=query value="\(escaped(query))">
+              <label>User name or e-mail <input name=name autocomplete=username autofocus required></label>
+              <label>Password <input name=password type=password autocomplete=current-password required></label>
+              <button id=login>Log in</button>
+            </form>
+            """, status: mistake == nil ? 200 : 403)
+    }
+
+    /// - Parameter rights: lines such as `Withings Device: read`.
+    static func consent(
+        application: String, user: String, rights: [String], query: String, mark: String, action: String = "/consent"
+    ) -> WebAnswer {
+        page(
+            "Allow \(application)?",
+            """
+            <p>You are <b>\(escaped(user))</b>. <b>\(escaped(application))</b> asks for:</p>
+            <ul>\(rights.map { "<li>\(escaped($0))</li>" }.joined())</ul>
+            <form method=post action="\(action)">
+              <input type=hidden name=query value="\(escaped(query))">
+              <input type=hidden name=mark value="\(escaped(mark))">
+              <button id=allow name=decision value=allow>Allow</button>
+              <button id=deny name=decision value=deny class=quiet>Deny</button>
+            </form>
+            """)
+    }
+
+    static func message(_ title: String, _ text: String, status: Int = 200) -> WebAnswer {
+        page(title, "<p>\(escaped(text))</p>", status: status)
+    }
+
+    private static func page(_ title: String, _ body: String, status: Int = 200) -> WebAnswer {
+        .html(
+            """
+            <!doctype html>
+            <html lang=en>
+            <meta charset=utf-8>
+            <meta name=viewport content="width=device-width, initial-scale=1">
+            <title>\(escaped(title))</title>
+            <style>
+            :root { color-scheme: light dark; font: 17px/1.5 system-ui, sans-serif }
+            body { max-width: 24rem; margin: 12vh auto; padding: 0 1rem }
+            label { display: block; margin: 1rem 0 }
+            input { display: block; width: 100%; box-sizing: border-box; font: inherit; padding: .5rem }
+            button { font: inherit; padding: .5rem 1.5rem; margin-right: .5rem }
+            .quiet { opacity: .7 }
+            .mistake { color: #c22 }
+            </style>
+            <h1>\(escaped(title))</h1>
+            \(body)
+            </html>
+
+            """, status)
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+            .replacing("\"", with: "&quot;")
+    }
+}

@@ -1,0 +1,209 @@
+import Crypto
+import Foundation
+import GRDB
+import WebFaults
+
+/// `POST /token`, on the accounts host and, for SDKs, on the API's (reference §1.3).
+extension Exchange {
+    /// Form fields first, then the query, where one SDK and an old page put them.
+    private static func fields(_ request: WebRequest) -> [String: String] {
+        let query = Dictionary(request.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        return request.form.merging(query) { form, _ in form }
+    }
+
+    func token(_ request: WebRequest) throws -> WebAnswer {
+        let fields = Self.fields(request)
+        let row = try database.write { database in
+            switch fields["grant_type"] {
+            case "authorization_code": try exchangeCode(fields, request, database)
+            case "client_credentials": try applicationToken(fields, request, database)
+            case "refresh_token": try refreshed(fields, request, database)
+            case "device_code": try deviceCodeToken(fields, request, database)
+            case nil: throw OAuthError.invalidRequest
+            default: throw OAuthError("unsupported_grant_type")
+            }
+        }
+        var answer = WebAnswer.json(
+            .members([
+                "access_token": .text(row.token), "token_type": "bearer", "expires_in": .whole(seconds(left: row)),
+                "refresh_token": .text(row.refresh), "scope": .text(row.scope),
+            ]))
+        answer.fields += [("Cache-Control", "no-store"), ("Pragma", "no-cache")]
+        return answer
+    }
+
+    func seconds(left row: TokenRow) -> Int64? { row.expiresOn.map { max(0, ($0 - now) / 1000) } }
+
+    /// A new token of a user for an application, with one to renew it by.
+    func userToken(
+        _ uid: String, _ aid: String, scope: String, flow: String, _ database: Database
+    ) throws -> TokenRow {
+        let end = now + options.tokenLife * 1000
+        let row = TokenRow(
+            token: Identifier.make(), kind: "user", uid: uid, aid: aid, did: nil, scope: scope, flow: flow,
+            expiresOn: end, refresh: Identifier.make(), refreshExpiresOn: end + 14 * 86_400_000)
+        try row.insert(database)
+        try database.execute(
+            sql: "INSERT OR IGNORE INTO consent (uid, aid) VALUES (?, ?)", arguments: [uid, aid])
+        return row
+    }
+
+    /// Who says with id and secret that it is this application: by HTTP Basic, or in the form.
+    private func client(
+        _ fields: [String: String], _ request: WebRequest, _ database: Database
+    ) throws -> ApplicationRow? {
+        var (id, secret) = (fields["client_id"], fields["client_secret"])
+        let header = (request.fields["authorization"] ?? "").split(separator: " ")
+        if header.count == 2, header[0].lowercased() == "basic",
+            let bytes = Data(base64Encoded: String(header[1])), let plain = String(validating: bytes, as: UTF8.self)
+        {
+            let parts = plain.split(separator: ":", maxSplits: 1).map(String.init)
+            (id, secret) = (parts.first, parts.count > 1 ? parts[1] : nil)
+        }
+        guard let secret else { return nil }
+        guard let row = try id.flatMap({ try ApplicationRow.fetchOne(database, key: $0) }), row.secret == secret else {
+            throw OAuthError.unauthorizedClient
+        }
+        return row
+    }
+
+    private func exchangeCode(
+        _ fields: [String: String], _ request: WebRequest, _ database: Database
+    ) throws -> TokenRow {
+        guard let code = fields["code"] else { throw OAuthError.invalidRequest }
+        let row = try Row.fetchOne(database, sql: "SELECT * FROM code WHERE code = ?", arguments: [code])
+        guard let row, row["expiresOn"] as Int64 > now else { throw OAuthError.invalidRequest }
+        let (aid, challenge): (String, String?) = (row["aid"], row["challenge"])
+        if let challenge {
+            let digest = Data(SHA256.hash(data: Data((fields["code_verifier"] ?? "").utf8))).base64EncodedString()
+            let proof = digest.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+            guard proof == challenge, fields["client_id"] ?? aid == aid else { throw OAuthError.invalidRequest }
+        } else {
+            guard let client = try client(fields, request, database), client.id == aid else {
+                throw OAuthError.unauthorizedClient
+            }
+        }
+        if let redirect = fields["redirect_uri"], redirect != row["redirect"] as String {
+            throw OAuthError.invalidRequest
+        }
+        // Once.
+        try database.execute(sql: "DELETE FROM code WHERE code = ?", arguments: [code])
+        return try userToken(row["uid"], aid, scope: row["scope"], flow: "code", database)
+    }
+
+    private func applicationToken(
+        _ fields: [String: String], _ request: WebRequest, _ database: Database
+    ) throws -> TokenRow {
+        guard let client = try client(fields, request, database), client.mayUse("client_credentials") else {
+            throw OAuthError.unauthorizedClient
+        }
+        let row = TokenRow(
+            token: Identifier.make(), kind: "application", uid: nil, aid: client.id, did: nil,
+            scope: fields["scope"] ?? "read,write", flow: "client_credentials",
+            expiresOn: now + options.tokenLife * 500)
+        try row.insert(database)
+        return row
+    }
+
+    /// Renews a token: of the code flow with the application's secret, of the implicit flow with the old token itself.
+    private func refreshed(
+        _ fields: [String: String], _ request: WebRequest, _ database: Database
+    ) throws -> TokenRow {
+        let old = try fields["refresh_token"].flatMap {
+            try TokenRow.filter(sql: "refresh = ?", arguments: [$0]).fetchOne(database)
+        }
+        guard let old, let uid = old.uid, let aid = old.aid, old.refreshExpiresOn ?? 0 > now else {
+            throw OAuthError.invalidRequest
+        }
+        if let client = try client(fields, request, database) {
+            guard client.id == aid else { throw OAuthError.unauthorizedClient }
+        } else {
+            let header = (request.fields["authorization"] ?? "").split(separator: " ")
+            guard header.count == 2, header[0].lowercased() == "bearer", header[1] == old.token else {
+                throw OAuthError.unauthorizedClient
+            }
+        }
+        _ = try old.delete(database)
+        return try userToken(uid, aid, scope: old.scope, flow: old.flow, database)
+    }
+
+    // MARK: - A device without a browser
+
+    /// How long the two codes live, and how often one may ask, in seconds.
+    private static let (deviceCodeLife, deviceCodeInterval): (Int64, Int64) = (1_800, 5)
+
+    /// `POST /device/code`.
+    func deviceCode(_ request: WebRequest) throws -> WebAnswer {
+        let fields = Self.fields(request)
+        return try database.write { database in
+            let application = try fields["client_id"].flatMap { try ApplicationRow.fetchOne(database, key: $0) }
+            guard let application, application.mayUse("device_code") else { throw OAuthError.unauthorizedClient }
+            let (code, userCode) = (Identifier.make(), String(Identifier.make().prefix(8)).uppercased())
+            try database.execute(
+                sql: "INSERT INTO deviceCode (code, userCode, aid, denied, expiresOn) VALUES (?, ?, ?, 0, ?)",
+                arguments: [code, userCode, application.id, now + Self.deviceCodeLife * 1000])
+            let host = request.fields["host"] ?? "localhost"
+            return .json([
+                "device_code": .text(code), "user_code": .text(userCode),
+                "verification_url": .text("http://\(host)/device?user_code=\(userCode)"),
+                "expires_in": .whole(Self.deviceCodeLife), "interval": .whole(Self.deviceCodeInterval),
+            ])
+        }
+    }
+
+    private func deviceCodeToken(
+        _ fields: [String: String], _ request: WebRequest, _ database: Database
+    ) throws -> TokenRow {
+        let code = fields["code"] ?? fields["device_code"] ?? ""
+        let row = try Row.fetchOne(database, sql: "SELECT * FROM deviceCode WHERE code = ?", arguments: [code])
+        guard let row else { throw OAuthError.invalidRequest }
+        if let client = try client(fields, request, database), client.id != row["aid"] as String {
+            throw OAuthError.unauthorizedClient
+        }
+        guard row["expiresOn"] as Int64 > now else { throw OAuthError("expired_token") }
+        guard row["denied"] as Int64 == 0 else { throw OAuthError("access_denied") }
+        guard let uid = row["uid"] as String? else { throw OAuthError("authorization_pending") }
+        try database.execute(sql: "DELETE FROM deviceCode WHERE code = ?", arguments: [code])
+        return try userToken(uid, row["aid"], scope: "read,write", flow: "device_code", database)
+    }
+
+    // MARK: - Looking at one, and giving it back
+
+    func tokenInfo(_ request: WebRequest) throws -> WebAnswer {
+        let caller = try caller(request.fields["authorization"])
+        let row = try database.read { try TokenRow.fetchOne($0, key: caller.token) }
+        guard let row else { throw APIError.unauthorized }
+        return .data(
+            .members([
+                "client_id": .text(row.aid), "device_id": .text(row.did), "user_id": .text(row.uid),
+                "expires_in": .whole(seconds(left: row)),
+            ]))
+    }
+
+    func checkToken(_ request: WebRequest) throws -> WebAnswer {
+        guard let token = request.json?["token"]?.text else { throw APIError.required("token") }
+        guard try database.read({ try caller(token: token, $0) }) != nil else { throw APIError.unauthorized }
+        return .data(["message": "Valid token"])
+    }
+
+    /// `PUT /revokeAccessToken` of SAMI, by an application that says who it is; `PUT` or `POST /revokeToken` of ARTIK Cloud.
+    func revoke(_ request: WebRequest, isLater: Bool) throws -> WebAnswer {
+        let fields = Self.fields(request)
+        return try database.write { database in
+            var victim = fields["token"]
+            var aid: String?
+            if isLater {
+                let header = (request.fields["authorization"] ?? "").split(separator: " ")
+                victim = victim ?? header.last.map(String.init)
+            } else {
+                let proof = try fields["client_credentials"].flatMap { try caller(token: $0, database) }
+                guard case .application(let id)? = proof?.kind else { throw APIError.unauthorized }
+                aid = id
+            }
+            let row = try victim.flatMap { try TokenRow.fetchOne(database, key: $0) }
+            guard let row, aid == nil || row.aid == aid else { throw APIError.unauthorized }
+            _ = try row.delete(database)
+            return .data(["message": "Token has been revoked"])
+        }
+    }
+}

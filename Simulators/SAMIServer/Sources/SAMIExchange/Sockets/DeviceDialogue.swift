@@ -1,0 +1,132 @@
+import GRDB
+import WebFaults
+
+/// What is said on a `/websocket` (reference §6.1): a frame in, an answer out.
+///
+/// Used by the one task that reads the socket.
+struct DeviceDialogue {
+    let exchange: Exchange
+    /// In the registry.
+    let number: Int
+    /// Whether the client wants answers; without `ack=true` it is told nothing.
+    let acknowledges: Bool
+    private var callers: [String: Caller] = [:]
+
+    init(_ exchange: Exchange, number: Int, acknowledges: Bool) {
+        (self.exchange, self.number, self.acknowledges) = (exchange, number, acknowledges)
+    }
+
+    var hasDevices: Bool { !callers.isEmpty }
+
+    /// Why a frame is refused.
+    private struct Refusal: Error {
+        let code: Int
+        let message: String
+        var limits: [(name: String, value: String)] = []
+
+        init(_ code: Int, _ message: String) { (self.code, self.message) = (code, message) }
+    }
+
+    /// The answer to a frame; nil when there is none.
+    mutating func answer(to text: String, isTwice: Bool) -> String? {
+        let tree = JSONTree(Array(text.utf8)) ?? .null
+        let cid = tree["cid"]?.lenientText
+        do {
+            guard text.utf8.count <= exchange.dialect.messageBytes else {
+                throw Refusal(413, "The message is too large")
+            }
+            guard tree.members != nil else { throw Refusal(400, "Bad Request") }
+            let data = try answer(to: tree, isTwice: isTwice)
+            guard acknowledges else { return nil }
+            return (["data": data.with(["cid": .text(cid)])] as JSONTree).json
+        } catch {
+            guard acknowledges else { return nil }
+            let refusal = error as? Refusal ?? Refusal(500, "Internal error")
+            let limits = refusal.limits.map { JSONTree.Member($0.name, .text($0.value)) }
+            let object = JSONTree.members([
+                "code": JSONTree(refusal.code), "message": .text(refusal.message), "cid": .text(cid),
+            ])
+            return (["error": .object((object.members ?? []) + limits)] as JSONTree).json
+        }
+    }
+
+    private mutating func answer(to tree: JSONTree, isTwice: Bool) throws -> JSONTree {
+        switch tree["type"]?.text {
+        case "register": return try register(tree)
+        case "unregister" where exchange.dialect.isLater:
+            guard let sdid = tree["sdid"]?.text else { throw Refusal(400, "Missing sdid value") }
+            guard callers.removeValue(forKey: sdid) != nil else { throw Refusal(401, "Device not registered") }
+            exchange.sockets.unregister(sdid, on: number)
+            return ["message": "OK", "code": "200"]
+        case "list" where exchange.dialect.isLater:
+            return ["message": .list(callers.keys.sorted().map { .text($0) }), "code": "200"]
+        default: return ["mid": .text(try take(tree, isTwice: isTwice))]
+        }
+    }
+
+    private mutating func register(_ tree: JSONTree) throws -> JSONTree {
+        guard let sdid = tree["sdid"]?.text, !sdid.isEmpty else { throw Refusal(400, "Missing sdid value") }
+        let caller: Caller
+        do {
+            caller = try exchange.caller((tree["Authorization"] ?? tree["authorization"])?.text)
+            _ = try exchange.database.read { try exchange.device(sdid, for: caller, .write, $0) }
+        } catch let error as APIError {
+            switch error.status {
+            case 403: throw Refusal(403, "You do not have the right permission: devices")
+            case 404: throw Refusal(401, "Device(s) not found")
+            default: throw Refusal(error.status, error.message)
+            }
+        }
+        guard exchange.sockets.register(sdid, on: number) else { throw Refusal(409, "Device already registered") }
+        callers[sdid] = caller
+        return ["message": "OK", "code": "200"]
+    }
+
+    private func take(_ tree: JSONTree, isTwice: Bool) throws -> String {
+        let posting: Posting
+        do throws(Posting.Fault) {
+            posting = try exchange.posting(tree)
+        } catch {
+            throw Refusal(400, error.socketMessage)
+        }
+        // An action names its destination; who sends it is one of the devices here.
+        guard let caller = posting.sdid.flatMap({ callers[$0] }) ?? (posting.isAction ? callers.values.first : nil)
+        else { throw Refusal(401, "Device not registered") }
+        if let tally = exchange.limits.count(caller.actor, .socket, at: exchange.now), let excess = tally.excess {
+            var refusal = Refusal(429, excess)
+            refusal.limits = tally.fields
+            throw refusal
+        }
+        let kept: Kept
+        do {
+            kept = try exchange.database.write { database in
+                // The token may have ended since it registered.
+                guard let caller = try exchange.caller(token: caller.token, database) else {
+                    throw APIError.unauthorized
+                }
+                if posting.isAction {
+                    let destination = try exchange.device(posting.ddid ?? "", for: caller, .write, database)
+                    return try exchange.keep(posting, for: destination, database)
+                }
+                let device = try exchange.device(posting.sdid ?? "", for: caller, .write, database)
+                return try exchange.keep(posting, of: device, twice: isTwice, database)
+            }
+        } catch let error as APIError {
+            throw Refusal(error.status, error.message)
+        }
+        exchange.tell(kept)
+        return kept.mid
+    }
+}
+
+extension Posting.Fault {
+    fileprivate var socketMessage: String {
+        switch self {
+        case .noSource: "Missing sdid value"
+        case .noDestination: "Missing ddid value"
+        case .noData: "Bad Request"
+        case .noTime: "Invalid ts value"
+        case .future: "Invalid ts value (in future)"
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import GRDB
+import WebFaults
+
+extension Exchange {
+    /// Which socket a path below `/v1.1` is of.
+    enum SocketKind: String { case websocket, live }
+
+    static func socket(_ path: String) -> SocketKind? {
+        let parts = path.split(separator: "/")
+        guard parts.count == 2, parts[0].lowercased() == "v1.1" else { return nil }
+        return SocketKind(rawValue: String(parts[1]))
+    }
+
+    /// What `/live` is asked for.
+    /// - Throws: ``APIError``, which the handshake answers with.
+    func liveFilter(_ request: WebRequest) throws -> LiveFilter {
+        let query = Question(request.query)
+        let caller = try caller(query["Authorization"] ?? request.fields["authorization"])
+        let devices = Set(query.list("sdids") + query.list("sdid"))
+        let types = Set(query.list("sdtids"))
+        if case .device = caller.kind, !types.isEmpty {
+            throw APIError.forbidden("a device hears no device types")
+        }
+        try database.read { database in
+            if let uid = query["uid"] { try require(caller, mayActFor: uid, database) }
+            for did in devices { _ = try device(did, for: caller, .read, database) }
+        }
+        guard let uid = query["uid"] ?? caller.user else { throw APIError.required("uid") }
+        return LiveFilter(caller: caller, uid: uid, devices: devices, types: types)
+    }
+}

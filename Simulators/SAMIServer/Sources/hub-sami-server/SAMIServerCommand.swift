@@ -1,0 +1,146 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import SAMIExchange
+import WebFaults
+
+@main
+struct SAMIServerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hub-sami-server",
+        abstract:
+            "A SAMI-compatible data exchange on this machine: for the hub's SAMI connector, and for old apps and SDKs.",
+        discussion: """
+            SAMI (2014), later ARTIK Cloud, was switched off in 2019. This serves the same calls,
+            log-in pages and WebSockets from one address, with its state in one SQLite file.
+
+            Try it:
+              hub-sami-server --history 30
+              curl -s -X POST localhost:8790/control/tokens -d '{}'
+              curl -s -H 'Authorization: bearer TOKEN' localhost:8790/v1.1/users/self
+
+            A new state file has the user \(Fixtures.userName) (password \(Fixtures.password)), the application
+            \(Fixtures.application) and a Withings scale, Fixtures of the README.
+            The first line on stdout is the address: REST and WebSockets are below /v1.1, the
+            log-in is at its root.
+
+            Faults (--fault NAME[=VALUE][@PATH][%PERCENT][*TIMES], any number of them; also while it
+            runs, by POST of a JSON list to /control/faults):
+
+            \(Fault.known.map { "  \($0.name.padding(toLength: 16, withPad: " ", startingAt: 0))\($0.help)" }.joined(separator: "\n"))
+              expired         401: the token has expired
+              silent          sockets stay open, without a ping or a message
+              twice           what is posted is stored twice, under two ids
+
+            Exit codes: 0 ended by SIGTERM, SIGINT or --until-eof; 64 wrong option; 69 the address or the
+            state file cannot be used.
+            """)
+
+    @Option(help: ArgumentHelp("Where to listen; port 0 is any free one.", valueName: "host:port"))
+    var listen = "127.0.0.1:8790"
+    @Option(help: ArgumentHelp("The state file; without it everything is forgotten at the end.", valueName: "file"))
+    var state: String?
+    @Option(help: ArgumentHelp("sami (2014) or artik (2016).", valueName: "name"))
+    var dialect = "sami"
+    @Option(help: ArgumentHelp("This many invented messages of the scale, one an hour up to now.", valueName: "n"))
+    var history = 0
+    @Flag(help: "Count no calls.")
+    var noRateLimits = false
+    @Option(help: ArgumentHelp("Where the first application sends browsers back to.", valueName: "url"))
+    var redirect = "http://127.0.0.1:8737/"
+    @Option(help: ArgumentHelp("How long a user's token lives.", valueName: "seconds"))
+    var tokenLife: Int64 = 1_209_600
+    @Option(help: ArgumentHelp("How far ahead a message may be dated.", valueName: "seconds"))
+    var futureGrace: Int64 = 86_400
+    @Option(help: ArgumentHelp("How long a message is not shown yet by REST.", valueName: "milliseconds"))
+    var deliveryDelay: Int64 = 0
+    @Option(help: ArgumentHelp("Between two pings on a socket.", valueName: "seconds"))
+    var ping = 30.0
+    @Option(help: ArgumentHelp("Within which a device registers on a socket.", valueName: "seconds"))
+    var registration = 30.0
+    @Flag(help: "Analytics leave out what is less than a minute old, as SAMI's did.")
+    var analyticsLag = false
+    @Flag(help: "Device types are also found by the beginning of their name.")
+    var prefixSearch = false
+    @Flag(help: "A logout ends the browser's session only.")
+    var logoutKeepsTokens = false
+    @Option(help: ArgumentHelp("Make something go wrong; may be repeated.", valueName: "fault"))
+    var fault: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "Dates from the system, or from a clock that starts at an instant and runs at a rate.",
+            valueName: "system|START@RATE"))
+    var clock = "system"
+    @Flag(help: "End when stdin does: for a server that shall not outlive whoever started it.")
+    var untilEof = false
+
+    func run() async throws {
+        let (host, port) = try address()
+        let time: SettableClock
+        let faults: FaultDesk
+        do {
+            time = try SettableClock(clock)
+            faults = FaultDesk(try fault.map { try Fault($0, forms: Exchange.forms) }, forms: Exchange.forms)
+        } catch let error as WebFaultsError {
+            throw ValidationError(error.description)
+        }
+        let options = try options()
+        let exchange: Exchange
+        do {
+            exchange = try Exchange(options, clock: time, faults: faults)
+            if history > 0 { try exchange.invent(history) }
+        } catch {
+            Self.complain("\(state ?? "the state") cannot be used: \(error)")
+            throw ExitCode(69)
+        }
+        endOnRequest()
+        do {
+            try await StandIn(exchange, faults: faults, clock: time)
+                .run(host: host, port: port, sockets: exchange) { port in
+                    FileHandle.standardOutput.write(Data("http://\(host):\(port)\n".utf8))
+                }
+        } catch {
+            Self.complain("cannot listen at \(listen): \(error)")
+            throw ExitCode(69)
+        }
+    }
+
+    private func options() throws -> Exchange.Options {
+        guard let dialect = Dialect(name: dialect) else {
+            throw ValidationError("--dialect '\(dialect)' is none of sami, artik")
+        }
+        guard (0...1_000_000).contains(history) else { throw ValidationError("--history takes 0 to 1000000") }
+        guard (0.01...86_400).contains(ping), (0.01...86_400).contains(registration) else {
+            throw ValidationError("--ping and --registration take 0.01 to 86400 seconds")
+        }
+        var options = Exchange.Options()
+        (options.dialect, options.state, options.redirect) = (dialect, state, redirect)
+        (options.hasRateLimits, options.tokenLife) = (!noRateLimits, tokenLife)
+        (options.futureGrace, options.deliveryDelay) = (futureGrace * 1000, deliveryDelay)
+        (options.pingSeconds, options.registrationSeconds) = (ping, registration)
+        (options.analyticsLag, options.findsByPrefix) = (analyticsLag, prefixSearch)
+        options.logoutRevokes = !logoutKeepsTokens
+        return options
+    }
+
+    private func address() throws -> (String, Int) {
+        guard let colon = listen.lastIndex(of: ":"), let port = Int(listen[listen.index(after: colon)...]),
+            (0...65_535).contains(port)
+        else { throw ValidationError("--listen '\(listen)': expected HOST:PORT, such as 127.0.0.1:8790") }
+        return (String(listen[..<colon]), port)
+    }
+
+    /// Everything confirmed is in the file already, so that it may end at any instant.
+    private func endOnRequest() {
+        for number in [SIGTERM, SIGINT] { signal(number) { _ in _exit(0) } }
+        guard untilEof else { return }
+        DispatchQueue.global().async {
+            while readLine() != nil {}
+            _exit(0)
+        }
+    }
+
+    private static func complain(_ text: String) {
+        FileHandle.standardError.write(Data("hub-sami-server: \(text)\n".utf8))
+    }
+}

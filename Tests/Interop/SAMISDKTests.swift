@@ -1,0 +1,26 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// The official Python SDK of SAMI's successor drives our server, unchanged; `make setup-test` installs it.
+@Suite struct SAMISDKTests {
+    private static let packages = URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../../.build/python")
+
+    @Test func `The official Python SDK finds in our server all that it can call`() async throws {
+        try #require(
+            FileManager.default.fileExists(atPath: Self.packages.appending(path: "artikcloud").path),
+            "the SDK is not installed: make setup-test needs the network once")
+        let server = try ChildProcess(
+            Programs.path("hub-sami-server"), ["--listen", "127.0.0.1:0", "--dialect", "artik"])
+        let address = try #require(await server.lines(count: 1).first)
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "sami_sdk.py").path
+        let driver = try ChildProcess(
+            try ReadmePrograms.python(), [script, address], environment: ["PYTHONPATH": Self.packages.path])
+        let status = await driver.waitForExit()
+        #expect(status == 0, "\(driver.lines.suffix(2)) \(driver.errorLines.suffix(3))")
+        #expect(await driver.allLines().last == "50 calls")
+        server.signal(SIGTERM)
+        #expect(await server.waitForExit() == 0)
+    }
+}
