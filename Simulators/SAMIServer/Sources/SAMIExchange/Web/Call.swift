@@ -3,7 +3,7 @@ import WebFaults
 /// A request below `/v1.1` with what its handler asks of it, read as tolerantly as old clients need.
 struct Call: Sendable {
     let request: WebRequest
-    /// What stood in the places of a path: `uid`, `did`, …
+    /// What stood in the places of a path, by their names.
     let places: [String: String]
     let caller: Caller
     /// Whether what is posted is to be stored twice, under two ids, as the real service was seen to do.
