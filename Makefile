@@ -1,4 +1,4 @@
-# make demo    a simulated scale, the hub and a subscriber, in one terminal   (ARGS="--for 30" ends it by itself)
+# make demo    a month of three people and three simulated scales, in two minutes  (ARGS="--days 10 --for 20")
 # make test    format check, build, all tests
 # make torture kill -9 and SIGSTOP of hub, sources and sinks at random           (SECONDS=3600 SEED=1)
 # make build   the programs, optimised, in .build/release

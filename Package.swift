@@ -118,7 +118,7 @@ let package = Package(
             "HubCommandTests",
             [
                 "HubCommand", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", "IHealthHS3",
-                "hub-scale-sim", argumentParser, logging,
+                "IHealthHS4", "IHealthHS5", "ScaleFrames", "hub-scale-sim", argumentParser, logging,
             ],
             resources: [.copy("Help")]),
 

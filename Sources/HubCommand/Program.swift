@@ -37,7 +37,7 @@ struct RootCommand: ParsableCommand {
         abstract: "A personal health data hub: plugins give it samples, it stores each and hands it on.",
         discussion: """
             Begin here:
-              hub demo                           a simulated scale, a hub, weights arriving
+              hub demo                           a month of three people and three scales
               hub check                          is hub.conf right?
               hub run                            run the hub
               hub status                         how is it?

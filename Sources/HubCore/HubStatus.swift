@@ -74,6 +74,8 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var batteryLow: Bool
         /// In words for people, until it is over.
         public var lastError: String?
+        /// The device's own number of it, where it has one.
+        public var lastErrorCode: Int64?
         /// RFC 3339.
         public var lastErrorAt: String?
         /// When the plugin last told anything of it, RFC 3339.
@@ -81,11 +83,12 @@ public struct HubStatus: Codable, Hashable, Sendable {
 
         public init(
             instance: String, device: String, connected: Bool? = nil, battery: Int? = nil, batteryLow: Bool = false,
-            lastError: String? = nil, lastErrorAt: String? = nil, lastHeard: String
+            lastError: String? = nil, lastErrorCode: Int64? = nil, lastErrorAt: String? = nil, lastHeard: String
         ) {
             (self.instance, self.device, self.connected) = (instance, device, connected)
             (self.battery, self.batteryLow) = (battery, batteryLow)
-            (self.lastError, self.lastErrorAt, self.lastHeard) = (lastError, lastErrorAt, lastHeard)
+            (self.lastError, self.lastErrorCode) = (lastError, lastErrorCode)
+            (self.lastErrorAt, self.lastHeard) = (lastErrorAt, lastHeard)
         }
     }
 

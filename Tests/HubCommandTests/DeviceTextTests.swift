@@ -24,7 +24,8 @@ import Testing
         #expect(near.message == "ihealth-hs5 cannot users lst; did you mean users list?")
     }
 
-    @Test func `devices are a table with battery and last error, a list of users too`() throws {
+    @Test func `devices are a table with battery, the last error below its device; a list of users is one too`() throws
+    {
         let devices = [
             HubStatus.DeviceStatus(
                 instance: "ihealth-hs4", device: "020000003001", connected: false, battery: 12, batteryLow: true,
@@ -36,9 +37,10 @@ import Testing
         ]
         #expect(
             DeviceText.lines(devices, colours: false) == [
-                "DEVICE        PLUGIN       STATE       BATTERY  LAST HEARD             LAST ERROR",
-                "020000003001  ihealth-hs4  away       12 % low  2026-03-15 06:30:05 Z  HS4: stand still, movement while measuring (Er7)",
-                "S5            ihealth-hs5  connected         -  2026-03-15 06:30:05 Z  -",
+                "DEVICE        PLUGIN       STATE       BATTERY  LAST HEARD",
+                "020000003001  ihealth-hs4  away       12 % low  2026-03-15 06:30:05 Z",
+                "  HS4: stand still, movement while measuring (Er7)",
+                "S5            ihealth-hs5  connected         -  2026-03-15 06:30:05 Z",
             ])
         for text in [
             #"[{"person":"anna","position":0},{"position":3}]"#,

@@ -164,10 +164,10 @@ import Testing
         }
         let before = try await devices(
             #"{"event":"connected","device":"S5"}"#, #"{"event":"battery","device":"S5","data":{"low":true}}"#,
-            #"{"event":"error","severity":"error","device":"S5","text":"HS5: check the batteries (Lo)"}"#)
+            #"{"event":"error","severity":"error","device":"S5","code":6,"text":"HS5: check the batteries (Lo)"}"#)
         let after = try await devices()
         #expect(before.count == 1 && after.count == 1)
-        for member in ["instance", "device", "batteryLow", "lastError", "lastErrorAt", "lastHeard"] {
+        for member in ["instance", "device", "batteryLow", "lastError", "lastErrorCode", "lastErrorAt", "lastHeard"] {
             #expect(after[0][member] == before[0][member] && after[0][member] != .null, "\(member)")
         }
         #expect(before[0]["connected"] == JSON("true") && after[0]["connected"] == .null)
@@ -196,6 +196,16 @@ import Testing
             _ = try await scale.ask("BYE")
             devices = try await owner.status()["devices"].array
             #expect(devices[0]["lastError"] == .null && devices[0]["connected"] == .null)
+            // A device is heard through its records too, one that nobody told of is not known by them.
+            for device in ["S5", "S6"] {
+                let before = try await owner.status()["devices"].array[0]["lastHeard"]
+                let again = try await hub.client("scale")
+                _ = try await again.give([weight("of \(device)", 75, #","source":{"device":"\#(device)"}"#)])
+                devices = try await owner.status()["devices"].array
+                let isHeard = devices[0]["lastHeard"] != before
+                #expect(devices.count == 1)
+                #expect(isHeard == (device == "S5"))
+            }
             // Whoever invents names takes no room.
             let stranger = try await hub.client("stranger")
             await stranger.say("EVENT", #"{"event":"connected","device":"x"}"#)

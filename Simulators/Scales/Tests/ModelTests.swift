@@ -104,6 +104,44 @@ struct ModelTests {
         #expect(scale.events.contains(.standIn(.refused("this scale has no fault busy"))))
     }
 
+    @Test func `a scale out of reach keeps what is weighed there, and gives it when it is back`() throws {
+        let scale = try RunningScale(.init(link: LinkTests.loopback(), device: .hs4(HS4Device())))
+        defer { scale.stop() }
+        let address = try LinkAddress(scale.simulator.address)
+        var driver = DialogueDriver(HS4Host(), stream: try address.connect())
+        driver.serve { $0.host.isMeasuring }
+        scale.simulator.submit(.away)
+        scale.simulator.submit(.stepOn(tenthsOfKilogram: 804, at: Self.first))
+        // Served until its end.
+        driver.serve { _ in false }
+        var second = DialogueDriver(HS4Host(), stream: try address.connect())
+        #expect(driver.kept.isEmpty)
+        scale.simulator.submit(.back)
+        second.serve { $0.host.isMeasuring }
+        #expect(second.kept.map(\.tenthsOfKilogram) == [804] && second.kept.map(\.time) == [Self.first])
+        let told = StandInWeighing(
+            tenthsOfKilogram: 804, composition: .invented(tenthsOfKilogram: 804), time: Self.first)
+        #expect(scale.events.contains(.weighing(told, isStored: false)))
+        #expect(
+            SimulatorEvent.weighing(told, isStored: false).json
+                == #"{"event":"weighing","how":"step on","kg":"80.4","local":"2026-11-18 07:30:00"}"#)
+    }
+
+    @Test func `a HS5 out of reach answers no datagram until it is back`() throws {
+        let place = try #require(HS5Position(0))
+        let scale = try RunningScale(
+            .init(link: .datagrams(try LinkAddress("udp://127.0.0.1:0")), device: .hs5(HS5Device(users: [place: 11]))))
+        defer { scale.stop() }
+        scale.simulator.submit(.away)
+        scale.simulator.submit(.stepOn(tenthsOfKilogram: 700, at: Self.first, user: 11))
+        var settings = HS5Host.Settings()
+        settings.searchEvery = .milliseconds(50)
+        var driver = try DialogueDriver(HS5Host(settings: settings), datagramsTo: port(scale))
+        scale.simulator.submit(.back)
+        driver.serve { !$0.kept.isEmpty }
+        #expect(driver.kept.map(\.tenthsOfKilogram) == [700])
+    }
+
     @Test func `a HS5 gives its users' memories and a composition by datagrams`() throws {
         let (one, two) = (try #require(HS5Position(0)), try #require(HS5Position(3)))
         let records = try times(2).compactMap { HS5Record($0, tenthsOfKilogram: 700) }

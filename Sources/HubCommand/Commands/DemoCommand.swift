@@ -2,128 +2,117 @@ import ArgumentParser
 import Foundation
 import HubCore
 import HubSettings
-import HubWire
 import Synchronization
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "A simulated scale, a hub and a subscriber, here in this terminal.",
+        abstract: "A month of three people and three scales, here in this terminal.",
         discussion: """
-            Everything is real but the scale: it speaks the dialogue of an iHealth HS3 over
-            TCP, the plugin is a process of its own, the hub stores each weight before it
-            confirms it. All lives in a folder that goes away at the end.
+            Everything is real but the scales: simulated ones speak the dialogues of an
+            iHealth HS3, HS4 and HS5, their connectors are processes of their own, the hub
+            stores each weigh-in before it confirms it. Scales get out of reach and give
+            their memory later, links are cut, batteries run low, guests and a cat step on.
+
+            The story tells what happens and what the hub decides; the account at the end
+            compares what each scale says it was told with what the store holds. All lives
+            in a folder that goes away then.
 
             Examples:
-              hub demo                       until Ctrl-C
-              hub demo --for 30              ends by itself
+              hub demo                       a month in about two minutes
+              hub demo --days 10 --for 20    less of it
               hub demo --keep ./demo         keeps hub.conf and the store
+              hub demo --json | jq .scales   the account as JSON
 
-            Exit codes: 0 every weight that was played is stored, once; 1 something does
-            not add up, or the scale was never read; 71 something could not be started.
+            Exit codes: 0 every weigh-in is stored once, with the right person or in the
+            inbox; 1 something does not add up, or no scale was stepped on; 71 something
+            could not be started.
             """)
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("How long all of it takes, if the machine can; 4 seconds a day.", valueName: "seconds"))
     var duration: Int?
-    @Option(help: ArgumentHelp("Which weights are invented.", valueName: "n"))
+    @Option(help: ArgumentHelp("How many days of the month.", valueName: "n"))
+    var days = DemoTime.longest
+    @Option(help: ArgumentHelp("Which month is invented; the same seed, the same month.", valueName: "n"))
     var seed: UInt64 = 1
     @Option(help: ArgumentHelp("Use this new folder, and keep it.", valueName: "folder"))
     var keep: String?
-
-    /// Weighings that are in the memory of the scale before anybody listens.
-    private static let memory = 12
-    private static let pause = 0.8
+    @Flag(help: "One JSON document, the account; the story goes to stderr.")
+    var json = false
 
     func validate() throws {
         if let duration, !(1...86_400).contains(duration) { throw ValidationError("--for takes 1 to 86400 seconds.") }
+        if !(1...DemoTime.longest).contains(days) {
+            throw ValidationError("--days takes 1 to \(DemoTime.longest).")
+        }
     }
 
     func run() async throws {
         let directory =
             try keep.map { path throws(Failure) in try DemoDirectory.kept(path) } ?? DemoDirectory.temporary()
-        let scale = Mutex<ScaleProcess?>(nil)
-        let interruption = Interruption { directory.remove() }  // The scale and the plugins see their stdin end.
-        defer {
-            scale.withLock { $0?.end() }
-            directory.remove()
+        let interruption = Interruption { directory.remove() }  // The scales and the plugins see their stdin end.
+        defer { directory.remove() }
+        let plan = DemoLife.plan(days: days, seed: seed)
+        let seconds = duration ?? 4 * days
+        let rate = (Double(days) * 86_400 / Double(seconds)).rounded()
+        let clock = DemoCalendar.setting(rate: rate)
+        let network = try ScaleProcess(
+            .hs5, link: ["--listen", "udp://127.0.0.1:0"], clock: clock, zone: DemoCalendar.zone,
+            more: ["--users", ""])
+        let story = DemoStory(plan, isAside: json) { interruption.release() }
+        let greeting = DemoGreeting(
+            program: CommandLine.arguments[0], directory: directory, plan: plan, seconds: seconds)
+        do {
+            let address = try await network.address()
+            try directory.write(plan.household, clock: clock, network: address)
+            await story.say(greeting.first)
+            let end = try await play(plan, directory, rate, network, story, interruption)
+            if keep != nil { try directory.write(plan.household, clock: nil, network: address) }
+            try await show(end, story, greeting)
+            if !end.account.addsUp { throw ExitCode(HubExit.notWell.rawValue) }
+        } catch {
+            await network.end()
+            throw error
         }
-        let plays = duration.map { min(5_000, Int(Double($0) / DemoCommand.pause) + 1) } ?? 3_600
-        let (memory, pause, seed) = (DemoCommand.memory, DemoCommand.pause, seed)
-        let process = try await blocking {
-            try ScaleProcess(memory: memory, play: plays, every: "\(pause)s", seed: seed)
-        }
-        scale.withLock { $0 = process }
-        try directory.write(scale: process.tally.address ?? "", device: "020000003001")
-        let account = try await play(directory, process, interruption)
-        try Output.print(account.line)
-        if !account.addsUp { throw ExitCode(HubExit.notWell.rawValue) }
     }
 
     private func play(
-        _ directory: DemoDirectory, _ scale: ScaleProcess, _ interruption: Interruption
-    ) async throws -> DemoAccount {
+        _ plan: DemoPlan, _ directory: DemoDirectory, _ rate: Double, _ network: ScaleProcess, _ story: DemoStory,
+        _ interruption: Interruption
+    ) async throws -> DemoScene.End {
         let checked = await ConfigurationLoader(path: directory.configuration, programPath: Program.path).load()
-        guard let configuration = checked.loaded.configuration, !checked.loaded.problems.hasErrors else {
+        guard let configuration = checked.loaded.configuration, !checked.loaded.problems.hasErrors,
+            checked.faults.isEmpty
+        else {
             let report = CheckReport(file: directory.configuration, checked.loaded, faults: checked.faults)
             throw Failure(
                 .system, "the demonstration's own hub.conf does not work:\n\(report.lines.joined(separator: "\n"))")
         }
         let running = try RunningHub(checked, configuration)
-        let endpoints = OwnerEndpoints(configuration.hub)
-        let listener = DemoListener()
-        let outcome = Mutex<HubStatus.AccountStatus?>(nil)
-        let (duration, keeps) = (duration, keep != nil)
+        let scene = DemoScene(
+            plan: plan, directory: directory, rate: rate, endpoints: OwnerEndpoints(configuration.hub),
+            network: network, story: story, interruption: interruption)
+        let outcome = Mutex<Result<DemoScene.End, any Error>?>(nil)
         try await running.run(interruption) {
-            let greeting = DemoGreeting(
-                program: CommandLine.arguments[0], directory: directory, endpoints: endpoints,
-                scale: scale.tally.address ?? "",
-                ends: duration, keeps: keeps)
-            do {
-                for line in greeting.lines { try Output.print(line) }
-                try await blocking { try listener.run(endpoints) }
-            } catch {
-                if !(error is ReaderGone) { Terminal.complain("\(error)") }
-                interruption.release()
-            }
         } end: {
-            await DemoCommand.wait(duration, interruption)
-            let account = try? await blocking { DemoCommand.settle(scale, endpoints) }
-            outcome.withLock { $0 = account ?? nil }
-            listener.stop()
+            await running.hub.waitUntilReady()
+            let result: Result<DemoScene.End, any Error>
+            do { result = .success(try await scene.play()) } catch { result = .failure(error) }
+            outcome.withLock { $0 = result }
+            interruption.release()
         }
-        return DemoAccount(scale.tally, outcome.withLock { $0 }, stoppedCleanly: true)
+        guard let result = outcome.withLock(\.self) else { throw Failure(.fault, "the demonstration did not begin") }
+        return try result.get()
     }
 
-    private static func wait(_ seconds: Int?, _ interruption: Interruption) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await interruption.wait() }
-            if let seconds {
-                group.addTask {
-                    try? await Task.sleep(for: .seconds(seconds))
-                    interruption.release()
-                }
-            }
-            await group.next()
-            group.cancelAll()
-        }
-    }
-
-    /// Ends the scale between two weighings, and waits until what it has handed over has come through the plugin's spool, at most ten seconds.
-    private static func settle(_ scale: ScaleProcess, _ endpoints: OwnerEndpoints) -> HubStatus.AccountStatus? {
-        let patience = ContinuousClock.now + .seconds(2)
-        while !scale.tally.isSettled, ContinuousClock.now < patience { usleep(20_000) }
-        scale.end()
-        let expected = scale.tally.handedOver
-        let deadline = ContinuousClock.now + .seconds(10)
-        var account: HubStatus.AccountStatus?
-        repeat {
-            guard let door = try? DoorClient(endpoint: endpoints.door, command: "demo"),
-                let accounts = try? JSON.answer([HubStatus.AccountStatus].self, try door.ask(.accounts))
-            else { return account }
-            account = accounts.first { $0.instance == "ihealth-hs3" }
-            if let account, account.stored + account.rejected >= expected { return account }
-            usleep(50_000)  // The plugin sends in its own time; the deadline above bounds the wait.
-        } while ContinuousClock.now < deadline
-        return account
+    private func show(_ end: DemoScene.End, _ story: DemoStory, _ greeting: DemoGreeting) async throws {
+        let colours = !json && Terminal.hasColours
+        let devices = DeviceText.lines(end.devices, colours: colours)
+        await story.say(["", "The scales, as hub status shows them:", ""] + devices + [""])
+        let account = end.account.lines(colours: colours)
+        if json { try Output.print(try JSON.line(end.account)) } else { await story.say(account) }
+        if keep != nil { await story.say(greeting.last) }
     }
 }

@@ -113,7 +113,6 @@ enum DeviceText {
     static func lines(_ devices: [HubStatus.DeviceStatus], colours: Bool) -> [String] {
         var table = Table([
             ("DEVICE", .left), ("PLUGIN", .left), ("STATE", .left), ("BATTERY", .right), ("LAST HEARD", .left),
-            ("LAST ERROR", .left),
         ])
         for device in devices {
             let state = device.connected.map { $0 ? Shade.good.paint("connected", colours) : "away" } ?? "-"
@@ -122,10 +121,12 @@ enum DeviceText {
             table.add([
                 device.device, device.instance, state,
                 device.batteryLow ? Shade.bad.paint("\(battery) low".trimmed, colours) : battery, heard,
-                device.lastError.map { Shade.bad.paint($0, colours) } ?? "-",
             ])
         }
-        return table.takeLines()
+        // A sentence has no room in a column.
+        return zip([nil] + devices, table.takeLines()).flatMap { device, line in
+            [line] + (device?.lastError.map { ["  " + Shade.bad.paint($0, colours)] } ?? [])
+        }
     }
 
     /// A command's result: a list of things as a table, anything else a line for each member.

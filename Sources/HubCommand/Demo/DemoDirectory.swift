@@ -35,22 +35,53 @@ struct DemoDirectory: Sendable {
         return DemoDirectory(path: path, isTemporary: false)
     }
 
-    /// Writes `hub.conf` for one person and one scale.
-    func write(scale link: String, device: String) throws(Failure) {
-        let text = """
+    /// Where the connector of a scale that dials waits for it.
+    func link(of scale: DemoScale) -> String { "unix://\(path)/\(scale.model).sock" }
+
+    /// Writes `hub.conf` of the household.
+    ///
+    /// - Parameters:
+    ///   - clock: what `[hub] clock` says; `nil` for the machine's, when the month is over and the scales are gone.
+    ///   - network: the address of the HS5.
+    func write(_ household: [DemoPerson], clock: String?, network: String) throws(Failure) {
+        var text = """
             # Written by hub demo.
             [hub]
             data = "\(path)/data"
             run = "\(path)/run"
-            log_level = "warning"
-
-            [person.me]
-
-            [plugin.ihealth-hs3]
-            link = "\(link)"
-            device_id = "\(device)"
+            log_level = "error"
+            zone = "\(DemoCalendar.zone)"
 
             """
+        if let clock { text += "clock = \"\(clock)\"\n" }
+        for person in household {
+            let expected = person.gains ? person.weight.lowerBound : person.weight.upperBound
+            text += """
+
+                [person.\(person.name)]
+                height = \(person.height)
+                sex = "\(person.sex)"
+                birth_date = "\(person.birthDate)"
+                unit = "\(person.unit)"
+                zone = "\(DemoCalendar.zone)"
+                expected_weight = \(expected)
+                slots = { \(DemoScale.hs5.instance) = \(person.slot) }
+
+                """
+        }
+        for scale in DemoScale.allCases {
+            let link = scale == .hs5 ? "\(network)?bind=0" : link(of: scale).replacing("unix:", with: "unix-accept:")
+            text += """
+
+                [plugin.\(scale.instance)]
+                link = "\(link)"
+                device_id = "\(scale.device)"
+
+                """
+            // Anna's measurement is held open; the others are found in the memory.
+            if scale == .hs5 { text += "user = 1\nmemory_every = \"1s\"\n" }
+            if clock == nil { text += "enabled = false  # The month is over, and this scale was none.\n" }
+        }
         do {
             try Data(text.utf8).write(to: URL(filePath: configuration))
         } catch {

@@ -1,38 +1,42 @@
 import Foundation
 
-/// What a demonstration says first.
+/// What a demonstration says first, and last.
 struct DemoGreeting {
     /// As the person typed it.
     let program: String
     let directory: DemoDirectory
-    let endpoints: OwnerEndpoints
-    /// The address of the scale.
-    let scale: String
-    /// Seconds; `nil` until Ctrl-C.
-    let ends: Int?
-    let keeps: Bool
+    let plan: DemoPlan
+    /// Real time of the whole month.
+    let seconds: Int
 
-    /// README's five lines, to be pasted into any shell.
-    static let subscriber = """
-        import os, zmq
-        feed = zmq.Context().socket(zmq.SUB)
-        feed.connect(os.environ["HUB_FEED"])
-        feed.subscribe("sample/weight/")
-        while True: print(*(frame.decode() for frame in feed.recv_multipart()), flush=True)
-        """
+    /// Absolute, so that it can be pasted in any folder; a bare name is found in PATH anywhere.
+    private var hub: String {
+        OwnerEndpoints.quoted(program.contains("/") ? URL(filePath: program).path : program)
+    }
 
-    var lines: [String] {
-        // Absolute, so that it can be pasted in any folder; a bare name is found in PATH anywhere.
-        let hub = OwnerEndpoints.quoted(program.contains("/") ? URL(filePath: program).path : program)
-        let configuration = OwnerEndpoints.quoted(directory.configuration)
-        let python = "HUB_FEED=\(OwnerEndpoints.quoted(endpoints.feed)) python3 -c '\(DemoGreeting.subscriber)'"
+    private var choosing: String { "export HUB_CONF=\(OwnerEndpoints.quoted(directory.configuration))" }
+
+    var first: [String] {
+        let people = plan.household.map(\.name).joined(separator: ", ")
+        let month =
+            plan.days == DemoTime.longest
+            ? DemoTime.month : "\(NumberText.count(plan.days, "day")) of \(DemoTime.month)"
         return [
-            "A simulated HS3 scale at \(scale), its plugin hub-ihealth-hs3, and a hub in",
-            directory.path + (keeps ? " (kept)" : " (removed at the end)")
-                + (ends.map { ", for \($0) seconds." } ?? ", until Ctrl-C."), "", "From another terminal:", "",
-            "export HUB_CONF=\(configuration)", "\(hub) status", "\(hub) samples weight --last 5",
-            "\(hub) tap sample/ --json",
-            "", "Or in Python (pip install pyzmq):", "",
-        ] + python.split(separator: "\n").map(String.init) + [""]
+            "A household of three (\(people)), three simulated scales with their",
+            "connectors, and a hub, in \(directory.path)"
+                + (directory.isTemporary ? " (removed at the end)." : " (kept)."),
+            "\(month) in \(NumberText.duration(seconds: Double(seconds))); Ctrl-C ends it early. From another terminal:",
+            "", "  \(choosing)", "  \(hub) status", "  \(hub) inbox", "  \(hub) samples weight --last 5",
+            "  \(hub) tap sample/ --json",
+        ]
+    }
+
+    /// For the curious, when the folder stays.
+    var last: [String] {
+        [
+            "", "Kept in \(directory.path). To look around:", "", "  \(choosing)", "  \(hub) run &", "  \(hub) status",
+            "  \(hub) inbox                         # and what it says: hub assign NUMBER --to NAME",
+            "  \(hub) samples weight --person anna", "  \(hub) trace 1",
+        ]
     }
 }

@@ -1,57 +1,65 @@
 import Foundation
 import Synchronization
 
-/// The simulated scale, a process of its own, and what it says it has done.
+/// A simulated scale, a process of its own, and its diary: what it says has happened to it.
 ///
 /// It ends with this program, whatever becomes of it: it is told to end when its stdin does.
 final class ScaleProcess: Sendable {
-    /// What happened so far.
-    struct Tally: Hashable {
-        /// `tcp://HOST:PORT`; `nil` before it listens.
-        var address: String?
-        /// Weighings of the transfer that runs or has ended.
-        var announced = 0
-        /// Weighings of the memory that were handed over.
-        var transferred = 0
-        /// The keys of weighings since the start.
-        var weighed: Set<String> = []
-        /// Those of them that were handed over as they happened.
-        var acknowledged: Set<String> = []
-        /// Everything planned has happened.
-        var isDone = false
-        var hasEnded = false
+    /// What the scale was told.
+    struct Told: Sendable, Hashable {
+        /// As the scale shows it: `62.1`.
+        let kilograms: String
+        /// The scale's number of the user.
+        let user: String?
+    }
 
-        /// Weighings that the hub must hold.
-        var handedOver: Int { transferred + acknowledged.count }
-        /// Weighings that it may hold: the scale may end before it hears that one was kept.
-        var shown: Int { max(transferred, announced) + weighed.union(acknowledged).count }
-        /// Whether nothing waits to be handed over.
-        var isSettled: Bool { weighed.isSubset(of: acknowledged) && announced == transferred }
+    /// What happened so far, in the scale's own words.
+    struct Diary: Sendable {
+        /// `tcp://HOST:PORT`; `nil` before there is one.
+        var address: String?
+        var weighings: [Told] = []
+        /// Weighings that the other side has confirmed.
+        var confirmed = 0
+        /// Weighings that went into the memory.
+        var stored = 0
+        /// How often a host has set its clock, which it does whenever it is ready to measure.
+        var clockSet = 0
+        /// Faults that have befallen it or its link.
+        var faults = 0
+        /// What it could not do.
+        var refused: [String] = []
+        var hasEnded = false
 
         /// Takes in one event; lines of other forms say nothing.
         mutating func note(_ line: String) {
             guard let event = try? JSON.decode([String: String].self, from: line.utf8) else { return }
             switch event["event"] {
             case "listening": address = event["address"]
-            // A second transfer is of the same memory, and of what was weighed since.
-            case "transferStarted": if announced == 0 { announced = event["count"].flatMap { Int($0) } ?? 0 }
-            case "transferFinished": transferred = announced
-            case "weighed": if let key = event["key"] { weighed.insert(key) }
-            case "weightAcknowledged": if let key = event["key"] { acknowledged.insert(key) }
-            case "done": isDone = true
+            case "weighing":
+                if let weight = event["kg"] { weighings.append(Told(kilograms: weight, user: event["user"])) }
+            case "acknowledged", "weightAcknowledged": confirmed += 1
+            case "stored": stored += 1
+            case "clockSet": clockSet += 1
+            case "fault": faults += 1
+            case "refused": refused.append(event["text"] ?? "")
             default: break
             }
         }
     }
 
+    let scale: DemoScale
+    let diary = Watched(Diary())
     private let process = Mutex<Process?>(nil)
-    private let state = Mutex(Tally())
     private let input = Pipe()
-    private let changed = DispatchSemaphore(value: 0)
 
-    /// Starts it and waits until it listens.
-    /// - Throws: ``HubExit/system`` when there is no such program, or it ends.
-    init(memory: Int, play: Int, every: String, seed: UInt64) throws(Failure) {
+    /// Starts it.
+    ///
+    /// - Parameters:
+    ///   - link: where it is reached, as the simulator's option.
+    ///   - clock: `START@RATE`, with START its time now.
+    /// - Throws: ``HubExit/system`` when there is no such program.
+    init(_ scale: DemoScale, link: [String], clock: String, zone: String, more: [String] = []) throws(Failure) {
+        self.scale = scale
         let folder = URL(filePath: Program.path).deletingLastPathComponent()
         let program = folder.appending(path: "hub-scale-sim")
         guard FileManager.default.isExecutableFile(atPath: program.path) else {
@@ -59,10 +67,9 @@ final class ScaleProcess: Sendable {
         }
         let (child, output) = (Process(), Pipe())
         child.executableURL = program
-        child.arguments = [
-            "hs3", "--listen", "tcp://127.0.0.1:0", "--json", "--memory", String(memory), "--play", String(play),
-            "--every", every, "--seed", String(seed), "--until-eof",
-        ]
+        child.arguments =
+            [scale.model] + link + ["--json", "--until-eof", "--device-id", scale.device, "--clock", clock] + more
+        child.environment = ProcessInfo.processInfo.environment.merging(["TZ": zone]) { $1 }
         (child.standardInput, child.standardOutput) = (input, output)
         // Were a plugin to inherit this end, the scale's stdin would not end with this program.
         _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
@@ -72,15 +79,31 @@ final class ScaleProcess: Sendable {
         process.withLock { $0 = child }
         let file = output.fileHandleForReading
         Thread { [self] in read(file) }.start()
-        while tally.address == nil {
-            guard !tally.hasEnded, changed.wait(timeout: .now() + 10) == .success else {
-                end()
-                throw Failure(.system, "\(program.path): the simulated scale did not begin to listen")
-            }
-        }
     }
 
-    var tally: Tally { state.withLock { $0 } }
+    /// Where it can be reached.
+    ///
+    /// - Throws: ``HubExit/system`` when it does not say so.
+    func address() async throws -> String {
+        await diary.wait(upTo: .seconds(10)) { $0.address != nil || $0.hasEnded }
+        guard let address = diary.value.address else {
+            throw Failure(.system, "the simulated \(scale.rawValue) did not begin to listen")
+        }
+        return address
+    }
+
+    /// Types a command, as a person would; a scale that has ended hears nothing.
+    func type(_ command: String) {
+        try? input.fileHandleForWriting.write(contentsOf: Data((command + "\n").utf8))
+    }
+
+    /// Has somebody step on, and returns when the scale has noticed.
+    func step(on weighing: DemoWeighing, user: String?) async {
+        let before = diary.value.weighings.count
+        let more = (user.map { " user \($0)" } ?? "") + (weighing.hasShoes ? " shoes" : "")
+        type("step on \(weighing.kilograms) \(weighing.time.local)\(more)")
+        await diary.wait(upTo: .seconds(5)) { $0.weighings.count > before || $0.hasEnded }
+    }
 
     private func read(_ file: FileHandle) {
         var line: [UInt8] = []
@@ -90,23 +113,20 @@ final class ScaleProcess: Sendable {
                     line.append(byte)
                 } else {
                     let text = String(decoding: line, as: UTF8.self)
-                    state.withLock { $0.note(text) }
-                    changed.signal()
+                    diary.change { $0.note(text) }
                     line.removeAll(keepingCapacity: true)
                 }
             }
         }
-        state.withLock { $0.hasEnded = true }
-        changed.signal()
+        diary.change { $0.hasEnded = true }
     }
 
-    /// Ends it and waits until all it has said is read; blocks for at most three seconds.
-    func end() {
+    /// Ends it and waits until all it has said is read, for at most three seconds.
+    func end() async {
         guard let child = process.withLock({ $0.take() }) else { return }
         try? input.fileHandleForWriting.close()
-        let deadline = DispatchTime.now() + 3
-        while !tally.hasEnded, changed.wait(timeout: deadline) == .success {}
+        await diary.wait(upTo: .seconds(3)) { $0.hasEnded }
         if child.isRunning { kill(child.processIdentifier, SIGKILL) }
-        child.waitUntilExit()
+        _ = try? await blocking { child.waitUntilExit() }
     }
 }

@@ -56,7 +56,11 @@ extension Bus {
 
         let stored = results.count { if case .stored = $0 { true } else { false } }
         guard stored > 0 else { return }
-        ledger.stored(stored, of: work.intake.instance, at: facts.clock.now())
+        let (instance, now) = (work.intake.instance, facts.clock.now())
+        ledger.stored(stored, of: instance, at: now)
+        if devices.knows(instance), let device = work.intake.lastDevice {
+            devices.heard(device, of: instance, at: now)
+        }
         if !work.isBackfill {
             publish(
                 zip(work.intake.items, results).lazy.flatMap { item, result in
@@ -71,5 +75,13 @@ extension Bus {
 
     private func answer(_ work: Committer.Work, _ message: HubMessage) {
         perform(sessions.answer(message, to: .batch(work.batch), in: work.session))
+    }
+}
+
+extension IntakeBatch {
+    /// The device of its last record.
+    fileprivate var lastDevice: String? {
+        guard case .record(let intake)? = items.last, case .sample(let sample) = intake.record else { return nil }
+        return sample.source.device
     }
 }

@@ -102,7 +102,7 @@ extension HubStatus.DeviceStatus {
     init(instance: String, device: String, entry: DeviceBoard.Entry) {
         self.init(
             instance: instance, device: device, connected: entry.isConnected, battery: entry.battery,
-            batteryLow: entry.isBatteryLow, lastError: entry.lastError?.text,
+            batteryLow: entry.isBatteryLow, lastError: entry.lastError?.text, lastErrorCode: entry.lastError?.code,
             lastErrorAt: entry.lastError.map { Timestamp(microseconds: $0.at).text },
             lastHeard: Timestamp(microseconds: entry.heardAt).text)
     }

@@ -42,7 +42,11 @@ actor Bus {
     var tokens = LaunchTokens()
     var declared = DeclaredTypes()
     var ledger: InstanceLedger
-    var devices: DeviceBoard { didSet { if devices != oldValue { deviceMemory.note(devices) } } }
+    var devices: DeviceBoard {
+        didSet {
+            if devices != oldValue { deviceMemory.note(devices, mayWait: devices.saysTheSame(as: oldValue)) }
+        }
+    }
     let deviceMemory: DeviceMemory
     var sinks = SinkBoard()
     var pulse = Pulse()

@@ -19,6 +19,8 @@ struct DeviceBoard: Hashable, Sendable {
     /// What is wrong with a device, in words for people.
     struct Fault: Hashable, Sendable, Codable {
         var text: String
+        /// The device's own number of it.
+        var code: Int64?
         /// As ``Entry/heardAt``.
         var at: Int64
     }
@@ -60,7 +62,8 @@ struct DeviceBoard: Hashable, Sendable {
         if event.isResolved {
             entry.lastError = nil
         } else if event.severity == .error || event.event == "error" && event.severity == .warning {
-            entry.lastError = Fault(text: String((event.text ?? event.event).prefix(Self.longest.text)), at: time)
+            let text = String((event.text ?? event.event).prefix(Self.longest.text))
+            entry.lastError = Fault(text: text, code: event.code, at: time)
         }
         entries[instance, default: [:]][name] = entry
         if let devices = entries[instance], devices.count > Self.most,
@@ -68,6 +71,28 @@ struct DeviceBoard: Hashable, Sendable {
         {
             entries[instance]?[oldest.key] = nil
         }
+    }
+
+    /// A device that is known has given a record.
+    mutating func heard(_ device: String, of instance: String, at time: Int64) {
+        entries[instance]?[String(device.prefix(Self.longest.device))]?.heardAt = time
+    }
+
+    /// Whether devices of an instance are known.
+    func knows(_ instance: String) -> Bool { entries[instance] != nil }
+
+    /// Whether nothing differs but when the devices were heard.
+    func saysTheSame(as other: DeviceBoard) -> Bool {
+        func still(_ board: DeviceBoard) -> [String: [String: Entry]] {
+            board.entries.mapValues { devices in
+                devices.mapValues { entry in
+                    var entry = entry
+                    entry.heardAt = 0
+                    return entry
+                }
+            }
+        }
+        return still(self) == still(other)
     }
 
     /// An instance has no session now: whether its devices are connected nobody knows.

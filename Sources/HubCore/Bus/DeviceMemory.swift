@@ -10,6 +10,8 @@ final class DeviceMemory: Sendable {
     private struct State {
         /// What is not on the disk yet.
         var board: DeviceBoard?
+        /// Whether it is to be there soon.
+        var isDue = false
         var waiting: CheckedContinuation<Void, Never>?
         /// The log has been told that nothing can be written.
         var hasFailed = false
@@ -35,9 +37,13 @@ final class DeviceMemory: Sendable {
     }
 
     /// Notes a change; returns at once.
-    func note(_ board: DeviceBoard) {
-        let waiting = state.withLock { state in
+    ///
+    /// - Parameter mayWait: whether it is enough to write it with the next one, or when the hub stops.
+    func note(_ board: DeviceBoard, mayWait: Bool) {
+        let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
             state.board = board
+            if mayWait { return nil }
+            state.isDue = true
             defer { state.waiting = nil }
             return state.waiting
         }
@@ -61,7 +67,11 @@ final class DeviceMemory: Sendable {
 
     /// Writes what is noted and not on the disk yet; blocks.
     func write() {
-        guard let board = state.withLock({ $0.board.take() }) else { return }
+        let noted = state.withLock { state in
+            state.isDue = false
+            return state.board.take()
+        }
+        guard let board = noted else { return }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         do {
@@ -80,7 +90,7 @@ final class DeviceMemory: Sendable {
     private func change(orUp leaving: Flag) async {
         await withCheckedContinuation { continuation in
             let isDue = state.withLock { state in
-                guard state.board == nil, !leaving.isRaised else { return true }
+                guard !state.isDue, !leaving.isRaised else { return true }
                 state.waiting = continuation
                 return false
             }

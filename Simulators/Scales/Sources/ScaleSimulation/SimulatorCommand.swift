@@ -12,6 +12,10 @@ public enum SimulatorCommand: Sendable, Hashable {
     case fail(UInt8)
     /// The link is dropped; the scale stays powered and takes the next one.
     case disconnect
+    /// The scale is carried out of reach: no link until it is ``back``.
+    case away
+    /// It is in reach again.
+    case back
     /// The batteries are taken out and put in again.
     case restart
     /// The clock of the scale jumps by seconds.
@@ -32,6 +36,8 @@ public enum SimulatorCommand: Sendable, Hashable {
         store 73.1 2026-11-20T07:30    the same, with that date; 'user 11' on a HS5
         fail Er7                       report Lo, Er0 to Er9, or a byte (0x55)
         disconnect                     drop the link; the next host may come
+        away                           out of reach: no link until 'back'
+        back                           in reach again
         restart                        take the batteries out and in again
         clock +46s                     the clock of the scale jumps
         fault bad-checksum=3           begin a fault; 'fault none' ends all
@@ -52,6 +58,8 @@ public enum SimulatorCommand: Sendable, Hashable {
             self = .store(tenthsOfKilogram: try Values.tenths(words[1]), at: rest.time, user: rest.user)
         case ("fail", 2): self = .fail(try Values.errorByte(words[1]))
         case ("disconnect", 1): self = .disconnect
+        case ("away", 1): self = .away
+        case ("back", 1): self = .back
         case ("restart", 1): self = .restart
         case ("clock", 2): self = .clock(seconds: try Values.signedSeconds(words[1]))
         case ("fault", 2): self = words[1] == "none" ? .noFaults : .fault(try FaultOption(words[1]))

@@ -12,6 +12,10 @@ public enum SimulatorEvent: Sendable, Hashable {
     case unreachable(String)
     /// Bytes on the wire.
     case wire(FrameOrigin, [UInt8])
+    /// Somebody steps on, or a weighing nobody was told of gets into the memory.
+    ///
+    /// Comes before what the scale makes of it.
+    case weighing(StandInWeighing, isStored: Bool)
     /// Something happened in the scale.
     case scale(HS3Device.Event)
     /// The same of another scale.
@@ -30,6 +34,7 @@ public enum SimulatorEvent: Sendable, Hashable {
         case .unreachable(let reason): [("event", "unreachable"), ("reason", reason)]
         case .wire(let origin, let bytes):
             [("event", origin == .host ? "received" : "sent"), ("hex", SimulatorEvent.hex(bytes))]
+        case .weighing(let weighing, let isStored): SimulatorEvent.members(weighing, isStored)
         case .scale(let event): SimulatorEvent.members(event)
         case .standIn(let event): SimulatorEvent.members(event)
         case .done: [("event", "done")]
@@ -62,9 +67,19 @@ public enum SimulatorEvent: Sendable, Hashable {
         }
     }
 
+    private static func members(_ weighing: StandInWeighing, _ isStored: Bool) -> [(name: String, value: String)] {
+        let tenths = weighing.tenthsOfKilogram
+        var members = [("event", "weighing"), ("how", isStored ? "store" : "step on"), ("kg", kilograms(tenths))]
+        if let time = weighing.time { members.append(("local", "\(time)")) }
+        if let user = weighing.user { members.append(("user", "\(user)")) }
+        return members
+    }
+
+    private static func kilograms(_ tenths: Int) -> String { "\(tenths / 10).\(tenths % 10)" }
+
     private static func weight(_ key: HS3RecordKey) -> [(name: String, value: String)] {
         guard let tenths = key.tenthsOfKilogram else { return [] }
-        return [("kg", "\(tenths / 10).\(tenths % 10)")]
+        return [("kg", kilograms(tenths))]
     }
 
     /// One JSON object without line break.

@@ -4,7 +4,7 @@ import ScaleFrames
 /// Hosts come and go.
 extension SimulatorLoop {
     mutating func dialWhenDue() {
-        guard case .connect(let address) = options.link, !isLinked, uptime >= dialAt else { return }
+        guard case .connect(let address) = options.link, !isLinked, !isAway, uptime >= dialAt else { return }
         dialAt = uptime + .seconds(1)
         do throws(SimulatorError) { begin(try address.connect()) } catch { report(.unreachable("\(error)")) }
     }
@@ -43,6 +43,7 @@ extension SimulatorLoop {
 
     mutating func hearDatagrams() {
         while !hasEnded, let (bytes, from) = datagrams?.receive() {
+            if isAway { continue }
             sender = from
             if !isLinked { linked() }
             report(.wire(.host, bytes))
@@ -67,7 +68,7 @@ extension SimulatorLoop {
     /// Notices when somebody opens the terminal, and renews it after a link was dropped from this side, since
     /// nothing else makes the other end notice.
     mutating func watchTerminal() throws(SimulatorError) {
-        guard isTerminal, !isLinked else { return }
+        guard isTerminal, !isLinked, !isAway else { return }
         if terminal == nil {
             let renewed = try PseudoTerminal()
             report(.listening(renewed.path, deviceId: options.deviceId))

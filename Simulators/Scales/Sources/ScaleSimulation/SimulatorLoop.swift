@@ -20,6 +20,8 @@ struct SimulatorLoop {
     var unsent: [UInt8] = []
     var hangUpAfter: Int?
     var dialAt = Duration.zero
+    /// Out of reach of every host.
+    var isAway = false
 
     let startedAt = ContinuousClock.now
     var plan: ArraySlice<PlannedCommand>
@@ -78,7 +80,7 @@ struct SimulatorLoop {
         } else if let link {
             let wanted = isLinked && !unsent.isEmpty ? POLLIN | POLLOUT : POLLIN
             files.append(pollfd(fd: link, events: Int16(wanted), revents: 0))
-        } else if let listener = listenerNumber {
+        } else if let listener = listenerNumber, !isAway {
             files.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
         }
         guard poll(&files, nfds_t(files.count), timeout) > 0 else { return }
@@ -96,10 +98,10 @@ struct SimulatorLoop {
         var due: [Duration] = []
         if let deadline = device.deadline { due.append(deadline) }
         if let next = plan.first, let firstSession { due.append(firstSession + next.after) }
-        if case .connect = options.link, !isLinked { due.append(dialAt) }
+        if case .connect = options.link, !isLinked, !isAway { due.append(dialAt) }
         if let doneAt { due.append(doneAt) }
         // Nothing in the kernel tells when somebody opens a terminal.
-        if isTerminal, !isLinked { due.append(uptime + .milliseconds(20)) }
+        if isTerminal, !isLinked, !isAway { due.append(uptime + .milliseconds(20)) }
         guard let first = due.min() else { return -1 }
         let left = (first - uptime).components
         return Int32(max(0, min(60_000, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1)))
@@ -115,15 +117,20 @@ struct SimulatorLoop {
         switch command {
         case .stepOn(let tenths, let time, let user, let hasShoes):
             let body = hasShoes ? nil : HS5Record.Composition.invented(tenthsOfKilogram: tenths)
-            try give(
-                .weigh(StandInWeighing(tenthsOfKilogram: tenths, composition: body, user: user, time: time)))
+            let weighing = StandInWeighing(tenthsOfKilogram: tenths, composition: body, user: user, time: time)
+            report(.weighing(weighing, isStored: false))
+            try give(.weigh(weighing))
         case .store(let tenths, let time, let user):
             let body = HS5Record.Composition.invented(tenthsOfKilogram: tenths)
-            try give(
-                .store(
-                    StandInWeighing(tenthsOfKilogram: tenths, composition: body, user: user), at: time ?? now.wall))
+            let weighing = StandInWeighing(tenthsOfKilogram: tenths, composition: body, user: user, time: time)
+            report(.weighing(weighing, isStored: true))
+            try give(.store(weighing, at: time ?? now.wall))
         case .fail(let raw): try give(.fail(raw))
         case .disconnect: drop()
+        case .away:
+            isAway = true
+            drop()
+        case .back: (isAway, dialAt) = (false, uptime)
         case .restart: try give(.restart)
         case .clock(let seconds): try give(.moveClock(seconds: seconds))
         case .fault(let fault) where fault.scales.isDisjoint(with: device.faultNames):

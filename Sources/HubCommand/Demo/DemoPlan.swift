@@ -1,0 +1,146 @@
+/// A month in the life of a household and its scales, as data: everything that happens, and whose each weigh-in is.
+///
+/// The plan is what a demonstration is judged by: nothing in it comes from the hub. The players carry it out, the story tells it, the
+/// account compares it with the store.
+struct DemoPlan: Sendable {
+    let seed: UInt64
+    let days: Int
+    let household: [DemoPerson]
+    /// In the order of time.
+    let steps: [DemoStep]
+
+    /// Everything that any scale ever weighs, with who it was.
+    ///
+    /// No scale shows the same weight twice, so that scale and weight name a weigh-in: one that is lost and one that is doubled never
+    /// cancel each other.
+    var weighings: [DemoWeighing] { steps.flatMap(\.weighings) }
+}
+
+/// A scale of the demonstration, a process of its own.
+enum DemoScale: String, CaseIterable, Sendable, Codable, CodingKeyRepresentable {
+    case hs3 = "HS3"
+    case hs4 = "HS4"
+    case hs5 = "HS5"
+
+    /// As the simulator calls it.
+    var model: String { rawValue.lowercased() }
+    /// Its connector in `hub.conf`.
+    var instance: String { "ihealth-\(model)" }
+    /// Its address, which names it in records.
+    var device: String { "02000000\(rawValue.last.map(String.init) ?? "0")001" }
+    /// Records that a weigh-in becomes, where nothing is missing.
+    var parts: Int { self == .hs5 ? 7 : 1 }
+}
+
+/// Somebody who lives there, and what `hub.conf` knows of them.
+struct DemoPerson: Sendable {
+    let name: String
+    /// Centimetres.
+    let height: Int
+    let sex: String
+    let birthDate: String
+    /// What the scales show.
+    let unit: String
+    /// Kilograms, before the month and after it.
+    let weight: ClosedRange<Double>
+    let gains: Bool
+    /// The position on the HS5.
+    let slot: Int
+}
+
+/// A minute of the month, by the clocks of the household.
+struct DemoTime: Comparable, Hashable, Sendable {
+    /// From 1; 0 is the last day of the month before.
+    let day: Int
+    /// Of the day.
+    let minute: Int
+
+    /// March 2026: its first is a Sunday, and its last Sunday has 23 hours.
+    static let month = "March 2026"
+    static let longest = 31
+
+    init(_ day: Int, _ hour: Int, _ minute: Int) { (self.day, self.minute) = (day, hour * 60 + minute) }
+
+    static func < (one: DemoTime, other: DemoTime) -> Bool {
+        (one.day, one.minute) < (other.day, other.minute)
+    }
+
+    /// `2026-03-05T07:31:00`, as a scale's clock shows it.
+    var local: String { "2026-\(date)T\(clock):00" }
+
+    /// For people: `07:31`.
+    var clock: String { "\(DemoTime.two(minute / 60)):\(DemoTime.two(minute % 60))" }
+
+    /// For people: `Thu 5 March`.
+    var dayName: String {
+        let names = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+        return "\(names[((day - 1) % 7 + 7) % 7]) \(day > 0 ? "\(day) March" : "\(28 + day) February")"
+    }
+
+    private var date: String { day > 0 ? "03-\(DemoTime.two(day))" : "02-\(DemoTime.two(28 + day))" }
+
+    private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
+
+/// One weigh-in.
+struct DemoWeighing: Sendable, Hashable {
+    enum Who: Sendable, Hashable {
+        case person(String)
+        /// Somebody who does not live there.
+        case guest(String)
+        /// Nobody's weight, and what it was.
+        case misread(String)
+        /// A person with something that makes the weight doubtful.
+        case encumbered(String, with: String)
+    }
+
+    let scale: DemoScale
+    let who: Who
+    /// As the scale shows it.
+    let tenthsOfKilogram: Int
+    let time: DemoTime
+    var hasShoes = false
+
+    /// As a scale shows it: `62.1`.
+    var kilograms: String { "\(tenthsOfKilogram / 10).\(tenthsOfKilogram % 10)" }
+
+    /// The only person who may get it; nobody is right too, for what waits in the inbox is with nobody wrong.
+    var person: String? {
+        switch who {
+        case .person(let name), .encumbered(let name, _): name
+        case .guest, .misread: nil
+        }
+    }
+
+    /// Records that it becomes.
+    var parts: Int { hasShoes ? 1 : scale.parts }
+}
+
+/// Something that happens to a scale.
+struct DemoStep: Sendable {
+    enum Deed: Sendable {
+        /// Weigh-ins that the scale has in its memory before anybody listens.
+        case remembers([DemoWeighing])
+        case weighs(DemoWeighing)
+        /// The display shows an error, and nobody is weighed.
+        case fails(String, who: String?)
+        /// Out of reach; what is weighed now stays in the scale.
+        case leaves(String)
+        /// In reach again; `fault` befalls the link while the memory is read.
+        case returns(String, fault: String?)
+        /// Out and in: the scale begins its conversation again.
+        case newBatteries
+    }
+
+    let scale: DemoScale
+    let time: DemoTime
+    let deed: Deed
+
+    var weighings: [DemoWeighing] {
+        switch deed {
+        case .remembers(let weighings): weighings
+        case .weighs(let weighing): [weighing]
+        case .fails, .leaves, .returns, .newBatteries: []
+        }
+    }
+}

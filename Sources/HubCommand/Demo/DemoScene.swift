@@ -1,0 +1,145 @@
+import Foundation
+import HubCore
+import HubWire
+import Samples
+import Synchronization
+
+/// A demonstration that runs: the scales, what looks on, and what it comes to.
+struct DemoScene: Sendable {
+    let plan: DemoPlan
+    let directory: DemoDirectory
+    /// Of the simulated month, in one of real time.
+    let rate: Double
+    let endpoints: OwnerEndpoints
+    /// The HS5, which is there before the hub, because the connector has to know where.
+    let network: ScaleProcess
+    let story: DemoStory
+    let interruption: Interruption
+    let witness = DemoWitness()
+
+    /// What is left to show when it is over.
+    struct End: Sendable {
+        var account: DemoAccount
+        var devices: [HubStatus.DeviceStatus]
+    }
+
+    /// How long the scales may take to be connected.
+    private static let patience = Duration.seconds(30)
+
+    /// Plays the month on a hub that is ready; ends early when `interruption` comes.
+    ///
+    /// - Throws: ``Failure`` when a part of it cannot be started, or the hub does not answer.
+    func play() async throws -> End {
+        let looking = Task { [witness, endpoints, interruption] in
+            do { try await blocking { try witness.run(endpoints) } } catch {
+                // Whoever waits for what it would see must not wait for long.
+                if !(error is ReaderGone) { Terminal.complain("\(error)") }
+                interruption.release()
+            }
+        }
+        let started = Mutex<[ScaleProcess]>([network])
+        let result: Result<End, any Error>
+        do { result = .success(try await play(started)) } catch { result = .failure(error) }
+        witness.stop()
+        await looking.value
+        for scale in started.withLock(\.self) { await scale.end() }
+        return try result.get()
+    }
+
+    private func play(_ started: borrowing Mutex<[ScaleProcess]>) async throws -> End {
+        let calendar = DemoCalendar(rate: rate, showing: try await status().time)
+        var scales = [DemoScale.hs5: network]
+        for scale in [DemoScale.hs3, .hs4] {
+            let more = scale == .hs3 ? ["--skew", "+3h"] : []
+            let process = try ScaleProcess(
+                scale, link: ["--connect", directory.link(of: scale)], clock: calendar.clock, zone: DemoCalendar.zone,
+                more: more)
+            started.withLock { $0.append(process) }
+            scales[scale] = process
+        }
+        let isThere = await witness.seen.wait(upTo: Self.patience) { [interruption] seen in
+            interruption.isOver || DemoScale.allCases.allSatisfy { seen.sessions[$0] != nil }
+        }
+        guard isThere else {
+            let missing = DemoScale.allCases.filter { witness.seen.value.sessions[$0] == nil }.map(\.rawValue)
+            throw Failure(
+                .system, "\(missing.joined(separator: ", ")): not connected within 30 s; hub logs of \(directory.path)")
+        }
+        let numbers = interruption.isOver ? [:] : try await createUsers()
+        let players = DemoPlayers(
+            plan: plan, scales: scales, calendar: calendar, witness: witness, door: endpoints.door, numbers: numbers,
+            story: story)
+        await play(players)
+        await players.settle()
+        await story.end()
+        let refused = scales.values.flatMap { $0.diary.value.refused }
+        let account = DemoAccount(plan, told: players.told, refused: refused, records: try await records())
+        return End(account: account, devices: try await status().devices)
+    }
+
+    private func play(_ players: DemoPlayers) async {
+        let playing = Task { [interruption] in
+            await players.play()
+            interruption.release()
+        }
+        let drawing = Task { [story, witness] in
+            var last: String?
+            while !Task.isCancelled {
+                let shown = last
+                await witness.seen.wait(upTo: .seconds(1)) { $0.passing != shown }
+                last = witness.seen.value.passing
+                await story.draw(last)
+                // Nobody reads faster.
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        await interruption.wait()
+        drawing.cancel()
+        playing.cancel()
+        await drawing.value
+        await playing.value
+    }
+
+    /// Creates the household on the HS5, as `hub device ihealth-hs5 users create` does.
+    ///
+    /// - Returns: the scale's number of each person.
+    private func createUsers() async throws -> [String: String] {
+        struct User: Decodable { var serialNumber: UInt32 }
+        var numbers: [String: String] = [:]
+        for person in plan.household {
+            let arguments = try PluginCall.arguments(["person=\(person.name)"], [])
+            let request = CommandRequest(
+                id: 0, instance: DemoScale.hs5.instance, command: "users-create",
+                arguments: arguments.setting([("position", RawJSON(trusted: Array("\(person.slot)".utf8)))])
+                    ?? arguments, deadline: 20_000)
+            let door = endpoints.door
+            let outcome = try await blocking { try DoorClient(endpoint: door, command: "demo").call(request) }
+            guard case .done(let result?) = outcome else {
+                throw Failure(.system, "the HS5 does not take \(person.name) as a user: \(outcome)")
+            }
+            numbers[person.name] = "\(try JSON.answer(User.self, result).serialNumber)"
+        }
+        let names = plan.household.map(\.name).joined(separator: ", ")
+        await story.say(["", "The HS5 has been given its users: \(names).", ""])
+        return numbers
+    }
+
+    private func status() async throws -> HubStatus {
+        let door = endpoints.door
+        return try await blocking {
+            try JSON.answer(HubStatus.self, try DoorClient(endpoint: door, command: "demo").ask(.status))
+        }
+    }
+
+    private func records() async throws -> [StoredRecord] {
+        let door = endpoints.door
+        return try await blocking {
+            var records: [StoredRecord] = []
+            var reader = RecordReader()
+            try DoorClient(endpoint: door, command: "demo").pages(QueryRequest(id: 0)) { page, _ in
+                for record in page { records.append(try reader.record(record)) }
+            }
+            return records
+        }
+    }
+}
