@@ -58,6 +58,7 @@ let package = Package(
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
         .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
+        .executable(name: "hub-gap-filler", targets: ["GapFiller"]),
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
         .executable(name: "hub-ihealth-hs4", targets: ["IHealthHS4"]),
         .executable(name: "hub-ihealth-hs5", targets: ["IHealthHS5"]),
@@ -109,16 +110,16 @@ let package = Package(
         program(
             "HubCommand",
             [
-                "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", argumentParser, logging,
-                lifecycle,
+                "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", argumentParser,
+                logging, lifecycle,
                 .target(name: "CLinux", condition: .when(platforms: [.linux])),
             ],
             path: "Sources/HubCommand"),
         tests(
             "HubCommandTests",
             [
-                "HubCommand", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", "IHealthHS3",
-                "IHealthHS4", "IHealthHS5", "ScaleFrames", "hub-scale-sim", argumentParser, logging,
+                "HubCommand", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ",
+                "IHealthHS3", "IHealthHS4", "IHealthHS5", "ScaleFrames", "hub-scale-sim", argumentParser, logging,
             ],
             resources: [.copy("Help")]),
 
@@ -150,8 +151,10 @@ let package = Package(
         // Across programs.
         .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
         tests(
-            "InteropTests", ["HubProcess", "HubCommand", "example-source", "hub-sami-server"], path: "Tests/Interop",
-            resources: [.copy("hostile.py"), .copy("sami_sdk.py"), .copy("stranger.py")]),
+            "InteropTests",
+            ["DaySeries", "HubProcess", "HubCommand", "Samples", "example-source", "hub-sami-server"],
+            path: "Tests/Interop",
+            resources: [.copy("days.py"), .copy("hostile.py"), .copy("sami_sdk.py"), .copy("stranger.py")]),
         tests(
             "TortureTests", ["HubProcess", "HubCommand", "TortureDiary", "ZeroMQ", "torture-source", "torture-sink"]),
         .target(name: "TortureDiary", path: "Tests/Support/Torture/Diary", swiftSettings: strict),
@@ -211,6 +214,11 @@ let package = Package(
             path: "Simulators/ExistServer/Tests"),
 
         // Plugins.
+        program("GapFiller", ["PluginKit", "DaySeries"], path: "Plugins/GapFiller/Sources"),
+        tests(
+            "GapFillerTests",
+            ["GapFiller", "DaySeries", "HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginKit", "Samples"],
+            path: "Plugins/GapFiller/Tests"),
         program("JSONLines", ["PluginKit"], path: "Plugins/JSONLines/Sources"),
         tests(
             "JSONLinesTests", ["JSONLines", "PluginKit", "PluginTesting", "HubSettings", "HubWire", "Samples"],

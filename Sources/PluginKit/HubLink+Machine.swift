@@ -58,6 +58,7 @@ extension HubLink {
         for waiter in welcomeWaiters { waiter.resume(returning: welcome) }
         welcomeWaiters = []
         signal.yield(.opened)
+        openings.note()
         tellFullness()
         sendQuestions()
         openWants()

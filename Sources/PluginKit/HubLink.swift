@@ -30,6 +30,8 @@ actor HubLink {
     nonisolated let hasStopRequest = Mutex(false)
     /// How often something has left the spool.
     nonisolated let removals = Atomic(0)
+    /// Sessions that were opened.
+    nonisolated let openings = Occasions()
     nonisolated let signals: AsyncStream<Signal>
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 

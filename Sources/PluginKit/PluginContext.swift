@@ -70,6 +70,14 @@ public final class PluginContext: Sendable {
     /// After a failed log-in the hub delivers nothing until this, a new session or a person says that it may.
     public func wantAgain(_ name: String) async { await link.wantAgain(name) }
 
+    /// How often a hub has said WELCOME to this process.
+    public var sessionCount: Int { link.openings.count }
+
+    /// Returns when a session beyond that one is open: the hub may be another then, and ``persons`` and ``clock`` as well.
+    ///
+    /// - Throws: `CancellationError`.
+    public func untilSession(beyond known: Int) async throws { try await link.openings.wait(beyond: known) }
+
     /// Returns when the plugin is to stop.
     public func untilStopped() async {
         let (never, end) = AsyncStream<Void>.makeStream()

@@ -1,0 +1,185 @@
+import DaySeries
+import PluginKit
+
+/// Keeps the days of the hub as they should be.
+///
+/// What it knows it has from the hub: readings by a question when it starts, and by its subscription from then on. Nothing of that is
+/// on a disk of its own, so nothing can be lost or differ: after a kill the days are compared again, one by one.
+actor DayKeeper {
+    private var hub: PluginContext?
+    private var settings: FillerSettings?
+    private var library: Library?
+    /// Of the store that the library was read from.
+    private var epoch: String?
+    /// The hub has not confirmed what the library has gone on to: it is read again.
+    private var isStale = false
+    /// Everything up to here was read by a question.
+    private var looked: Cursor?
+    /// Whether something may have been read that was taken back before it was delivered: the hub does not deliver that (R10.4).
+    private(set) var mustLook = false
+    /// Whether anything was delivered since the last look.
+    private var isBusy = false
+    private let turnstile = Turnstile()
+    private var isOpen = false
+    private var openWaiters: [CheckedContinuation<Void, Never>] = []
+    /// What people were last told is wrong; `nil` before they were told anything.
+    private var complaint: String??
+
+    // MARK: - Work
+
+    /// Reads all, and stores what differs.
+    func open(_ settings: FillerSettings, _ hub: PluginContext) async throws {
+        (self.settings, self.hub) = (settings, hub)
+        // Also when it fails, which ends the plugin: nobody shall wait then.
+        defer { noteOpen() }
+        // With settings from a file nobody has waited for the hub yet: persons, their zones and the clock are the hub's to say.
+        try await hub.untilSession(beyond: 0)
+        let unknown = settings.persons.subtracting(hub.persons.map(\.name)).sorted()
+        if !unknown.isEmpty {
+            hub.logger.warning(
+                "the settings name persons that this instance does not have",
+                metadata: ["persons": "\(unknown.joined(separator: ", "))"])
+        }
+        _ = try await turnstile.pass {
+            try await self.renew(isDryRun: false) { done, total in
+                let text = total.map { "\(done) of \($0) days are stored" } ?? "\(done) readings are read"
+                if let event = try? DeviceEvent("progress", text: text) { await hub.event(event) }
+            }
+        }
+    }
+
+    private func noteOpen() {
+        isOpen = true
+        for waiter in openWaiters { waiter.resume() }
+        openWaiters = []
+    }
+
+    /// Returns when ``open(_:_:)`` has.
+    func untilOpen() async {
+        if !isOpen { await withCheckedContinuation { openWaiters.append($0) } }
+    }
+
+    /// Delivered records: returns when the hub has every day that they change.
+    func take(_ records: [DeliveredRecord]) async throws {
+        try await turnstile.pass { try await self.store(records.map(\.stored), of: records.first?.version.epoch) }
+    }
+
+    /// A day may have begun, or the hub be another: returns when the hub has what follows from that.
+    func turn() async throws {
+        try await turnstile.pass {
+            try await self.look()
+            try await self.store([], of: nil)
+        }
+    }
+
+    /// Asks what has changed since everything was read, as long as something of that may wait to be delivered.
+    private func look() async throws {
+        guard let hub, let since = looked, mustLook, !isStale else { return }
+        (mustLook, isBusy) = (isBusy, false)
+        do {
+            for try await page in hub.query(filter([.quantity, .retraction]), since: since) {
+                try await store(page.records, of: nil)
+                looked = page.cursor ?? looked
+            }
+        } catch let error as AskError where error.code == .refused {
+            isStale = true  // Another epoch: the store was restored.
+        }
+    }
+
+    private func filter(_ kinds: [QueryRequest.Kind]) -> QueryRequest.Filter {
+        var filter = QueryRequest.Filter()
+        (filter.types, filter.kinds) = (settings?.types.map(\.type.id.rawValue), kinds)
+        return filter
+    }
+
+    /// When the next day begins, by the hub's clock.
+    func nextDay() -> Int64? { hub.flatMap { library?.nextDay(after: $0.clock.now()) } }
+
+    /// - Parameter source: the epoch of the store that the records are of.
+    private func store(_ records: [StoredRecord], of source: String?) async throws {
+        guard let hub else { return }
+        if source != nil { isBusy = true }
+        let zones = Self.zones(hub)
+        if isStale || library?.zones != zones || source.map({ $0 != epoch }) ?? false {
+            _ = try await renew(isDryRun: false)
+        }
+        guard var next = library else { return }
+        let now = hub.clock.now()
+        let edits = Library.latest(next.advance(to: now) + next.take(records, at: now))
+        library = next
+        // Until the hub has confirmed, another try must find the same work.
+        isStale = true
+        try await Publisher(hub: hub, library: next).store(edits)
+        isStale = false
+        await complain(hub, next)
+    }
+
+    private static func zones(_ hub: PluginContext) -> [String: String] {
+        Dictionary(hub.persons.compactMap { person in person.zone.map { (person.name, $0) } }) { first, _ in first }
+    }
+
+    // MARK: - From scratch
+
+    /// Reads every reading and every day, and stores the difference.
+    private func renew(
+        isDryRun: Bool, _ progress: Reconciliation.Progress = { _, _ in }
+    ) async throws -> Reconciliation.Report {
+        guard let hub, let settings else { throw PluginFailure(.failed, "the plugin has not read its settings yet") }
+        var library = Library(settings, zones: Self.zones(hub))
+        var cursor: Cursor?
+        var waiting: [StoredRecord] = []
+        for try await page in hub.query(filter([.quantity])) {
+            waiting += page.records
+            cursor = page.cursor ?? cursor
+            // In pieces: putting in order costs more than reading them.
+            guard waiting.count >= 50_000 else { continue }
+            library.load(waiting, at: hub.clock.now())
+            waiting = []
+            await progress(library.readingCount, nil)
+        }
+        library.load(waiting, at: hub.clock.now())
+        let reconciliation = Reconciliation(hub: hub, library: library, isDryRun: isDryRun)
+        let report = try await reconciliation.run(progress)
+        guard !isDryRun else { return report }
+        (self.library, epoch, isStale) = (library, cursor?.epoch, false)
+        (looked, mustLook, isBusy) = (cursor, true, true)
+        hub.logger.info(
+            "the days are as they should be",
+            metadata: [
+                "readings": "\(report.readings)", "days": "\(report.days)", "days.stored": "\(report.stored)",
+                "days.retracted": "\(report.retracted)",
+            ])
+        await complain(hub, library)
+        return report
+    }
+
+    func recompute(
+        isDryRun: Bool, _ progress: @escaping Reconciliation.Progress
+    ) async throws -> Reconciliation.Report {
+        await untilOpen()
+        return try await turnstile.pass { try await self.renew(isDryRun: isDryRun, progress) }
+    }
+
+    func report() async throws -> StateReport {
+        await untilOpen()
+        guard let library else {
+            throw CommandFailure("starting", "the plugin is being started; ask again in a moment")
+        }
+        return StateReport(library)
+    }
+
+    // MARK: - What is wrong
+
+    /// Tells people what is left out, once, and when it no longer is.
+    private func complain(_ hub: PluginContext, _ library: Library) async {
+        let text = Complaint.text(library)
+        guard complaint != .some(text) else { return }
+        complaint = .some(text)
+        if let text {
+            hub.logger.warning("not every reading counts", metadata: ["left.out": "\(text)"])
+            if let event = try? DeviceEvent("error", severity: .error, text: text) { await hub.event(event) }
+        } else if let event = try? DeviceEvent("error", isResolved: true) {
+            await hub.event(event)
+        }
+    }
+}

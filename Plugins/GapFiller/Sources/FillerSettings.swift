@@ -1,0 +1,241 @@
+import DaySeries
+import HubSettings
+import PluginKit
+
+/// What `[plugin.gap-filler]` says, as it is used.
+struct FillerSettings: Hashable, Sendable {
+    /// A type that days are made of.
+    struct DayType: Hashable, Sendable {
+        let type: HealthType
+        let treatment: DayTreatment
+
+        static func == (left: DayType, right: DayType) -> Bool { left.type.id == right.type.id }
+        func hash(into hasher: inout Hasher) { hasher.combine(type.id) }
+    }
+
+    /// Whose clock tells the day of a sample.
+    enum Zone: Hashable, Sendable {
+        case sample
+        case fixed(String)
+        /// The person's, whatever it is now.
+        case current
+    }
+
+    let types: [DayType]
+    let aggregators: [Aggregator]
+    let carryDays: Int
+    let zone: Zone
+    /// Minutes after midnight; of persons without a time of their own.
+    let dayStart: Int
+    let dayStarts: [String: Int]
+    let sources: [Choice<SourceChoice>]
+    let stops: [Choice<LocalDate>]
+
+    /// Something said of a type: of one person, or of all.
+    struct Choice<Value: Hashable & Sendable>: Hashable, Sendable {
+        let person: String?
+        let type: TypeID
+        let value: Value
+    }
+
+    /// A source by its plugin, or by plugin and device.
+    struct SourceChoice: Hashable, Sendable {
+        let plugin: String
+        let device: String?
+
+        func matches(_ source: Source) -> Bool {
+            source.plugin == plugin && (device == nil || source.device == device)
+        }
+    }
+
+    static let declarations: [SettingDeclaration] = [
+        SettingDeclaration(
+            "types", .list(of: .string(TextRule(example: "stepCount"))),
+            help:
+                "Types that get day values: means are carried for slow measures of the body, cumulative types are summed.",
+            default: .list([.string("weight")])),
+        SettingDeclaration(
+            "series", .list(of: .choice(Aggregator.allCases.filter { $0 != .sum }.map(\.rawValue))),
+            help: "What a day's readings become, each a series of its own.", default: .list([.string("mean")])),
+        SettingDeclaration(
+            "carry_days", .integer(Bounds(1, Int64(SeriesRules.mostDays))),
+            help: "For how many days a value stands, its own included; 1 carries nothing.",
+            default: .integer(Int64(SeriesRules.mostDays))),
+        SettingDeclaration(
+            "day_zone", .choice(["sample", "fixed", "current"]),
+            help:
+                "Whose date counts: that of the place of measurement, of the setting zone, or of the person's present zone.",
+            default: .string("sample")),
+        SettingDeclaration("zone", .timeZone, help: "The zone of day_zone = \"fixed\"."),
+        SettingDeclaration(
+            "day_start", .timeOfDay,
+            help: "When a day begins; with 04:00, what happens at half past one belongs to the day before.",
+            default: .string("00:00")),
+        SettingDeclaration(
+            "day_starts",
+            .list(
+                of: .string(
+                    TextRule(
+                        pattern: "[^=]+=([01][0-9]|2[0-3]):[0-5][0-9]", expected: "a person, = and a time",
+                        example: "anna=04:00"))),
+            help: "The same for single persons.", default: .list([])),
+        SettingDeclaration(
+            "sources",
+            .list(
+                of: .string(
+                    TextRule(
+                        pattern: "([^=:]+:)?[^=:]+=.+",
+                        expected: "type=plugin, type=plugin/device or person:type=plugin",
+                        example: "stepCount=apple-health"))),
+            help: "Which source of a type counts where there are several, the best first; a sum needs exactly one.",
+            default: .list([])),
+        SettingDeclaration(
+            "stop_carrying",
+            .list(
+                of: .string(
+                    TextRule(
+                        pattern: "([^=:]+:)?[^=:]+=[0-9]{4}-[0-9]{2}-[0-9]{2}",
+                        expected: "type=date or person:type=date", example: "anna:weight=2024-05-01"))),
+            help: "From that day on nothing older is carried: the scale was given away.", default: .list([])),
+    ]
+
+    /// - Throws: ``PluginFailure`` that names the setting.
+    init(_ settings: PluginSettings) throws {
+        types = try Self.types(try settings.texts("types"))
+        aggregators = try settings.texts("series").compactMap(Aggregator.init(rawValue:))
+        guard !aggregators.isEmpty, Set(aggregators).count == aggregators.count else {
+            throw PluginFailure(.settings, "setting series: expected at least one, and each once")
+        }
+        carryDays = Int(try settings.integer("carry_days"))
+        switch (try settings.text("day_zone"), settings["zone"]?.string) {
+        case ("fixed", let name?): zone = .fixed(name)
+        case ("fixed", nil): throw PluginFailure(.settings, "setting zone: day_zone = \"fixed\" needs one")
+        case (_, .some):
+            throw PluginFailure(
+                .settings, "setting zone: it counts only with day_zone = \"fixed\"; remove it, or set that")
+        case ("current", nil): zone = .current
+        default: zone = .sample
+        }
+        dayStart = try Self.minutes(try settings.text("day_start"), "day_start")
+        dayStarts = Dictionary(
+            try settings.texts("day_starts").map { text in
+                let parts = text.split(separator: "=", maxSplits: 1)
+                return (String(parts[0]), try Self.minutes(String(parts[1]), "day_starts"))
+            }, uniquingKeysWith: { _, last in last })
+        sources = try settings.texts("sources").map { text in
+            try Self.choice(text, "sources") { value in
+                let parts = value.split(separator: "/", maxSplits: 1).map(String.init)
+                return SourceChoice(plugin: parts.first ?? "", device: parts.count > 1 ? parts[1] : nil)
+            }
+        }
+        stops = try settings.texts("stop_carrying").map { text in
+            try Self.choice(text, "stop_carrying") { LocalDate($0) }
+        }
+        try checkChoices()
+    }
+
+    private func checkChoices() throws {
+        for (name, types) in [("sources", sources.map(\.type)), ("stop_carrying", stops.map(\.type))] {
+            for type in types where !self.types.contains(where: { $0.type.id == type }) {
+                throw PluginFailure(.settings, "setting \(name): \(type) is not among types")
+            }
+        }
+        let sums = sources.filter { choice in types.contains { $0.type.id == choice.type && $0.treatment.isSum } }
+        for choice in sums
+        where sums.contains(where: { $0 != choice && $0.type == choice.type && $0.person == choice.person }) {
+            throw PluginFailure(
+                .settings,
+                "setting sources: \(choice.type) is a sum, and sums of two sources count things twice; name one")
+        }
+    }
+
+    private static func types(_ names: [String]) throws -> [DayType] {
+        guard !names.isEmpty else { throw PluginFailure(.settings, "setting types: expected at least one type") }
+        var types: [DayType] = []
+        for name in names {
+            guard let type = TypeRegistry.standard.resolve(name) else {
+                let nearest = TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
+                throw PluginFailure(.settings, "setting types: there is no type \(name)\(nearest)")
+            }
+            do throws(DayRefusal) {
+                let entry = DayType(type: type, treatment: try DayTreatment.of(type))
+                if !types.contains(entry) { types.append(entry) }
+            } catch {
+                throw PluginFailure(.settings, "setting types: \(error)")
+            }
+        }
+        return types
+    }
+
+    private static func minutes(_ text: String, _ setting: String) throws -> Int {
+        let parts = text.split(separator: ":").compactMap { Int($0) }
+        guard parts.count == 2 else {
+            throw PluginFailure(.settings, "setting \(setting): expected a time such as 04:00")
+        }
+        return parts[0] * 60 + parts[1]
+    }
+
+    private static func choice<Value: Hashable & Sendable>(
+        _ text: String, _ setting: String, _ read: (String) -> Value?
+    ) throws -> Choice<Value> {
+        let sides = text.split(separator: "=", maxSplits: 1).map(String.init)
+        let names = sides[0].split(separator: ":").map(String.init)
+        guard sides.count == 2, let name = names.last, let type = TypeRegistry.standard.resolve(name)?.id,
+            let value = read(sides[1])
+        else { throw PluginFailure(.settings, "setting \(setting): \"\(text)\" names no type, or no such thing of it") }
+        return Choice(person: names.count > 1 ? names[0] : nil, type: type, value: value)
+    }
+}
+
+extension FillerSettings {
+    /// The rules of the series of a type, without what depends on the person.
+    func rules(of type: DayType) -> [SeriesRules] {
+        switch type.treatment {
+        case .summed: [SeriesRules(.sum)]
+        case .averaged(let plausible):
+            aggregators.map { SeriesRules($0, days: 1, mirrorTolerance: plausible.mirrorTolerance) }
+        case .carried(let plausible):
+            aggregators.map { SeriesRules($0, days: carryDays, mirrorTolerance: plausible.mirrorTolerance) }
+        }
+    }
+
+    /// Whether a series of a type is one that the settings make.
+    func makes(_ series: String, of type: TypeID) -> Bool {
+        types.contains { entry in entry.type.id == type && rules(of: entry).contains { $0.name == series } }
+    }
+
+    /// The calendar of a person; `nil` where the machine does not know the zone.
+    func calendar(of person: String, zone personZone: String) -> DayCalendar? {
+        let start = dayStarts[person] ?? dayStart
+        return switch zone {
+        case .sample: DayCalendar(.sample, zone: personZone, dayStartMinutes: start)
+        case .fixed(let zone): DayCalendar(.fixed, zone: zone, dayStartMinutes: start)
+        case .current: DayCalendar(.fixed, zone: personZone, dayStartMinutes: start)
+        }
+    }
+
+    /// What was chosen for a person and a type: the person's own choices, else those for all.
+    static func chosen<Value>(_ choices: [Choice<Value>], _ person: String, _ type: TypeID) -> [Value] {
+        let own = choices.filter { $0.type == type && $0.person == person }
+        return (own.isEmpty ? choices.filter { $0.type == type && $0.person == nil } : own).map(\.value)
+    }
+
+    /// Persons that are named in the settings.
+    var persons: Set<String> {
+        Set(dayStarts.keys).union(sources.compactMap(\.person)).union(stops.compactMap(\.person))
+    }
+
+    /// What would be made, in sentences for `--check`.
+    var summary: String {
+        let made = types.map { type in
+            "\(type.type.id) (\(rules(of: type).map(\.name).joined(separator: ", ")))"
+        }
+        let date =
+            switch zone {
+            case .sample: "the place of measurement"
+            case .fixed(let zone): zone
+            case .current: "the person's present zone"
+            }
+        return "It would make \(made.joined(separator: ", ")) for each of its persons, by the date of \(date)."
+    }
+}

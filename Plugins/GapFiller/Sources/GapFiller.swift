@@ -1,0 +1,54 @@
+import PluginKit
+
+/// Makes a value for every day of what the hub stores: mean or sum of the day, carried over days without.
+@main
+struct GapFiller: SinkPlugin {
+    static let manifest = Manifest(
+        name: "gap-filler",
+        summary: "A value for every day: the day's mean, carried over days without one; sums of steps.",
+        version: "1.0", reads: ["*"], writes: ["*"], settings: FillerSettings.declarations,
+        sink: SinkAbilities(batchRecords: 500))
+
+    private let keeper = DayKeeper()
+
+    func check(_ hub: CheckContext) async throws -> String {
+        try FillerSettings(hub.settings).summary
+    }
+
+    /// Brings every day up to date before anything is delivered.
+    ///
+    /// The subscription begins at the beginning all the same: of what was never delivered the hub would not deliver the retraction (R10.4).
+    func wants(_ hub: PluginContext) async throws -> [Want] {
+        let settings = try FillerSettings(hub.settings)
+        try await keeper.open(settings, hub)
+        return [
+            Want("readings", types: settings.types.map(\.type.id.rawValue), kinds: [.quantity], start: .beginning)
+        ]
+    }
+
+    func deliver(
+        _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
+    ) async throws -> [DeliveryResult] {
+        try await keeper.take(records)
+        return records.map { _ in .delivered }
+    }
+
+    /// Days begin without anything being delivered.
+    func run(_ hub: PluginContext) async throws {
+        try await Midnights(keeper: keeper, hub: hub).run()
+    }
+
+    static let commands: [Command<Self>] = [
+        Command(
+            "recompute", help: "Reads every reading again, and stores the days that are not as they should be.",
+            canDryRun: true
+        ) { plugin, call in
+            try await plugin.keeper.recompute(isDryRun: call.isDryRun) { done, total in
+                call.progress(done, of: total, total == nil ? "reading" : "storing days")
+            }
+        },
+        Command("report", help: "What is made of what, and what is left out of it and why.") { plugin, _ in
+            try await plugin.keeper.report()
+        },
+    ]
+}

@@ -1,0 +1,36 @@
+import PluginKit
+
+/// Sleeps until somebody's next day begins, or the hub says HELLO anew, and has the days looked at then.
+struct Midnights: Sendable {
+    let keeper: DayKeeper
+    let hub: PluginContext
+
+    /// The machine's clock may be set while we sleep by another one: an hour is the longest that a midnight is late then.
+    private static let longest = Duration.seconds(3_600)
+
+    func run() async throws {
+        await keeper.untilOpen()
+        while !Task.isCancelled, !hub.isStopping {
+            let known = hub.sessionCount
+            let pause = await pause()
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await Task.sleep(for: pause) }
+                group.addTask { [hub] in try await hub.untilSession(beyond: known) }
+                try await group.next()
+                group.cancelAll()
+            }
+            try await keeper.turn()
+        }
+    }
+
+    /// After everything was read: time for what has been read to be delivered.
+    private static let quiet = Duration.seconds(2)
+
+    /// By the machine's clock.
+    private func pause() async -> Duration {
+        if await keeper.mustLook { return Self.quiet }
+        let clock = hub.clock
+        guard let next = await keeper.nextDay() else { return Self.longest }
+        return min(clock.realDuration(forVirtual: .microseconds(max(0, next - clock.now()) + 1)), Self.longest)
+    }
+}

@@ -1,0 +1,87 @@
+import DaySeries
+import PluginKit
+
+/// Days on their way to the hub.
+struct Publisher: Sendable {
+    let hub: PluginContext
+    let library: Library
+
+    /// More days than that at once are history, which the feed does not carry one by one.
+    static let mostNews = 400
+
+    /// Stores changed days and retracts those that are no more; returns when the hub has confirmed all.
+    func store(_ edits: [Library.Edit]) async throws {
+        guard !edits.isEmpty else { return }
+        try await remember(Set(edits.map { SeriesName(library.shelves[$0.shelf], $0.change.series) }))
+        let records = edits.map { edit -> Record in
+            let shelf = library.shelves[edit.shelf]
+            if let day = edit.change.now {
+                return .day(shelf.record(day, of: edit.change.series, source: hub.source()))
+            }
+            return retraction(SeriesName(shelf, edit.change.series), LocalDate(edit.change.day), Self.vanished)
+        }
+        try await store(records, isBackfill: records.count > Self.mostNews)
+    }
+
+    static let vanished = "no reading reaches this day any longer"
+    static let unmade = "the settings no longer make this series"
+
+    func retraction(_ series: SeriesName, _ date: LocalDate, _ reason: String) -> Record {
+        .retraction(
+            Retraction(
+                identity: .day(person: series.person, type: series.type, series: series.series, date: date),
+                source: hub.source(), reason: reason))
+    }
+
+    /// Stores records and returns when the hub has confirmed them.
+    func store(_ records: [Record], isBackfill: Bool) async throws {
+        for result in try await hub.store(records, isBackfill: isBackfill) {
+            // What was never stored, or is gone already, need not be taken back.
+            guard case .rejected(let code, let reason) = result, code != .unknown else { continue }
+            hub.logger.error("the hub rejected a day", metadata: ["hub.code": "\(code)", "hub.reason": "\(reason)"])
+            let text = "the hub rejected a day: \(reason)"
+            if let event = try? DeviceEvent("error", severity: .error, text: text) { await hub.event(event) }
+        }
+    }
+
+    // MARK: - The series that are ours
+
+    /// Notes series before their first day is stored: what a changed setting no longer makes must be found again, and nobody else's.
+    func remember(_ series: Set<SeriesName>) async throws {
+        try await hub.state.transaction { state in
+            for key in series.map(\.key) where try state.integer(key) == nil { try state.set(key, to: .integer(1)) }
+        }
+    }
+
+    func forget(_ series: SeriesName) async throws { try await hub.state.set(series.key, to: nil) }
+
+    func remembered() async throws -> Set<SeriesName> {
+        Set(
+            try await hub.state.transaction { try $0.keys(prefix: SeriesName.prefix) }.compactMap(SeriesName.init(key:))
+        )
+    }
+}
+
+/// A series of a person.
+struct SeriesName: Hashable, Sendable {
+    let person: String
+    let type: TypeID
+    let series: String
+
+    init(person: String, type: TypeID, series: String) {
+        (self.person, self.type, self.series) = (person, type, series)
+    }
+
+    init(_ shelf: Shelf, _ series: Int) {
+        self.init(person: shelf.key.person, type: shelf.key.type, series: shelf.history.rules[series].name)
+    }
+
+    static let prefix = "series/"
+    var key: String { "\(Self.prefix)\(series)/\(type)/\(person)" }
+
+    init?(key: String) {
+        let parts = key.split(separator: "/", maxSplits: 3).map(String.init)
+        guard parts.count == 4, let type = try? TypeID(parts[2]) else { return nil }
+        self.init(person: parts[3], type: type, series: parts[1])
+    }
+}

@@ -1,0 +1,144 @@
+import DaySeries
+import PluginKit
+
+/// Compares the days that should be with those that the hub has, and stores the difference.
+struct Reconciliation: Sendable {
+    let hub: PluginContext
+    let library: Library
+    let isDryRun: Bool
+
+    /// What was found, and done unless it was a dry run.
+    struct Report: Encodable, Hashable, Sendable {
+        var dryRun = false
+        /// Readings that days are made of.
+        var readings = 0
+        /// Days that there should be.
+        var days = 0
+        /// Days that were missing or others.
+        var stored = 0
+        var retracted = 0
+        var series: [Series] = []
+
+        struct Series: Encodable, Hashable, Sendable {
+            var person, type, series: String
+            var days, stored, retracted: Int
+            /// The first and the last date that was not as it should be.
+            var from, to: String?
+        }
+    }
+
+    /// How many readings have been read, or how many days of how many stored.
+    typealias Progress = @Sendable (_ done: Int, _ total: Int?) async -> Void
+
+    /// One person after the other, so that no more than one person's days are in memory.
+    func run(_ progress: Progress) async throws -> Report {
+        var report = Report(dryRun: isDryRun, readings: library.readingCount)
+        let remembered = try await Publisher(hub: hub, library: library).remembered()
+        let names = Set(hub.persons.map(\.name))
+        // A person who is not this instance's any longer is none of its business.
+        for person in names.sorted() {
+            let shelves = library.shelves.filter { $0.key.person == person }
+            let made = shelves.flatMap { shelf in shelf.history.rules.indices.map { (shelf, $0) } }
+            let wanted = Set(made.map { SeriesName($0.0, $0.1) })
+            let old = remembered.filter { $0.person == person }.subtracting(wanted)
+            guard !wanted.isEmpty || !old.isEmpty else { continue }
+            var there = try await days(of: person, wanted.union(old))
+            var work: [Record] = []
+            for (shelf, series) in made {
+                let (entry, records) = compare(
+                    shelf, series, there.removeValue(forKey: SeriesName(shelf, series)) ?? [:])
+                add(entry, to: &report)
+                work += records
+            }
+            for name in old.sorted(by: { $0.key < $1.key }) {
+                let dates = (there[name] ?? [:]).keys.sorted()
+                add(
+                    Report.Series(
+                        person: person, type: name.type.rawValue, series: name.series, days: 0, stored: 0,
+                        retracted: dates.count, from: dates.first?.text, to: dates.last?.text), to: &report)
+                let isMade = library.settings.makes(name.series, of: name.type)
+                let reason = isMade ? Publisher.vanished : Publisher.unmade
+                work += dates.map { publisher.retraction(name, $0, reason) }
+            }
+            guard !isDryRun else { continue }
+            if !wanted.isSubset(of: remembered) { try await publisher.remember(wanted) }
+            try await store(work, progress)
+            for name in old { try await publisher.forget(name) }
+        }
+        return report
+    }
+
+    private var publisher: Publisher { Publisher(hub: hub, library: library) }
+
+    private func add(_ series: Report.Series, to report: inout Report) {
+        report.days += series.days
+        report.stored += series.stored
+        report.retracted += series.retracted
+        report.series.append(series)
+    }
+
+    private func store(_ work: [Record], _ progress: Progress) async throws {
+        guard !work.isEmpty else { return }
+        hub.logger.info("days are being stored", metadata: ["days": "\(work.count)"])
+        var told = 0
+        for start in stride(from: 0, to: work.count, by: 1_000) {
+            let piece = Array(work[start..<min(start + 1_000, work.count)])
+            // As many as these are history, however they are divided.
+            try await publisher.store(piece, isBackfill: work.count > Publisher.mostNews)
+            told += piece.count
+            await progress(told, work.count)
+        }
+    }
+
+    /// The days that the hub has of a person's series.
+    private func days(of person: String, _ series: Set<SeriesName>) async throws -> [SeriesName: [LocalDate: DayValue]]
+    {
+        var filter = QueryRequest.Filter()
+        filter.types = Set(series.map(\.type.rawValue)).sorted()
+        (filter.persons, filter.kinds, filter.sources) = ([person], [.day], [hub.kind])
+        var days: [SeriesName: [LocalDate: DayValue]] = [:]
+        for try await page in hub.query(filter) {
+            for stored in page.records {
+                guard case .day(let day) = stored.record else { continue }
+                let name = SeriesName(person: person, type: day.type, series: day.series)
+                if series.contains(name) { days[name, default: [:]][day.date] = day }
+            }
+        }
+        return days
+    }
+
+    /// What is to be stored and retracted so that a series is what it should be.
+    private func compare(
+        _ shelf: Shelf, _ series: Int, _ there: [LocalDate: DayValue]
+    ) -> (Report.Series, [Record]) {
+        let today = library.today(of: shelf)
+        var (there, changed): ([LocalDate: DayValue], [LocalDate: Record]) = (there, [:])
+        let days = shelf.history.series(series, through: today)
+        var stored = 0
+        for day in days {
+            let wanted = shelf.record(day, of: series, source: hub.source())
+            if let had = there.removeValue(forKey: wanted.date), had.says(wanted) { continue }
+            changed[wanted.date] = .day(wanted)
+            stored += 1
+        }
+        let name = SeriesName(shelf, series)
+        // A day that had begun before a zone was changed is not taken back: it begins again in some hours.
+        for date in there.keys where date.daysSinceEpoch != Int(today) + 1 {
+            changed[date] = publisher.retraction(name, date, Publisher.vanished)
+        }
+        let dates = changed.keys.sorted()
+        let entry = Report.Series(
+            person: name.person, type: name.type.rawValue, series: name.series, days: days.count, stored: stored,
+            retracted: dates.count - stored, from: dates.first?.text, to: dates.last?.text)
+        return (entry, dates.compactMap { changed[$0] })
+    }
+}
+
+extension DayValue {
+    /// Whether it is the same day as one that was computed: all but what the hub knows better.
+    fileprivate func says(_ other: DayValue) -> Bool {
+        value == other.value && unit == other.unit && method == other.method && observedOn == other.observedOn
+            && age == other.age && basis == other.basis && zone == other.zone && metadata == other.metadata
+            && source == other.source
+    }
+}

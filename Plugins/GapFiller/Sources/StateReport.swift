@@ -1,0 +1,79 @@
+import DaySeries
+import PluginKit
+
+/// What is made of what, for `hub do gap-filler report`; no values.
+struct StateReport: Encodable, Sendable {
+    struct Series: Encodable, Sendable {
+        var person, type, series: String
+        var readings, days: Int
+        var from, to: String?
+    }
+
+    struct LeftOut: Encodable, Sendable {
+        /// `hub trace` tells its story.
+        var record: Int64
+        var type, reason: String
+    }
+
+    struct Conflict: Encodable, Sendable {
+        var person, type: String
+        var days: Int
+        var first, last: String
+        var sources: [String]
+        /// What to write in hub.conf.
+        var advice: String
+    }
+
+    var readings: Int
+    var series: [Series]
+    var leftOut: [LeftOut]
+    var conflicts: [Conflict]
+
+    init(_ library: Library) {
+        readings = library.readingCount
+        series = library.shelves.flatMap { shelf in
+            shelf.history.rules.indices.map { index in
+                let days = shelf.history.series(index, through: library.today(of: shelf))
+                return Series(
+                    person: shelf.key.person, type: shelf.key.type.rawValue, series: shelf.history.rules[index].name,
+                    readings: shelf.history.readings.count, days: days.count,
+                    from: days.first.map { LocalDate($0.day).text }, to: days.last.map { LocalDate($0.day).text })
+            }
+        }
+        leftOut = library.leftOut.sorted { $0.key < $1.key }.map {
+            LeftOut(record: $0.key, type: $0.value.type.rawValue, reason: $0.value.reason)
+        }
+        conflicts = library.conflicts.map { shelf, days in
+            let sources = Set(days.flatMap(\.sources)).map { library.sources[Int($0)].choice }.sorted()
+            return Conflict(
+                person: shelf.key.person, type: shelf.key.type.rawValue, days: days.count,
+                first: days.first.map { LocalDate($0.day).text } ?? "",
+                last: days.last.map { LocalDate($0.day).text } ?? "", sources: sources,
+                advice: "sources = [\"\(shelf.key.person):\(shelf.key.type)=\(sources.first ?? "")\"]")
+        }
+    }
+}
+
+/// What people should know, in one line for `hub status`.
+enum Complaint {
+    static func text(_ library: Library) -> String? {
+        var parts: [String] = []
+        if let first = library.leftOut.min(by: { $0.key < $1.key }) {
+            let count = library.leftOut.count
+            parts.append(
+                (count == 1 ? "1 record is in no day" : "\(count) records are in no day")
+                    + ", such as \(first.key): \(first.value.reason)")
+        }
+        for (shelf, days) in library.conflicts {
+            parts.append(
+                "\(shelf.key.type) of \(shelf.key.person) has no sum on \(days.count == 1 ? "1 day" : "\(days.count) days") "
+                    + "because several sources count it; name one in sources")
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
+    }
+}
+
+extension Source {
+    /// As the setting `sources` names it.
+    fileprivate var choice: String { plugin + (device.map { "/\($0)" } ?? "") }
+}

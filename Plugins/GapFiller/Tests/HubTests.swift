@@ -1,0 +1,157 @@
+import DaySeries
+import Foundation
+import HubProcess
+import HubWire
+import Samples
+import Testing
+
+/// With a hub and a gap-filler as processes of their own.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct HubTests {
+    private typealias Weighing = Scene.Weighing
+
+    /// A clock that stands still, as far as days are concerned.
+    private static let may20 = "clock = \"2024-05-20T10:00:00Z@1\""
+
+    private func weighing(_ day: String, _ value: Double, key: String? = nil, person: String? = nil) -> Weighing {
+        Weighing(key: key ?? day, start: "2024-\(day)T07:00:00+02:00", value: value, subject: person)
+    }
+
+    private func days(_ dates: ClosedRange<Int>, _ value: Double, of measured: Int, person: String = "me") -> [String] {
+        dates.map { date in
+            "\(person) mean30 2024-05-\(date) \(value) " + (date == measured ? "mean" : "carried 2024-05-\(measured)")
+        }
+    }
+
+    @Test func `late, corrected, deleted and moved weigh-ins change exactly the days they must, after a restart too`()
+        async throws
+    {
+        let scene = try await Scene(hub: Self.may20)
+        try scene.give(weighing("05-10", 80), weighing("05-18", 79))
+        try await scene.startFiller()
+        try await scene.settle()
+        #expect(try scene.days() == days(10...17, 80, of: 10) + days(18...20, 79, of: 18))
+
+        var cursor = try scene.records([.day]).cursor
+        func changed(_ expected: [String]) async throws {
+            try await scene.settle()
+            let changes = try scene.changes(since: cursor)
+            #expect(changes == expected.sorted())
+            cursor = try scene.records([.day]).cursor
+        }
+        try scene.give(weighing("05-14", 78.5))
+        try await changed(days(14...17, 78.5, of: 14))
+        try scene.give(weighing("05-18", 78))
+        try await changed(days(18...20, 78, of: 18))
+        try scene.retract("05-14")
+        try await changed(days(14...17, 80, of: 10))
+
+        // The same while nobody is there to see it.
+        try await scene.stopFiller()
+        try scene.give(weighing("05-16", 77))
+        try scene.retract("05-18")
+        try await scene.startFiller()
+        try await changed(days(16...20, 77, of: 16))
+        // It was on the 12th, says its source now.
+        try scene.give(Weighing(key: "05-16", start: "2024-05-12T07:00:00+02:00", value: 77))
+        try await changed(days(12...20, 77, of: 12))
+        try scene.retract("05-10")
+        try await changed((10...11).map { "- me mean30 2024-05-\($0)" })
+        #expect(try scene.days() == scene.expected(today: "2024-05-20"))
+        // What is as it should be already is left alone.
+        try await scene.stopFiller()
+        try await scene.startFiller()
+        try await changed([])
+    }
+
+    @Test func `a weigh-in that is given to somebody else takes its days along`() async throws {
+        let scene = try await Scene(hub: Self.may20, plugins: "[person.anna]\nzone = \"Europe/Berlin\"")
+        try await scene.startFiller()
+        try scene.give(weighing("05-18", 80, person: "me"), weighing("05-10", 60, person: "anna"))
+        try await scene.settle()
+        #expect(try scene.days() == scene.expected(today: "2024-05-20"))
+        let number = try #require(try scene.records([.quantity]).records.first { $0.assignment.person?.name == "me" })
+            .number
+        let cursor = try scene.records([.day]).cursor
+        let assigned = try await scene.host.command("assign", "\(number)", "--to", "anna")
+        #expect(assigned.status == 0, "\(assigned.errors)")
+        try await scene.settle()
+        #expect(
+            try scene.changes(since: cursor)
+                == (18...20).map { "- me mean30 2024-05-\($0)" } + days(18...20, 80, of: 18, person: "anna"))
+    }
+
+    @Test func `another setting makes another series, and the old one is taken back`() async throws {
+        let scene = try await Scene(hub: Self.may20)
+        try scene.give(weighing("05-18", 80), weighing("05-18", 81, key: "b"), weighing("05-18", 85, key: "c"))
+        try await scene.startFiller("series = [\"mean\", \"last\"]")
+        try await scene.settle()
+        #expect(try scene.days() == days(18...20, 82, of: 18))
+        #expect(try scene.days(series: "last30").count == 3)
+        try await scene.stopFiller()
+        try await scene.startFiller("series = [\"median\"]\ncarry_days = 2")
+        try await scene.settle()
+        #expect(try scene.days().isEmpty && scene.days(series: "last30").isEmpty)
+        #expect(
+            try scene.days(series: "median2") == [
+                "me median2 2024-05-18 81.0 median", "me median2 2024-05-19 81.0 carried 2024-05-18",
+            ])
+        // A day that starts later moves what was weighed at seven.
+        try await scene.stopFiller()
+        try await scene.startFiller("day_starts = [\"me=08:00\"]")
+        try await scene.settle()
+        #expect(try scene.days() == days(17...20, 82, of: 17))
+        #expect(try scene.days(series: "median2").isEmpty)
+    }
+
+    @Test func `days begin at midnight by the hub's clock, also where the clocks change`() async throws {
+        // A day in a second and a half; the night to the 31st has the change.
+        let scene = try await Scene(hub: "clock = \"2024-03-29T10:00:00Z@57600\"")
+        try scene.give(Weighing(key: "a", start: "2024-03-28T07:00:00+01:00", value: 80))
+        let tap = try ChildProcess(
+            Programs.path("hub"), ["tap", "day/weight/me/mean30/", "--count", "5", "--json"],
+            environment: ["HUB_CONF": scene.host.configuration])
+        try await scene.startFiller()
+        let lines = await tap.lines(count: 5)
+        let dates = lines.compactMap { line in
+            (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["date"] as? String
+        }
+        let all = (28...31).map { "2024-03-\($0)" } + (1...9).map { "2024-04-0\($0)" }
+        // In their order, none left out; the first may have been there before the listener.
+        let begin = try #require(dates.first)
+        let first = try #require(all.firstIndex(of: begin))
+        #expect(dates == Array(all[first..<min(first + 5, all.count)]))
+    }
+
+    @Test func `R8.34 hub status names what is in no day until it is corrected, and trace the days made of a reading`()
+        async throws
+    {
+        let scene = try await Scene(
+            hub: Self.may20,
+            plugins: "[plugin.gap-filler]\nenabled = true\nexecutable = \"\(Programs.path("hub-gap-filler"))\"")
+        try scene.give(weighing("05-18", 0), weighing("05-17", 80))
+        let number = try #require(try scene.records([.quantity]).records.first).number
+        try await scene.settle()
+        #expect(try scene.days() == days(17...20, 80, of: 17))
+        let status = try await scene.host.command("status").lines
+        #expect(
+            status.contains { $0.hasPrefix("gap-filler says: 1 record is in no day, such as \(number): zero") },
+            "\(status)")
+        try scene.give(weighing("05-18", 79))
+        try await scene.settle()
+        #expect(try await !scene.host.command("status").lines.contains { $0.contains("says:") })
+
+        let report = try await scene.host.command("do", "gap-filler", "report", "--json")
+        #expect(report.lines.joined().contains("\"leftOut\":[]"), "\(report)")
+        let dry = try await scene.host.command("do", "gap-filler", "recompute", "--dry-run", "--json")
+        #expect(dry.lines.joined().contains("\"stored\":0"), "\(dry)")
+        let days = try await scene.host.command("days", "weight", "--from", "2024-05-17", "--to", "2024-05-20")
+        #expect(
+            days.lines == [
+                "DATE          WEIGHT  HOW", "2024-05-17  80.00 kg  mean of 1 reading",
+                "2024-05-18  79.00 kg  mean of 1 reading", "2024-05-19  79.00 kg  carried from 2024-05-18, 1 day",
+                "2024-05-20  79.00 kg  carried from 2024-05-18, 2 days",
+            ])
+        let trace = try await scene.host.command("trace", "\(number)")
+        #expect(trace.lines.contains { $0.hasPrefix("2024-05-20  mean30  79 kg  carried from 2024-05-18, 2 days") })
+    }
+}

@@ -1,0 +1,71 @@
+import DaySeries
+import Foundation
+import Samples
+import Testing
+
+/// What the days are worth: kill -9 of the hub and of the gap-filler while weigh-ins come, change and go.
+@Suite(.serialized) struct KillTests {
+    /// Kills in one run; `FILLER_KILLS` asks for more.
+    private static let kills = ProcessInfo.processInfo.environment["FILLER_KILLS"].flatMap(Int.init) ?? 10
+
+    private struct Dice: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {  // SplitMix64
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `hub and gap-filler are killed at random instants: in the end every day is right`() async throws {
+        let seed =
+            ProcessInfo.processInfo.environment["FILLER_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
+        var dice = Dice(state: seed)
+        let scene = try await Scene(hub: "clock = \"2024-05-20T10:00:00Z@1\"")
+        try await scene.startFiller("series = [\"mean\", \"first\"]", isReady: false)
+        let first = try #require(LocalDate("2023-05-01"))
+        var known: [String] = []
+        for kill in 0..<Self.kills {
+            for step in 0..<4 {
+                // A batch of late weigh-ins, corrections, and now and then a deletion.
+                var batch: [Scene.Weighing] = []
+                for index in 0..<Int.random(in: 1...30, using: &dice) {
+                    let date = first.adding(days: .random(in: 0...384, using: &dice))
+                    let isNew = known.isEmpty || Int.random(in: 0..<4, using: &dice) > 0
+                    let key = isNew ? "\(kill)-\(step)-\(index)" : known[.random(in: known.indices, using: &dice)]
+                    if batch.contains(where: { $0.key == key }) { continue }
+                    batch.append(
+                        Scene.Weighing(
+                            key: key, start: "\(date.text)T\(Int.random(in: 10...21, using: &dice)):00:00+02:00",
+                            value: 80 + Double(Int.random(in: 0...40, using: &dice)) / 10))
+                    if isNew { known.append(key) }
+                }
+                try scene.give(batch.map(\.json))
+                if known.count > 5, Bool.random(using: &dice) {
+                    try scene.retract(known.remove(at: .random(in: known.indices, using: &dice)))
+                }
+            }
+            // Some way into what follows from that.
+            try await Task.sleep(for: .milliseconds(.random(in: 0...40, using: &dice)))
+            switch Int.random(in: 0..<3, using: &dice) {
+            case 0: try await scene.killHub()
+            case 1:
+                await scene.killFiller()
+                try await scene.startFiller(isReady: false)
+            default:
+                await scene.killFiller()
+                try await scene.killHub()
+                try await scene.startFiller(isReady: false)
+            }
+        }
+        try await scene.settle()
+        #expect(try scene.days() == scene.expected(today: "2024-05-20"), "seed \(seed)")
+        #expect(
+            try scene.days(series: "first30")
+                == scene.expected(SeriesRules(.first, mirrorTolerance: 0.05), today: "2024-05-20"), "seed \(seed)")
+        try await scene.stopFiller()
+    }
+}
