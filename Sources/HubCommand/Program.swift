@@ -42,6 +42,7 @@ struct RootCommand: ParsableCommand {
               hub run                            run the hub
               hub status                         how is it?
               hub samples weight --last 10       what has been measured
+              hub days weight                    a value for every day
               hub tap sample/weight/             see weights as they arrive
 
             Results go to stdout, everything else to stderr. With --json there is one
@@ -59,7 +60,8 @@ struct RootCommand: ParsableCommand {
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
             ApplyCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self, DoCommand.self,
             RefreshCommand.self, LogInCommand.self, LogOutCommand.self,
-            SamplesCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self, AssignCommand.self,
+            SamplesCommand.self, DaysCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self,
+            AssignCommand.self,
             InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
             BackupCommand.self,
             RestoreCommand.self, DoctorCommand.self, ServiceCommand.self, DemoCommand.self,

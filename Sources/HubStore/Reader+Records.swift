@@ -142,7 +142,21 @@ extension Reader {
         let row = try Row.fetchOne(db, sql: sql, arguments: [key.kind.rawValue, key.type, key.person, key.label])
         return RecordTrace(
             versions: versions, current: current, retracted: retracted, topicHead: row?[0] ?? 0,
-            topicCount: row?[1] ?? 0, deliveries: try SinkDelivery.all(of: current.number, in: db))
+            topicCount: row?[1] ?? 0, deliveries: try SinkDelivery.all(of: current.number, in: db),
+            days: try days(madeOf: current.number, of: key.person))
+    }
+
+    /// The days of a person whose basis has the number of a record.
+    private func days(madeOf number: Int64, of person: Int64) throws -> [RecordTrace.BuiltDay] {
+        let statement = try RawStatement(cached: DayRow.madeOf, in: db)
+        defer { statement.clear() }
+        statement.bind(1, person)
+        statement.bind(2, String(number))
+        var rows: [DayRow] = []
+        while try statement.step() { rows.append(try DayRow(statement, lexicon, db)) }
+        return try rows.map { row in
+            RecordTrace.BuiltDay(record: row.stored, deliveries: try SinkDelivery.all(of: row.number, in: db))
+        }
     }
 
     private func superseded(

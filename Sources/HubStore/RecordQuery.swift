@@ -110,4 +110,13 @@ public struct RecordTrace: Hashable, Sendable {
     public var topicCount: Int64
     /// How the record stands with each sink that it concerns, by the sinks' names.
     public var deliveries: [SinkDelivery]
+    /// The days that are made of the record now, by date and series.
+    public var days: [BuiltDay]
+
+    /// A day whose basis names the record.
+    public struct BuiltDay: Hashable, Sendable {
+        public var record: StoredRecord
+        /// How the day stands with each sink that it concerns.
+        public var deliveries: [SinkDelivery]
+    }
 }

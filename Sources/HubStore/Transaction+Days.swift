@@ -128,4 +128,10 @@ extension DayRow {
         """
     static let byIdentity =
         "SELECT \(DayColumn.list) FROM day WHERE person = ?1 AND type = ?2 AND series = ?3 AND date = ?4"
+    /// A basis is a number a line (`Lines`), so that a number stands between line feeds.
+    static let madeOf = """
+        SELECT \(DayColumn.list) FROM day
+        WHERE person = ?1 AND retracted IS NULL AND instr(char(10) || basis || char(10), char(10) || ?2 || char(10)) > 0
+        ORDER BY date, series
+        """
 }

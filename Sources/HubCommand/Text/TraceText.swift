@@ -39,7 +39,37 @@ struct TraceText {
         {
             lines.append("topic      \(NumberText.count(count, "message")) so far, newest \(head)")
         }
-        self.lines = lines + [""] + table.takeLines() + (try TraceText.deliveries(members["deliveries"]))
+        self.lines =
+            lines + [""] + table.takeLines() + (try TraceText.deliveries(members["deliveries"]))
+            + (try TraceText.days(members["days"], &reader))
+    }
+
+    /// A line for each day that is made of the record, and for each sink of it.
+    private static func days(
+        _ bytes: ArraySlice<UInt8>?, _ reader: inout RecordReader
+    ) throws(Failure) -> [String] {
+        guard let bytes else { return [] }
+        var table = Table([
+            ("DAY", .left), ("SERIES", .left), ("VALUE", .left), ("HOW", .left), ("NUMBER", .right), ("SINK", .left),
+            ("STATE", .left), ("", .left),
+        ])
+        for entry in RawMembers.elements(of: bytes) {
+            let members = RawMembers.members(of: entry)
+            let stored = try reader.record(members["record"] ?? [])
+            guard case .day(let day) = stored.record else { continue }
+            let cells = [
+                day.date.text, day.series, RecordText.quantity(day.value, day.unit), DayLines.how(day),
+                String(stored.number),
+            ]
+            let deliveries = try JSON.answer(
+                [Delivery].self, RawJSON(trusted: Array(members["deliveries"] ?? Array("[]".utf8)[...])))
+            if deliveries.isEmpty { table.add(cells) }
+            for (index, delivery) in deliveries.enumerated() {
+                let begin = index == 0 ? cells : cells.map { _ in "" }
+                table.add(begin + [delivery.sink, delivery.state, details(delivery)])
+            }
+        }
+        return ["", "days made of it"] + table.takeLines()
     }
 
     private struct Delivery: Decodable {
@@ -95,6 +125,19 @@ struct TraceText {
         if case .sample(let sample) = (retracted ?? current).record {
             lines.append("key        \(sample.key.text)")
             if let group = sample.group { lines.append("group      \(group)") }
+        }
+        if case .day(let day) = (retracted ?? current).record {
+            lines.append("day        \(day.date.text) of \(day.series), \(DayLines.how(day))")
+            let numbers = day.basis.map { basis in
+                switch basis {
+                case .number(let number): "\(number)"
+                case .key(let key): key.text
+                }
+            }
+            if !numbers.isEmpty {
+                lines.append(
+                    "made of    \(numbers.count == 1 ? "record" : "records") \(numbers.joined(separator: ", "))")
+            }
         }
         if case .retraction = current.record { lines.append("state      \(RecordText(current).value)") }
         if let topic { lines.append("published  \(topic)") }

@@ -35,8 +35,22 @@ enum TraceText {
         }
         bytes += ",\"deliveries\":".utf8
         bytes += JSONText().object(trace.deliveries.map(Delivery.init)).bytes
+        if !trace.days.isEmpty { append(trace.days, to: &bytes) }
         bytes.append(UInt8(ascii: "}"))
         return RawJSON(trusted: bytes)
+    }
+
+    private static func append(_ days: [RecordTrace.BuiltDay], to bytes: inout [UInt8]) {
+        bytes += ",\"days\":[".utf8
+        for (index, day) in days.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += "{\"record\":".utf8
+            RecordEncoder.append(day.record, to: &bytes)
+            bytes += ",\"deliveries\":".utf8
+            bytes += JSONText().object(day.deliveries.map(Delivery.init)).bytes
+            bytes.append(UInt8(ascii: "}"))
+        }
+        bytes.append(UInt8(ascii: "]"))
     }
 
     /// By which rule a version came to its person.

@@ -1,0 +1,166 @@
+import ArgumentParser
+import DaySeries
+import Foundation
+import HubSettings
+import HubWire
+import Samples
+
+struct DaysCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "days",
+        abstract: "A value for every day: measured, or carried from the last day with one.",
+        discussion: """
+            Days are made by the gap-filler ([plugin.gap-filler] in hub.conf); what they
+            are is in Docs/Days.md. Weights are in the person's unit of hub.conf and
+            rounded to two decimals; --json has every digit.
+
+            Trends are lines through the measured days, computed now and never stored:
+            hackers-diet, trendweight, time-aware, holt, linear.
+
+            Examples:
+              hub days weight --from 30d
+              hub days weight --person anna --from 2026-01-01 --trend trendweight
+              hub days stepCount --from 4w --json | jq -r '[.date, .value] | @tsv'
+              hub days weight --series median30 --from yesterday
+
+            --from and --to are as in hub samples, both days included. Without --from, the
+            last 30 days are shown.
+
+            Exit codes: 0, also when there is none; 64 no such type; 69 no hub answers.
+            """)
+
+    @Argument(help: "Types, or other names of them.")
+    var types: [String]
+    @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
+    var person: [String] = []
+    @Option(help: ArgumentHelp("From this day on.", valueName: "when"), transform: SamplesCommand.date)
+    var from: DateArgument?
+    @Option(help: ArgumentHelp("Up to this day.", valueName: "when"), transform: SamplesCommand.date)
+    var to: DateArgument?
+    @Option(help: ArgumentHelp("Only this series, such as mean30; may be repeated.", valueName: "name"))
+    var series: [String] = []
+    @Option(
+        help: ArgumentHelp("A line through the measured days.", valueName: "name"), transform: DaysCommand.trend)
+    var trend: Trend?
+    @Flag(help: "A JSON object per line, as on the feed; with --trend its value is a member more.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    static func trend(_ text: String) throws -> Trend {
+        guard let trend = Trend(rawValue: text) else {
+            throw ValidationError("'\(text)' is none of: \(Trend.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return trend
+    }
+
+    func run() throws {
+        for type in types where TypeArgument.resolved(type) == nil {
+            throw Failure(.usage, TypeArgument.unknown(type))
+        }
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "days")
+        let welcome = try door.open()
+        for name in person where !welcome.persons.contains(where: { $0.name == name }) {
+            Terminal.complain(
+                "hub.conf has no person \(name); it has: \(welcome.persons.map(\.name).joined(separator: ", "))")
+        }
+        let range = try range(now: welcome.time.microseconds, zone: .current)
+        var lines = DayLines(try days(door, range))
+        if let trend { lines.add(trend, trend.usesFirstReadings ? try readings(door) : [:]) }
+        lines.keep(range)
+        guard !lines.isEmpty else {
+            if !json { Terminal.say(try nothing(door)) }
+            return
+        }
+        var output = Output()
+        if json {
+            for line in lines.json { try output.line(line[...]) }
+        } else {
+            for line in lines.table(units: units(), colours: Terminal.hasColours) { try output.line(line) }
+        }
+        try output.flush()
+    }
+
+    /// The days that are meant, by the clock on this machine's wall.
+    func range(now: Int64, zone: TimeZone) throws(Failure) -> ClosedRange<LocalDate> {
+        func day(_ time: Timestamp) throws(Failure) -> LocalDate {
+            guard let day = LocalDay.of(time, sampleZone: nil, personZone: zone.identifier, policy: .fixed) else {
+                throw Failure(.system, "this machine does not know its own zone \(zone.identifier)")
+            }
+            return day
+        }
+        var end = to?.end(now: now, zone: zone) ?? Timestamp(microseconds: now)
+        if to != nil { end.microseconds -= 1 }
+        // Somebody may be a day ahead of this machine.
+        let last = try day(end).adding(days: to == nil ? 1 : 0)
+        let first = try from.map { from throws(Failure) in try day(from.start(now: now, zone: zone)) }
+        let start = first ?? last.adding(days: to == nil ? -30 : -29)
+        guard start <= last else {
+            throw Failure(.usage, "--from \(from?.text ?? "") is after --to \(to?.text ?? "today")")
+        }
+        return start...last
+    }
+
+    private var filter: QueryRequest.Filter {
+        var filter = QueryRequest.Filter()
+        filter.types = types.compactMap(TypeArgument.resolved)
+        if !person.isEmpty { filter.persons = person }
+        return filter
+    }
+
+    /// - Returns: days as the hub prints them; with a trend those before the range as well, which it depends on.
+    private func days(_ door: DoorClient, _ range: ClosedRange<LocalDate>) throws -> [DayLines.Line] {
+        var filter = filter
+        filter.kinds = [.day]
+        if trend == nil { filter.from = range.lowerBound.midnight }
+        filter.to = range.upperBound.adding(days: 1).midnight
+        var reader = RecordReader()
+        var lines: [DayLines.Line] = []
+        try door.pages(QueryRequest(id: 0, filter: filter, order: .time)) { records, _ in
+            for bytes in records {
+                let stored = try reader.record(bytes)
+                guard case .day(let day) = stored.record else { continue }
+                guard series.isEmpty || series.contains(day.series) else { continue }
+                lines.append(DayLines.Line(day: day, json: Array(bytes)))
+            }
+        }
+        return lines
+    }
+
+    /// Time and value of every reading, by its number.
+    private func readings(_ door: DoorClient) throws -> [Int64: (time: Int64, value: Double)] {
+        var filter = filter
+        filter.kinds = [.quantity]
+        var reader = RecordReader()
+        var readings: [Int64: (time: Int64, value: Double)] = [:]
+        try door.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
+            for bytes in records {
+                let stored = try reader.record(bytes)
+                guard case .sample(let sample) = stored.record, case .quantity(let value, _) = sample.value else {
+                    continue
+                }
+                readings[stored.number] = (sample.start.microseconds, stored.canonical?.value ?? value)
+            }
+        }
+        return readings
+    }
+
+    /// How each person reads weights; a file with errors says nothing of it.
+    private func units() -> [String: PersonSection.Unit] {
+        guard let configuration = try? options.configuration() else { return [:] }
+        return Dictionary(configuration.persons.compactMap { person in person.unit.map { (person.name, $0) } }) {
+            first, _ in first
+        }
+    }
+
+    /// Why there may be none.
+    private func nothing(_ door: DoorClient) throws -> String {
+        let makers = (try? options.configuration())?.plugins.filter { $0.kind == "gap-filler" && $0.enabled } ?? []
+        return makers.isEmpty
+            ? "no days; no gap-filler makes any: enable it with [plugin.gap-filler] in hub.conf" : "no days"
+    }
+}
+
+extension LocalDate {
+    /// What a question about days takes: the hub reads only the date.
+    fileprivate var midnight: Timestamp { Timestamp(microseconds: Int64(daysSinceEpoch) * 86_400_000_000) }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import DaySeries
+import Foundation
+import HubSettings
+import HubWire
+import Samples
+import Testing
+
+@testable import HubCommand
+
+/// `hub days`, as people and programs read it.
+@Suite struct DayTextTests {
+    private func line(
+        _ date: String, _ value: Double, from observed: String? = nil, series: String = "mean30", person: String = "me",
+        type: TypeID = .weight, unit: String = "kg", basis: [Int64] = [1]
+    ) throws -> DayLines.Line {
+        let day = try #require(LocalDate(date))
+        let observedOn = observed.flatMap { LocalDate($0) }
+        let record = DayValue(
+            source: Source(plugin: "gap-filler"), person: person, type: type, series: series, date: day, value: value,
+            unit: unit, method: observedOn == nil ? "mean" : "carried", observedOn: observedOn,
+            age: observedOn.map { day.daysSinceEpoch - $0.daysSinceEpoch },
+            basis: basis.map(Provenance.Basis.number))
+        return DayLines.Line(day: record, json: Array("{\"date\":\"\(date)\",\"value\":\(value)}".utf8))
+    }
+
+    @Test func `measured days and carried ones are told apart, and values are rounded for reading`() throws {
+        let lines = DayLines([
+            try line("2026-03-02", 80.566666666666, from: "2026-03-01", basis: [1, 2, 3]),
+            try line("2026-03-01", 80.566666666666, basis: [1, 2, 3]), try line("2026-03-04", 79, basis: [4]),
+        ])
+        #expect(
+            lines.table(units: [:], colours: false) == [
+                "DATE          WEIGHT  HOW", "2026-03-01  80.57 kg  mean of 3 readings",
+                "2026-03-02  80.57 kg  carried from 2026-03-01, 1 day", "2026-03-04  79.00 kg  mean of 1 reading",
+            ])
+        let painted = lines.table(units: [:], colours: true)
+        #expect(!painted[1].contains("\u{1B}[2m") && painted[2].contains("\u{1B}[2m"))
+    }
+
+    @Test(arguments: [
+        (PersonSection.Unit.pounds, "176.37 lb"), (.stones, "12 st 8.4 lb"), (.kilograms, "80.00 kg"),
+    ])
+    func `a weight is in the person's unit`(unit: PersonSection.Unit, text: String) {
+        #expect(DayUnit("kg", unit).text(80) == text)
+        #expect(DayUnit("%", unit).text(0.182) == "18.20 %")
+        #expect(DayUnit("count", unit).text(12_345) == "12345")
+    }
+
+    @Test func `stones and pounds carry over`() {
+        // 139.96 lb is nearer to ten stone than to nine stone and 13.9 pounds.
+        #expect(DayUnit("kg", .stones).text(139.96 * 0.45359237) == "10 st 0.0 lb")
+    }
+
+    @Test func `several persons or series have a column of their own`() throws {
+        let lines = DayLines([
+            try line("2026-03-01", 80), try line("2026-03-01", 60, person: "anna"),
+            try line("2026-03-01", 79.5, series: "first30"),
+        ])
+        let table = lines.table(units: ["anna": .pounds], colours: false)
+        #expect(table[0].split(separator: " ") == ["DATE", "PERSON", "SERIES", "WEIGHT", "HOW"])
+        #expect(table[1].contains("anna    mean30   132.28 lb"))
+        #expect(table[2].contains("first30") && table[3].contains("mean30"))
+    }
+
+    @Test func `a trend stands beside the days, also where a hole has none`() throws {
+        var lines = DayLines([
+            try line("2026-03-01", 80), try line("2026-03-02", 80, from: "2026-03-01"), try line("2026-03-05", 79.6),
+        ])
+        lines.add(.linear, [:])
+        let json = lines.json.map { String(decoding: $0, as: UTF8.self) }
+        #expect(json.count == 5)
+        #expect(json[0] == #"{"date":"2026-03-01","value":80.0,"trend":80}"#)
+        #expect(json[1] == #"{"date":"2026-03-02","value":80.0,"trend":79.9}"#)
+        #expect(
+            json[2]
+                == #"{"type":"weight","unit":"kg","series":"mean30","date":"2026-03-03","person":"me","trend":79.8}"#)
+        #expect(lines.table(units: [:], colours: false)[3] == "2026-03-03            79.80 kg  no day: the trend alone")
+    }
+
+    @Test func `TrendWeight smooths the first reading of each day`() throws {
+        var lines = DayLines([
+            try line("2026-03-01", 80.5, basis: [1, 2]), try line("2026-03-02", 79.5, basis: [3, 4]),
+        ])
+        lines.add(.trendWeight, [1: (200, 81), 2: (100, 80), 3: (300, 79), 4: (400, 80)])
+        let json = lines.json.map { String(decoding: $0, as: UTF8.self) }
+        #expect(json[0].hasSuffix("\"trend\":80}") && json[1].hasSuffix("\"trend\":79.9}"))
+    }
+
+    @Test func `without dates the last thirty days are meant, by the wall clock of this machine`() throws {
+        let now = try Timestamp(parsing: "2026-03-31T23:30:00Z").microseconds
+        func range(_ arguments: String...) throws -> String {
+            let zone = try #require(TimeZone(identifier: "Europe/Berlin"))
+            let range = try DaysCommand.parse(["weight"] + arguments).range(now: now, zone: zone)
+            return "\(range.lowerBound.text) \(range.upperBound.text)"
+        }
+        // It is the 1st there; somebody may be a day ahead.
+        #expect(try range() == "2026-03-03 2026-04-02")
+        #expect(try range("--from", "yesterday") == "2026-03-31 2026-04-02")
+        #expect(try range("--from", "2026-03-01", "--to", "2026-03-05") == "2026-03-01 2026-03-05")
+        #expect(try range("--to", "2026-03-30") == "2026-03-01 2026-03-30")
+        #expect(throws: Failure.self) { try range("--from", "today", "--to", "2026-03-05") }
+        #expect(throws: (any Error).self) { try DaysCommand.parse(["weight", "--trend", "moon"]) }
+    }
+}
