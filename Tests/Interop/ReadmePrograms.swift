@@ -44,8 +44,8 @@ struct ReadmePrograms {
         var description: String { what }
     }
 
-    /// The first Python that has pyzmq; `make test` installs one.
-    static func python() throws -> String {
+    /// The first Python that has a module; `make test` installs pyzmq and pandas.
+    static func python(with module: String = "zmq") throws -> String {
         let folders =
             (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init) + ["/usr/bin"]
         for folder in folders {
@@ -53,12 +53,12 @@ struct ReadmePrograms {
             guard FileManager.default.isExecutableFile(atPath: path) else { continue }
             let probe = Process()
             probe.executableURL = URL(filePath: path)
-            probe.arguments = ["-c", "import zmq"]
+            probe.arguments = ["-c", "import \(module)"]
             probe.standardError = FileHandle.nullDevice
             try probe.run()
             probe.waitUntilExit()
             if probe.terminationStatus == 0 { return path }
         }
-        throw Missing(what: "no python3 with pyzmq: run make test, which installs python3-zmq")
+        throw Missing(what: "no python3 with \(module): run make test, which installs python3-\(module)")
     }
 }
