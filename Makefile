@@ -54,6 +54,7 @@ fuzz: setup
 bench: setup
 	@.ci/setup bench || echo "going on without them" >&2
 	swift build -c release --product hub
+	swift build -c release --product hub-gap-filler
 	swift build --package-path Benchmarks -c release
 	@$(MAKE) -s -C Benchmarks/Programs
 	@Benchmarks/.build/release/bench --only "$(ONLY)" --runs "$(or $(RUNS),7)"

@@ -16,6 +16,12 @@ let package = Package(
     targets: [
         .executableTarget(name: "bench", swiftSettings: strict),
         .executableTarget(
+            name: "day-fill",
+            dependencies: [
+                .product(name: "DaySeries", package: "health-hub"), .product(name: "Samples", package: "health-hub"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
             name: "store-ingest",
             dependencies: [
                 .product(name: "HubStore", package: "health-hub"), .product(name: "Samples", package: "health-hub"),

@@ -52,6 +52,8 @@ struct Bench {
         replay()
         idle()
         ready()
+        days()
+        lateWeighIn()
     }
 
     // MARK: - How

@@ -38,8 +38,10 @@ final class Place {
     var store: String { data.appendingPathComponent("hub/hub.sqlite").path }
     var configuration: String { run.appendingPathComponent("hub.conf").path }
 
-    /// Writes a hub.conf of one person and no plugins, with an empty store.
-    func prepareHub(livePerSecond: Int? = nil) throws {
+    /// Writes a hub.conf of one person, with an empty store.
+    ///
+    /// - Parameter plugins: tables of plugins.
+    func prepareHub(livePerSecond: Int? = nil, plugins: String = "") throws {
         try renew(data.appendingPathComponent("hub"))
         let text = """
             [hub]
@@ -48,13 +50,16 @@ final class Place {
             log_level = "warning"
             \(livePerSecond.map { "live_per_second = \($0)" } ?? "")
             [person.me]
+            \(plugins)
             """
         try text.write(toFile: configuration, atomically: true, encoding: .utf8)
     }
 
     /// A hub with an empty store, for the length of `body`.
-    func withHub<Value>(livePerSecond: Int? = nil, _ body: (Child) throws -> Value) throws -> Value {
-        try prepareHub(livePerSecond: livePerSecond)
+    func withHub<Value>(
+        livePerSecond: Int? = nil, plugins: String = "", _ body: (Child) throws -> Value
+    ) throws -> Value {
+        try prepareHub(livePerSecond: livePerSecond, plugins: plugins)
         try? FileManager.default.removeItem(at: run.appendingPathComponent("hub"))
         let child = try Child(hub, ["run", "--config", configuration], in: run)
         defer { child.stop() }

@@ -1,0 +1,70 @@
+import Foundation
+
+/// The rows of the gap-filler.
+extension Bench {
+    mutating func days() {
+        let name = "days_vs_pandas"
+        guard wants(name) else { return }
+        let place = place
+        do {
+            let measured = try alternate(
+                { try figures(place.dayFill, ["1000"])["persons_per_s"] ?? .nan },
+                [
+                    {
+                        let script = place.source("Programs/days.py")
+                        return try figures(try place.python(with: "pandas"), [script, "300"])["persons_per_s"] ?? .nan
+                    }
+                ])
+            add(row(name, "persons/s", measured.ours, measured.peers[0], .atLeast(2)))
+        } catch {
+            add(failed(name, "persons/s", error, .atLeast(2)))
+        }
+    }
+
+    /// Each run has a hundred late weigh-ins and its own median.
+    mutating func lateWeighIn() {
+        let name = "late_weighin_to_day_ms"
+        guard wants(name) else { return }
+        let place = place
+        do {
+            let measured = try (0..<min(runs, 3)).map { _ in
+                try place.withHub(plugins: "[plugin.gap-filler]\nenabled = true\nexecutable = \"\(place.gapFiller)\"") {
+                    _ in
+                    try place.figure("median_ms", "late", place.door, place.feed, "100")
+                }
+            }
+            add(row(name, "ms", measured, .below(50), note: "30 days each"))
+        } catch {
+            add(failed(name, "ms", error, .below(50)))
+        }
+    }
+}
+
+extension Place {
+    /// Beside the hub.
+    var gapFiller: String { URL(fileURLWithPath: hub).deletingLastPathComponent().path + "/hub-gap-filler" }
+    /// Beside the store alone.
+    var dayFill: String { URL(fileURLWithPath: storeIngest).deletingLastPathComponent().path + "/day-fill" }
+
+    /// A file of Benchmarks.
+    func source(_ name: String) -> String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../\(name)")
+            .standardizedFileURL.path
+    }
+
+    /// The first Python that has a module.
+    func python(with module: String) throws -> String {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        for path in (folders + ["/usr/bin"]).map({ "\($0)/python3" })
+        where FileManager.default.isExecutableFile(atPath: path) {
+            let probe = Process()
+            probe.executableURL = URL(fileURLWithPath: path)
+            probe.arguments = ["-c", "import \(module)"]
+            probe.standardError = FileHandle.nullDevice
+            try probe.run()
+            probe.waitUntilExit()
+            if probe.terminationStatus == 0 { return path }
+        }
+        throw Trouble("no python3 has \(module)")
+    }
+}
