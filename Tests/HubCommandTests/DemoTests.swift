@@ -46,6 +46,7 @@ import Testing
         let story = days(10, demo.errors)
         for part in [
             "ben: “HS4: stand still, movement while measuring (Er7)”", "→ inbox: somebody else",
+            "HS3  has 4 weigh-ins in its memory, from before the hub", "they are marked clockSuspect",
             "HS3  comes back:", "HS5  has WiFi again: 3 weigh-ins out of its memory", "(user of the scale)",
             "HS3: the battery is low; replace it (Lo)", "kept in the scale",
         ] {

@@ -119,7 +119,7 @@ struct DemoWeighing: Sendable, Hashable {
 /// Something that happens to a scale.
 struct DemoStep: Sendable {
     enum Deed: Sendable {
-        /// Weigh-ins that the scale has in its memory before anybody listens.
+        /// Weigh-ins that the scale has in its memory before anybody listens, and its clock is wrong.
         case remembers([DemoWeighing])
         case weighs(DemoWeighing)
         /// The display shows an error, and nobody is weighed.

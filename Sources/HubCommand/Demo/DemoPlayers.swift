@@ -11,6 +11,8 @@ enum DemoOutcome: Sendable {
         var why: String
         /// A fraction, where the scale measures it.
         var fat: Double?
+        /// Whether the scale's clock was wrong.
+        var isClockSuspect = false
     }
 
     case decided(Decision)
@@ -105,6 +107,7 @@ struct DemoPlayers: Sendable {
             // Whatever conversation has begun begins anew, with the memory.
             scale.type("away")
             for weighing in weighings { scale.type("store \(weighing.kilograms) \(weighing.time.local)") }
+            scale.type("clock +3h")
             scale.type("back")
             return .remembered(await decisions(on: weighings), isCut: false)
         case .weighs(let weighing):
@@ -196,7 +199,8 @@ struct DemoPlayers: Sendable {
         guard isSeen, let sighting = seen.weighings[place] else { return nil }
         let why = await ruling(on: sighting)
         let fat = isWhole ? nil : sighting.group.flatMap { seen.fat[$0] }
-        return DemoOutcome.Decision(person: sighting.person, why: why, fat: fat)
+        return DemoOutcome.Decision(
+            person: sighting.person, why: why, fat: fat, isClockSuspect: sighting.isClockSuspect)
     }
 
     private struct Trace: Decodable {

@@ -50,10 +50,8 @@ struct DemoScene: Sendable {
         let calendar = DemoCalendar(rate: rate, showing: try await status().time)
         var scales = [DemoScale.hs5: network]
         for scale in [DemoScale.hs3, .hs4] {
-            let more = scale == .hs3 ? ["--skew", "+3h"] : []
             let process = try ScaleProcess(
-                scale, link: ["--connect", directory.link(of: scale)], clock: calendar.clock, zone: DemoCalendar.zone,
-                more: more)
+                scale, link: ["--connect", directory.link(of: scale)], clock: calendar.clock, zone: DemoCalendar.zone)
             started.withLock { $0.append(process) }
             scales[scale] = process
         }

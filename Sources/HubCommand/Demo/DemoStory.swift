@@ -79,10 +79,13 @@ actor DemoStory {
         switch step.deed {
         case .remembers(let weighings):
             let count = NumberText.count(weighings.count, "weigh-in")
-            return [
-                head + "has \(count) in its memory, from before the hub; its clock was wrong, and",
-                "              is set: they are marked clockSuspect",
-            ] + memory(outcome)
+            var lines = [head + "has \(count) in its memory, from before the hub"]
+            if case .remembered(let decisions, _) = outcome,
+                decisions.allSatisfy({ $0.decision?.isClockSuspect == true })
+            {
+                lines.append("              its clock was wrong: they are marked clockSuspect, and it is set")
+            }
+            return lines + memory(outcome)
         case .weighs(let weighing): return [line(head, weighing, outcome)]
         case .fails(_, let who):
             guard case .fault(let text) = outcome else { return [head + "shows an error, and nobody is told"] }

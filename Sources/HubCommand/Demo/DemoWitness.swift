@@ -12,6 +12,7 @@ final class DemoWitness: Sendable {
         /// Why nobody has it.
         var reason: String?
         var group: String?
+        var isClockSuspect = false
     }
 
     /// What was seen so far.
@@ -108,6 +109,7 @@ extension DemoWitness.Seen {
         }
         guard let place = DemoWeighing.Place(record) else { return }
         var sighting = DemoWitness.Sighting(number: record.number, group: sample.group)
+        sighting.isClockSuspect = sample.metadata?.text.contains(#""clockSuspect":true"#) ?? false
         switch record.assignment {
         case .person(let person): sighting.person = person.name
         case .nobody(let reason): sighting.reason = reason
