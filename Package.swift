@@ -89,6 +89,8 @@ let package = Package(
         tests("DaySeriesTests", ["DaySeries", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CLinux"),
+        module("Digests", [.product(name: "Crypto", package: "swift-crypto")]),
+        tests("DigestsTests", ["Digests"]),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["ZeroMQ"]),
         module("HubSettings", ["TOMLKit"]),
@@ -130,12 +132,13 @@ let package = Package(
         tests("PluginStateTests", ["PluginState", "spool-torture"]),
         program("spool-torture", ["PluginState"], path: "Tests/Support/SpoolTorture"),
         module(
-            "PluginKit", ["HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", argumentParser, logging]),
+            "PluginKit",
+            ["Digests", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", argumentParser, logging]),
         module("PluginTesting", ["PluginKit", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", logging]),
         tests(
             "PluginKitTests",
             [
-                "PluginKit", "PluginTesting", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ",
+                "Digests", "PluginKit", "PluginTesting", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ",
                 "example-source",
             ],
             resources: [.copy("Cases")]),
@@ -167,7 +170,7 @@ let package = Package(
             ["HubProcess", "HubCommand", "example-source", "example-cloud", "JSONLines", "OAuthServer"]),
 
         // Scales.
-        module("ScaleFrames"),
+        module("ScaleFrames", ["Digests"]),
         tests(
             "ScaleFramesTests", ["ScaleFrames", "ScaleLinks"],
             resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),

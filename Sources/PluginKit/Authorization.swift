@@ -1,3 +1,4 @@
+import Digests
 public import HubSettings
 import HubWire
 import Samples
@@ -121,7 +122,7 @@ extension CommandCall {
     public func authorize(_ request: Authorization) async throws -> AuthorizationAnswer {
         let state = RandomText.make(bytes: 32)
         let verifier = request.usesProofKey ? RandomText.make(bytes: 32) : nil
-        let challenge = verifier.map { Base64URL.text(SHA256.hash($0.utf8)) }
+        let challenge = verifier.map { Base64URL.text(Digests.sha256($0.utf8)) }
         let answer = try await hub.link.ask(
             CommandQuestion(
                 request.prompt, url: request.url(state: state, challenge: challenge), redirect: request.redirect,

@@ -1,3 +1,5 @@
+import Digests
+
 /// The device's side of HSL/1 as a value: a stand-in for a bridge with one scale, or several.
 ///
 /// Keep it across connections. What was told as it happened is told again in the next session until it is acknowledged.
@@ -50,7 +52,7 @@ public struct HSLDevice: ScaleStandIn {
             unlink()
             isLinked = true
             connections += 1
-            nonce = Array(SHA256.authenticate(Array("\(connections)".utf8), key: profile.seed).prefix(16))
+            nonce = Array(Digests.authenticate(Array("\(connections)".utf8), key: profile.seed).prefix(16))
             let models = ScaleModel.allCases.filter { model in scales.contains { $0.id.model == model } }
             let hello = HSLHello(
                 role: .device, implementation: "hub-scale-sim", version: "1", family: profile.family, models: models,

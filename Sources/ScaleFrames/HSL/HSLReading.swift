@@ -1,3 +1,5 @@
+import Digests
+
 /// How the data of an HSL event is read, whatever names a vendor's library has for it.
 enum HSLFields {
     private static let aliases: [String: [String]] = [
@@ -96,7 +98,7 @@ struct HSLReading {
         let bytes = time.flatMap { device.model.record($0, weight.tenths, composition) }
         // What no record of the scale can hold has a name of its own.
         let name = "\(device)|\(time?.description ?? data.line)|\(weight.tenths)"
-        let key = bytes?.key ?? Array(SHA256.hash(Array(name.utf8)).prefix(device.model.keySize))
+        let key = bytes?.key ?? Array(Digests.sha256(Array(name.utf8)).prefix(device.model.keySize))
         reading = ScaleReading(
             key: key, time: time, tenthsOfKilogram: weight.tenths, composition: composition,
             user: device.model == .hs5 ? serial : nil, raw: bytes?.bytes ?? key,
@@ -134,7 +136,7 @@ extension HSLDeviceID {
     /// What a durable event is acknowledged by: the same for every repeat of it.
     func rid(_ event: HSLEventName, _ time: WallTime?, tenths: Int) -> String {
         let name = "\(model.rawValue)|\(deviceId)|\(time?.description ?? "")|\(tenths)|\(event.rawValue)"
-        return Array(SHA256.hash(Array(name.utf8)).prefix(16)).hex
+        return Array(Digests.sha256(Array(name.utf8)).prefix(16)).hex
     }
 }
 

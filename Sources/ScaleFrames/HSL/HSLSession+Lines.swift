@@ -1,3 +1,5 @@
+import Digests
+
 extension HSLSession {
     mutating func send(_ message: HSLMessage, at now: ScaleMoment, _ actions: inout [Action]) {
         actions.append(.send(message.bytes))
@@ -77,7 +79,7 @@ extension HSLSession {
 
     private mutating func welcome(at now: ScaleMoment, _ actions: inout [Action]) {
         (phase, helloBy, pingAt) = (.open, nil, now.uptime + settings.pingAfter)
-        let random = Array(SHA256.authenticate(Array("session \(connections)".utf8), key: seed).prefix(16)).hex
+        let random = Array(Digests.authenticate(Array("session \(connections)".utf8), key: seed).prefix(16)).hex
         let parts = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)].map { (start, end) in
             String(random.dropFirst(start).prefix(end - start))
         }

@@ -1,3 +1,5 @@
+import Digests
+
 /// The connector's side of HSL/1 with everything behind one link, as a value: inputs go in, actions come out.
 ///
 /// No sockets, no clock and no randomness of its own. Keep it across connections: it remembers what it was told is kept. A durable event
@@ -130,7 +132,7 @@ public struct HSLSession: Sendable {
 
     private mutating func open(at now: ScaleMoment, _ actions: inout [Action]) {
         connections += 1
-        nonce = Array(SHA256.authenticate(Array("nonce \(connections)".utf8), key: seed).prefix(16))
+        nonce = Array(Digests.authenticate(Array("nonce \(connections)".utf8), key: seed).prefix(16))
         (phase, peer, complaints) = (.greeting, nil, 0)
         helloBy = now.uptime + settings.helloTimeout
         lines.reset()

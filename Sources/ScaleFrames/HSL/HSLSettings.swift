@@ -1,3 +1,5 @@
+import Digests
+
 /// What both ends of an HSL link know and no stranger does; prints as its length.
 public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
     private let bytes: [UInt8]
@@ -12,7 +14,7 @@ public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
 
     /// The hex of HMAC-SHA-256 under the token, over the connector's nonce followed by the device's, both as bytes.
     public func proof(connector: [UInt8], device: [UInt8]) -> String {
-        SHA256.authenticate(connector + device, key: bytes).hex
+        Digests.authenticate(connector + device, key: bytes).hex
     }
 
     /// Takes the same time however much of `proof` is right.
