@@ -81,4 +81,17 @@ import Testing
         try await store.note(TokenFailure(.network, reason: "x"), of: me, at: 5)
         #expect(try await store.overview().count == SecretStore.accountsOfInstance)
     }
+
+    @Test func `an account of which only a failure is known has its place among the others`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try SecretStore(path: path)
+        try await store.note(TokenFailure(.auth, reason: "nobody has logged in"), of: me, at: 5)
+        for number in 1..<SecretStore.accountsOfInstance {
+            let account = TokenAccount(instance: me.instance, name: "a\(number)")
+            #expect(try await store.put(token("{}"), for: account, expecting: 0, at: 5) == .stored(version: 1))
+        }
+        let other = TokenAccount(instance: me.instance, name: "one more")
+        #expect(try await store.put(token("{}"), for: other, expecting: 0, at: 5) == .tooMany)
+        #expect(try await store.put(token("{}"), for: me, expecting: 0, at: 5) == .stored(version: 1))
+    }
 }

@@ -107,12 +107,13 @@ extension SecretStore {
         _ token: NewToken, for account: TokenAccount, expecting expected: Int64, at now: Int64
     ) async throws(StoreError) -> TokenPutResult {
         try await write("store a token") { db in
-            let version =
-                try Int64.fetchOne(
-                    db, sql: "SELECT version FROM token WHERE instance = ? AND account = ?",
-                    arguments: [account.instance, account.name]) ?? 0
+            let known = try Int64.fetchOne(
+                db, sql: "SELECT version FROM token WHERE instance = ? AND account = ?",
+                arguments: [account.instance, account.name])
+            let version = known ?? 0
             guard version == expected else { return .conflict(version: version) }
-            if version == 0, try Self.count(db, account.instance) >= Self.accountsOfInstance { return .tooMany }
+            // An account of which only a failure is known has its place already.
+            if known == nil, try Self.count(db, account.instance) >= Self.accountsOfInstance { return .tooMany }
             try db.execute(
                 sql: """
                     INSERT INTO token (instance, account, version, json, expires, renewable, put, user)
