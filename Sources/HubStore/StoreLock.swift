@@ -39,6 +39,12 @@ final class StoreLock: Sendable {
             release()
             throw error
         }
+        do {
+            try StoreExchange.recover(path)
+        } catch {
+            release()
+            throw error
+        }
     }
 
     deinit { release() }

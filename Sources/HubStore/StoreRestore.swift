@@ -85,6 +85,7 @@ public struct StoreRestore: Sendable {
         try draft.change { db in try db.execute(sql: "UPDATE meta SET epoch = ?", arguments: [epoch]) }
         let replaced = try keepReplaced("\(target).\(suffix)")
         try draft.replace(target)
+        StoreExchange.finish(target)
         return Outcome(epoch: epoch, replaced: replaced)
     }
 
@@ -97,12 +98,7 @@ public struct StoreRestore: Sendable {
         // A log that stayed would be applied to the new file: what is in it goes into the old one first. Where that is
         // too damaged, the log goes with it.
         if damage == nil { try emptyLog() }
-        for suffix in ["-wal", "-shm"] where access(target + suffix, F_OK) == 0 {
-            guard rename(target + suffix, name + suffix) == 0 else {
-                throw StoreError(system: "rename \(target)\(suffix) to", name + suffix)
-            }
-        }
-        guard link(target, name) == 0 else { throw StoreError(system: "keep the replaced store as", name) }
+        try StoreExchange.begin(target, keeping: name)
         return name
     }
 
