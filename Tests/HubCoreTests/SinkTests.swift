@@ -405,6 +405,45 @@ extension RunningHub {
         }
     }
 
+    @Test func `R10.21 the end of a pass is told also when the store could not be read for a while`() async throws {
+        let folder = try Folder()
+        try await withHub(in: folder) { hub in
+            _ = try await hub.client().give([weight("a")])
+            let sink = try await hub.peer()
+            try await sink.hello("files", mode: "once")
+            try await sink.want()
+            let delivery = try await sink.delivery()
+            let fault = try SinkStateFault(folder)
+            await sink.done(delivery, [#"{"result":"delivered"}"#])
+            do {
+                try await eventually(within: .seconds(20), "the hub complains") {
+                    hub.log.lines.contains { $0.contains("cannot be read") }
+                }
+            } catch {
+                Issue.record("\(error): \(hub.log.lines.suffix(12))")
+            }
+            try fault.repair()
+            let end = try await sink.next()
+            #expect(end.verb == "WANT" && end.body["caughtUp"].truth == true && end.body["pending"].int == 0)
+        }
+    }
+
+    @Test func `R10.15 R11.13 reasons of a sink are kept without its secrets`() async throws {
+        var setting = Setting()
+        setting.plugins.append(
+            PluginInstance(
+                name: "files", settings: ["key": .secret(Secret("opensesame")), "more": .list([.string("plain")])]))
+        try await withHub(setting) { hub in
+            _ = try await hub.client().give([weight("a")])
+            let sink = try await hub.client("files")
+            try await sink.want()
+            await sink.done(
+                try await sink.delivery(), [#"{"result":"retry","after":200000,"reason":"opensesame is plain"}"#])
+            let account = try await hub.sink("files/all") { $0["retrying"].int == 1 }
+            #expect(account["lastFailureReason"].string == "<secret> is plain")
+        }
+    }
+
     @Test func `R10.22 after STOP nothing is delivered, and a DONE still counts`() async throws {
         let folder = try Folder()
         var setting = Setting()

@@ -156,4 +156,24 @@ import Testing
             #expect(try await peer.give([weight()]).results == ["stored"])
         }
     }
+
+    @Test func `R11.13 secrets are hidden in all that a plugin writes for people`() async throws {
+        try await withHub(Self.setting) { hub in
+            let listener = try await hub.listener("device/")
+            let peer = try await hub.client("exist")
+            _ = try await put(peer, expect: 0)
+            let escaped = Self.secret.replacing("-", with: #"\u002d"#)
+            await peer.say(
+                "EVENT",
+                #"{"event":"error","severity":"error","text":"it is \#(Self.secret)","data":{"very":["\#(escaped)",1.50]},"more":"x"}"#
+            )
+            let event = try await listener.next().text(2)
+            #expect(
+                event.contains(#""text":"it is <secret>","data":{"very":["<secret>",1.50]},"more":"x""#), "\(event)")
+            _ = try await ask(peer, "release", #","failure":"auth","reason":"no \#(Self.secret)""#)
+            let plugin = try await hub.client("owner").status()["plugins"][0]
+            #expect(plugin["lastError"].string == "it is <secret>")
+            #expect(plugin["tokens"][0]["advice"].string?.contains("no <secret>") == true)
+        }
+    }
 }

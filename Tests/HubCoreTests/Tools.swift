@@ -152,6 +152,18 @@ extension RunningHub {
     func token(of instance: String) async throws -> String { try await told(instance, "token") }
 }
 
+/// Makes the state of a sink unreadable, as long as it is there; records can be read.
+struct SinkStateFault {
+    private let queue: DatabaseQueue
+
+    init(_ folder: Folder) throws {
+        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite")
+        try queue.write { try $0.execute(sql: "ALTER TABLE meta RENAME TO lost") }
+    }
+
+    func repair() throws { try queue.write { try $0.execute(sql: "ALTER TABLE lost RENAME TO meta") } }
+}
+
 /// Makes every change of a sink's account fail at once, as long as it is there.
 struct LedgerFault {
     private let queue: DatabaseQueue

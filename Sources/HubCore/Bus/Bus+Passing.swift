@@ -79,15 +79,13 @@ extension Bus {
 
     func pass(_ event: DeviceEvent, of guest: Guest) {
         let instance = guest.hello.instance
-        var kept = event
-        kept.text = event.text.map { text in instanceSecrets[instance]?.mask.hiding(text) ?? text }
         if event.isResolved {
             ledger.recovered(instance)
         } else if event.severity == .error {
-            ledger.failed(instance, kept.text ?? event.event)
+            ledger.failed(instance, event.text ?? event.event)
         }
         // Of others nothing is kept: anybody may invent names.
-        if facts.instances[instance] != nil { devices.note(kept, of: instance, at: facts.clock.now()) }
+        if facts.instances[instance] != nil { devices.note(event, of: instance, at: facts.clock.now()) }
         publish(
             .device(plugin: guest.hello.plugin, event: event.event), body: event.body,
             adding: [("instance", .string(instance))], of: guest, to: .instance(instance))

@@ -113,14 +113,14 @@ extension Bus {
         guard let guest = guests[peer] else { return }
         switch message {
         case .live(let live): pass(live, of: guest)
-        case .event(let event): pass(event, of: guest)
+        case .event(let event): pass(mask(of: guest).hiding(event), of: guest)
         case .want(let request): open(request, for: guest)
-        case .done(let report): take(report, from: guest)
+        case .done(let report): take(mask(of: guest).hiding(report), from: guest)
         case .query(let query): answer(query, for: guest)
         case .command(let command): carryOut(command, for: guest)
-        case .progress(let progress): relay(progress, from: guest)
-        case .outcome(let outcome): relay(outcome, from: guest)
-        case .token(let request): answer(request, for: guest)
+        case .progress(let progress): relay(mask(of: guest).hiding(progress), from: guest)
+        case .outcome(let outcome): relay(mask(of: guest).hiding(outcome), from: guest)
+        case .token(let request): answer(mask(of: guest).hiding(request), for: guest)
         case .tokenPut(let put): store(put, for: guest)
         case .hello, .samples, .ping, .pong, .bye:
             break  // The session machine admits none of these: they are answered there, or not served.

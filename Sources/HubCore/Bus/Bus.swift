@@ -163,6 +163,7 @@ extension Bus {
         // Over the network grants are a promise: no session goes on with what it was granted before, whatever its mode.
         let remote = Set(sessions.all.values.filter(\.endpoint.isRemote).map(\.hello.instance))
         for instance in remote where !before.saysTheSame(as: facts, to: instance) {
+            instanceSecrets[instance] = nil
             perform(sessions.dismissRemote(instance, because: "the hub's configuration has changed"))
         }
     }
@@ -188,7 +189,9 @@ extension Bus {
         // Answers are small and bounded by what a peer may ask for; bytes are bounded by the proof of reading.
         try door.set(.sendHighWaterMark, to: 20_000)
         try door.set(.linger, to: .milliseconds(500))
-        // The owner's endpoint first, without log-in; then the plugins', which ask the gate.
+        // The owner's endpoint first, without log-in; then the plugins', which ask the gate. What makes an endpoint ask is its domain
+        // alone: the option that would refuse everyone where none is named (ZMQ_ZAP_ENFORCE_DOMAIN) is a draft, and not in the libzmq
+        // that systems have.
         try door.bind(facts.endpoints.door)
         try door.set(.zapDomain, to: LaunchTokens.doorDomain)
         try door.set(.plainServer, to: true)

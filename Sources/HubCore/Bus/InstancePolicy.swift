@@ -13,6 +13,8 @@ struct InstancePolicy: Sendable, Hashable {
     var keepsRaw: Bool
     /// The plugin's own settings as WELCOME carries them, secrets in plain text.
     var settings: RawJSON
+    /// Those of the settings that must not be seen.
+    var secrets: [String] = []
     /// The plugin kind that the instance's program says it is; `nil` where any may come.
     var plugin: String?
     /// What its manifest says it can be asked to do; `nil` where no manifest is known.
@@ -55,6 +57,7 @@ struct InstancePolicy: Sendable, Hashable {
             write: Grants.Scope(types: Self.narrowed(writes, to: instance.grants.write), persons: scope))
         keepsRaw = instance.keepRaw
         settings = Self.json(instance.settings)
+        secrets = instance.secrets
     }
 
     private static func narrowed(_ asked: [String], to granted: [String]?) -> [String] {
@@ -72,5 +75,20 @@ struct InstancePolicy: Sendable, Hashable {
     private static func json(_ settings: [String: SettingValue]) -> RawJSON {
         let encoder = JSONText()
         return encoder.object(settings.mapValues { $0.revealed() })
+    }
+}
+
+extension PluginInstance {
+    /// What must not be seen of its settings.
+    var secrets: [String] { Self.secrets(settings.values) }
+
+    private static func secrets(_ values: some Sequence<SettingValue>) -> [String] {
+        values.flatMap { value -> [String] in
+            switch value {
+            case .secret(let text): [text.reveal()]
+            case .list(let values): secrets(values)
+            default: []
+            }
+        }
     }
 }

@@ -54,21 +54,11 @@ struct ConfiguredParts: Sendable {
                 return Supervisor.Program(
                     instance: instance.name, executable: executable,
                     stateDirectory: try directories.state(of: instance.name),
-                    memoryLimit: instance.memoryLimit.bytes, secrets: Self.secrets(instance.settings.values))
+                    memoryLimit: instance.memoryLimit.bytes, secrets: instance.secrets)
             } catch {
                 logger.error(
                     "plugin cannot start", metadata: ["plugin": "\(instance.name)", "reason": "\(error.message)"])
                 return nil
-            }
-        }
-    }
-
-    private static func secrets(_ values: some Sequence<SettingValue>) -> [String] {
-        values.flatMap { value -> [String] in
-            switch value {
-            case .secret(let text): [text.reveal()]
-            case .list(let values): secrets(values)
-            default: []
             }
         }
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// What must not be read in an instance's log: the secrets of its settings, its launch token, and the tokens that went through the door
+/// What must not be read in an instance's log, nor in what it tells people: the secrets of its settings, its launch token, and the tokens that went through the door
 /// since its process began (R11.3).
 final class InstanceSecrets: Sendable {
     /// So many texts of tokens are hidden, the latest; eight accounts have two each.
@@ -53,7 +53,7 @@ final class InstanceSecrets: Sendable {
         func secrets(named name: String) -> [String] {
             switch self {
             case .text(let text):
-                let isPublic = ["token_type", "scope", "expires_at"].contains(name)
+                let isPublic = ["token_type", "scope", "expires_at", "user"].contains(name)
                 let isSecret = name.hasSuffix("token") || name.hasSuffix("secret")
                 return !isPublic && (isSecret || text.utf8.count >= InstanceSecrets.leastLength) ? [text] : []
             case .object(let members): return members.flatMap { $0.value.secrets(named: $0.key) }

@@ -30,6 +30,8 @@ struct SecretMask: Sendable {
         self.beginnings = beginnings
     }
 
+    var isEmpty: Bool { needles.isEmpty }
+
     /// Bytes of the longest text that is hidden.
     var longest: Int { needles.first?.count ?? 0 }
 

@@ -110,6 +110,10 @@ extension Bus {
         logger.error("deliveries cannot be read", metadata: ["sink": "\(id)", "error": "\(error)"])
         // A subscription that somebody had forgotten begins anew when its sink asks again.
         if error.code == .query { return drop(id, WireError(.store, error.message, after: Self.sinkRetry)) }
+        wakeLater(id)
+    }
+
+    private func wakeLater(_ id: SinkID) {
         loop.schedule(after: .milliseconds(Self.sinkRetry)) { [weak self] in self?.assumeIsolated { $0.wake(id) } }
     }
 
@@ -151,7 +155,18 @@ extension Bus {
         sinks.pumps[id]?.toldCaughtUp()
         let turn = pump.turn
         Task {
-            guard let state = try? await store.sink(id), let pump = sinks.pumps[id], pump.turn == turn else { return }
+            let state: SinkState?
+            do throws(StoreError) {
+                state = try await store.sink(id)
+            } catch {
+                logger.error("a sink cannot be read", metadata: ["sink": "\(id)", "error": "\(error)"])
+                state = nil
+            }
+            guard let pump = sinks.pumps[id], pump.turn == turn else { return }
+            guard let state else {
+                sinks.pumps[id]?.notToldCaughtUp()
+                return wakeLater(id)
+            }
             guard pump.isCaughtUp(hubTime: facts.clock.now()) else {
                 sinks.pumps[id]?.notToldCaughtUp()
                 return self.pump(id)

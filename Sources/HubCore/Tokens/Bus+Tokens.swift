@@ -30,7 +30,7 @@ extension Bus {
     }
 
     func store(_ put: TokenPut, for guest: Guest) {
-        instanceSecrets[guest.hello.instance]?.learn(put.token.bytes)
+        instanceSecrets(of: guest.hello.instance)?.learn(put.token.bytes)
         tokenAnswer(to: put.id, guest) { secrets throws(WireError) in
             let account = TokenAccount(instance: guest.hello.instance, name: put.account)
             let result: TokenPutResult
@@ -80,7 +80,7 @@ extension Bus {
                 message = .error(error)
             }
             if case .token(let answer) = message, case .token(let token, _, _) = answer.content {
-                instanceSecrets[guest.hello.instance]?.learn(token.bytes)
+                self.instanceSecrets(of: guest.hello.instance)?.learn(token.bytes)
             }
             perform(sessions.answer(message, to: .token(id), in: guest.reference))
         }

@@ -13,7 +13,7 @@ import PluginKit
             .init(
                 "flow", .choice(["code", "fragment", "foreign", "paste"]), help: "How one logs in.",
                 default: .string("code")),
-            .init("careless", .boolean, help: "Prints its tokens.", default: .boolean(false)),
+            .init("careless", .boolean, help: "Tells its tokens to everybody.", default: .boolean(false)),
             .init(
                 "die", .choice(["never", "refreshed", "written", "put"]), help: "Where it is killed, once.",
                 default: .string("never")),
@@ -30,7 +30,10 @@ import PluginKit
             try await CloudService(call.hub).revoke(token)
         },
         Command("refresh", help: "Asks the service who is logged in.") { plugin, call in
-            ["user": try await plugin.ask(call.hub)]
+            let user = try await plugin.ask(call.hub)
+            guard try call.hub.settings.boolean("careless") else { return ["user": user] }
+            let token = try await plugin.keeper(call.hub, try CloudService(call.hub)).token()
+            return ["user": user, "token": token.accessToken.reveal()]
         },
     ]
 
@@ -82,7 +85,7 @@ import PluginKit
     }
 
     private func keeper(_ hub: PluginContext, _ service: CloudService) throws -> TokenKeeper {
-        let (place, isCareless) = (try hub.settings.text("die"), try hub.settings.boolean("careless"))
+        let place = try hub.settings.text("die")
         return TokenKeeper(
             hub, account: "me",
             probe: { step in
@@ -91,11 +94,9 @@ import PluginKit
                 kill(getpid(), SIGKILL)
             },
             refresh: { old in
-                let new = try await service.token(
+                try await service.token(
                     [("grant_type", "refresh_token"), ("refresh_token", old.refreshToken?.reveal() ?? "")],
                     at: hub.clock.now(), renewing: old)
-                if isCareless { print("new token: \(new.accessToken.reveal()) \(new.refreshToken?.reveal() ?? "")") }
-                return new
             })
     }
 
@@ -104,11 +105,21 @@ import PluginKit
         let service = try CloudService(hub)
         let keeper = try keeper(hub, service)
         let token = try await keeper.token()
+        if try hub.settings.boolean("careless") { try await blab(token, hub) }
         do {
             return try await service.name(token)
         } catch is LogInRefused {
             return try await service.name(try await keeper.token(insteadOf: token))
         }
+    }
+
+    /// Puts a token wherever a plugin can write something.
+    private func blab(_ token: OAuthToken, _ hub: PluginContext) async throws {
+        let words = "the token is \(token.accessToken.reveal()) and \(token.refreshToken?.reveal() ?? "")"
+        print("printed: \(words)")
+        fflush(nil)
+        hub.logger.warning("logged: \(words)")
+        await hub.event(try DeviceEvent("careless", severity: .error, text: words))
     }
 }
 

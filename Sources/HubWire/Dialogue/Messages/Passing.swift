@@ -139,4 +139,19 @@ extension DeviceEvent {
         event.body = RawJSON(trusted: Array(bytes))
         return event
     }
+
+    /// The event with other words: `change` is given the value of each member that its sender writes freely, as JSON, and gives one of
+    /// the same kind back.
+    public func rewritten(_ change: (RawJSON) -> RawJSON) -> DeviceEvent {
+        body.bytes.withUnsafeBytes { bytes in
+            guard let object = try? ObjectReader(bytes, path: Verb.event.rawValue) else { return self }
+            var writer = ObjectWriter()
+            for member in object.members {
+                let value = object.raw(member.value)
+                let isFixed = ["event", "device", "severity", "code", "resolved"].contains(member.name)
+                writer.member(member.name, raw: isFixed ? value : change(value))
+            }
+            return writer.finished().withUnsafeBytes { (try? Self.decoded($0)) ?? self }
+        }
+    }
 }

@@ -1,0 +1,92 @@
+import FoundationEssentials
+import HubWire
+
+/// What plugins write for people travels further than their logs: to the feed, into `hub status`, into the store and to whoever
+/// called a command. It is hidden there as it is in the log (R11.3).
+extension Bus {
+    /// What must not be seen of an instance; of one on another machine, too.
+    func instanceSecrets(of instance: String) -> InstanceSecrets? {
+        if let known = instanceSecrets[instance] { return known }
+        guard let policy = facts.instances[instance] else { return nil }
+        let secrets = InstanceSecrets(policy.secrets)
+        instanceSecrets[instance] = secrets
+        return secrets
+    }
+
+    func mask(of guest: Guest) -> SecretMask { instanceSecrets(of: guest.hello.instance)?.mask ?? SecretMask.nothing }
+}
+
+extension SecretMask {
+    static let nothing = SecretMask([])
+
+    func hiding(_ event: DeviceEvent) -> DeviceEvent { isEmpty ? event : event.rewritten(hiding) }
+
+    /// Reasons are for people; a receipt is the target's own name of a record and stays.
+    func hiding(_ report: DeliveryReport) -> DeliveryReport {
+        guard !isEmpty else { return report }
+        var report = report
+        for (index, result) in report.results.enumerated() {
+            switch result {
+            case .delivered: break
+            case .retry(let after, let reason):
+                report.results[index] = .retry(after: after, reason: reason.map(hiding))
+            case .refused(let reason): report.results[index] = .refused(reason: hiding(reason))
+            case .unauthorized(let reason): report.results[index] = .unauthorized(reason: hiding(reason))
+            }
+        }
+        return report
+    }
+
+    func hiding(_ progress: CommandProgress) -> CommandProgress {
+        var progress = progress
+        progress.text = progress.text.map(hiding)
+        return progress
+    }
+
+    /// A question goes to the person who logs in, with a page's address that has to be whole.
+    func hiding(_ outcome: CommandOutcome) -> CommandOutcome {
+        var outcome = outcome
+        switch outcome.content {
+        case .done(let result): outcome.content = .done(result: result.map(hiding))
+        case .failed(let code, let reason): outcome.content = .failed(code: code, reason: hiding(reason))
+        case .ask, .cancelled: break
+        }
+        return outcome
+    }
+
+    func hiding(_ request: TokenRequest) -> TokenRequest {
+        var request = request
+        if let reason = request.failure?.reason { request.failure?.reason = hiding(reason) }
+        return request
+    }
+
+    /// The same JSON with secrets hidden in its texts; names of members stay.
+    func hiding(_ json: RawJSON) -> RawJSON {
+        guard !isEmpty else { return json }
+        let bytes = json.bytes
+        var (result, index): ([UInt8], Int) = ([], 0)
+        while index < bytes.count {
+            guard bytes[index] == UInt8(ascii: "\"") else {
+                result.append(bytes[index])
+                index += 1
+                continue
+            }
+            var end = index + 1
+            while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
+                end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
+            }
+            let text = bytes[index..<min(end + 1, bytes.count)]
+            index = text.endIndex
+            let isName = bytes[index...].first { $0 > UInt8(ascii: " ") } == UInt8(ascii: ":")
+            result += isName ? text : hidingInText(text)
+        }
+        return RawJSON(trusted: result)
+    }
+
+    /// A JSON string, in whatever spelling.
+    private func hidingInText(_ quoted: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard let text = try? JSONDecoder().decode(String.self, from: Data(quoted)) else { return quoted }
+        let hidden = hiding(text)
+        return hidden == text ? quoted : RawJSON.string(hidden).bytes[...]
+    }
+}
