@@ -33,10 +33,12 @@ struct ConfigurationReader {
 
         var plugins: [(instance: PluginInstance, position: SourcePosition)] = []
         var refused: [String] = []
+        var remote: Set<String> = []
         reportClashingNames(pluginFields.map { ($0.name, $0.entry.position) }, table: "plugin")
         for field in pluginFields {
             let before = checker.problems.count
             let instance = plugin(field, keepRaw: hub?.keepRaw ?? false, manifests: manifests)
+            if instance?.isRemote == true { remote.insert(field.name) }
             if let instance, !Array(checker.problems[before...]).hasErrors {
                 plugins.append((instance, field.entry.position))
             } else {
@@ -50,7 +52,7 @@ struct ConfigurationReader {
         return LoadedConfiguration(
             configuration: isUsable ? configuration : nil, hub: isHubKnown ? hub : nil,
             problems: checker.problems.sortedByPlace(),
-            refusedInstances: refused)
+            refusedInstances: refused, remoteInstances: remote)
     }
 
     /// The tables below `[<group>]`, with bad names left out after reporting them.

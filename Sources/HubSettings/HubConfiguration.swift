@@ -193,11 +193,14 @@ public struct LoadedConfiguration: Sendable {
     public var problems: [SettingsProblem]
     /// Instances with errors; they do not start, and stop nothing else from starting.
     public var refusedInstances: [String]
+    /// Instances whose programs run on other machines, those with errors too.
+    public var remoteInstances: Set<String>
 
     public init(
         configuration: HubConfiguration?, hub: HubSection? = nil, problems: [SettingsProblem],
-        refusedInstances: [String]
+        refusedInstances: [String], remoteInstances: Set<String> = []
     ) {
+        self.remoteInstances = remoteInstances
         self.hub = configuration?.hub ?? hub
         (self.configuration, self.problems, self.refusedInstances) = (configuration, problems, refusedInstances)
     }

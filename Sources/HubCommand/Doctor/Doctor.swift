@@ -114,10 +114,17 @@ struct Doctor {
         let state = plugin["state"] as? String
         if let advice = plugin["advice"] as? String {
             let isOver = state == "quarantined" || state == "failed"
-            return [Finding(isOver ? .error : .warning, "hub", "\(name): \(advice)", repair: "hub logs \(name)")]
+            return [Finding(isOver ? .error : .warning, "hub", "\(name): \(advice)", repair: look(at: plugin, name))]
         }
         guard plugin["alive"] as? Bool == false, state != "finished" else { return [] }
         let reason = (plugin["lastError"] as? String).map { ": \($0)" } ?? ""
-        return [Finding(.warning, "hub", "\(name) has no session\(reason)", repair: "hub logs \(name)")]
+        return [Finding(.warning, "hub", "\(name) has no session\(reason)", repair: look(at: plugin, name))]
+    }
+
+    /// Where to see more; what runs on another machine has its log there, and its advice says what to do.
+    private static func look(at plugin: [String: Any], _ name: String) -> String? {
+        guard plugin["remote"] as? Bool == true else { return "hub logs \(name)" }
+        let program = "hub-\(plugin["kind"] as? String ?? name)"
+        return "on its machine: \(program) --run --key FILE, with the key of hub keys new \(name)"
     }
 }

@@ -63,7 +63,7 @@ extension Bus {
             if network.setting?.isInsecure == false, network.key(of: plugin.name) == nil {
                 plugin.advice = "has no key: hub keys new \(plugin.name)"
             } else if !plugin.alive {
-                plugin.advice = "has no session: start it on its machine, with its key file"
+                plugin.advice = "has no session: start it on its machine, with its key file; its log is there too"
             }
         }
         if let life = lives[plugin.name] {

@@ -79,7 +79,7 @@ public struct ConfigurationLoader: Sendable {
             answers.manifests[instance]?.settings
         }
         // A program that runs elsewhere need not be here.
-        let elsewhere = Set(loaded.configuration?.plugins.filter(\.isRemote).map(\.name) ?? [])
+        let elsewhere = loaded.remoteInstances
         return CheckedConfiguration(
             loaded: loaded, manifests: answers.manifests, executables: answers.executables,
             faults: answers.faults.filter { !elsewhere.contains($0.key) }, file: path, text: text)
