@@ -87,6 +87,7 @@ actor HubLink {
     private var isDraining = false
     private var isClosing = false
     private var hasLeft = false
+    private var isAbandoned = false
     /// Why the dialogue is over, if it is.
     var end: ClientEnd?
 
@@ -175,7 +176,7 @@ actor HubLink {
         isDraining = draining && state != nil
         isClosing = true
         spool.isPaused = !isDraining
-        if waitsForHub || machine.isOpen && !isAway { finishIfDrained() } else { leave() }
+        if !isAbandoned, waitsForHub || machine.isOpen && !isAway { finishIfDrained() } else { leave() }
         let deadline = loop.schedule(after: limit) { [weak self] in
             self?.assumeIsolated { $0.leave() }
         }
@@ -189,6 +190,12 @@ actor HubLink {
         monitor = nil
         socket = nil
         signal.finish()
+    }
+
+    /// The hub's process has ended: nobody will answer what is still open, nor take what is sent.
+    func abandon() {
+        isAbandoned = true
+        if isClosing { leave() }
     }
 
     /// The dialogue is over, one way or another.

@@ -124,7 +124,9 @@ package struct PluginRunner<P: Plugin>: Sendable {
                         tell.yield(.closed)
                     })
                 continue
-            case .requested(let request): ending.request(request)
+            case .requested(let request):
+                ending.request(request)
+                if case .hubGone = request { await link.abandon() }
             case .signalled(.stop(let stop)): ending.request(stop)
             case .signalled(.ended(let end)): ending.request(end)
             case .signalled(.opened): continue

@@ -40,7 +40,7 @@ public final class PluginRun: Sendable {
     public init<P: Plugin>(
         _ plugin: P, at place: TestPlace, door: String? = nil, mode: Hello.Mode = .run, instance: String? = nil,
         settings: PluginSettings? = PluginSettings(), limits: PluginState.Limits = .init(),
-        stopLimit: Duration = .seconds(5), drainLimit: Duration = .seconds(60)
+        stopLimit: Duration = .seconds(60), drainLimit: Duration = .seconds(60)
     ) {
         let (stream, requests) = AsyncStream<StopRequest>.makeStream()
         var logger = Logger(label: P.manifest.name)

@@ -38,6 +38,22 @@ import Testing
         try await scene.end(run, pending: 4)
     }
 
+    @Test func `a hub that has ended before it has answered is not waited for, with the work done or not`() async throws
+    {
+        for isBusy in [false, true] {
+            let scene = try await Scene { $0.answers = false }
+            let run = PluginRun(
+                ScriptedSource { hub in
+                    try await hub.give(hub.samples(0..<2))
+                    if isBusy { await hub.untilStopped() }
+                }, at: scene.place, stopLimit: .seconds(3_600), drainLimit: .seconds(3_600))
+            await scene.hub.batches(1)
+            run.loseHub()
+            #expect(await run.end() == .done)
+            try await scene.end(run, pending: 2)
+        }
+    }
+
     @Test func `once ends when the hub holds everything`() async throws {
         let scene = try await Scene()
         let run = PluginRun(ScriptedSource { try await $0.give($0.samples(0..<2_000)) }, at: scene.place, mode: .once)
