@@ -111,8 +111,10 @@ import Testing
         let program = try TestProgram(TestProgram.hub, ["demo", "--for", "62", "--json"])
         try await program.line { $0.hasPrefix("Mon 2 March") }
         program.signal(SIGINT)
-        let account = try account(try await program.result())
+        let demo = try await program.result()
+        let account = try account(demo)
         #expect(account.addsUp && account.weighIns >= 4)
+        #expect(demo.errors.contains("Ended early: every scale comes back and gives what it holds.\n"))
     }
 
     @Test func `a folder that is in use is not demonstrated in`() async throws {

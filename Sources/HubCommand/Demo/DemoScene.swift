@@ -67,7 +67,9 @@ struct DemoScene: Sendable {
         let players = DemoPlayers(
             plan: plan, scales: scales, calendar: calendar, witness: witness, door: endpoints.door, numbers: numbers,
             story: story)
-        await play(players)
+        if await !play(players) {
+            await story.say(["", "Ended early: every scale comes back and gives what it holds."])
+        }
         await players.settle()
         await story.end()
         let refused = scales.values.flatMap { $0.diary.value.refused }
@@ -75,10 +77,13 @@ struct DemoScene: Sendable {
         return End(account: account, devices: try await status().devices)
     }
 
-    private func play(_ players: DemoPlayers) async {
+    /// - Returns: whether the month is over.
+    private func play(_ players: DemoPlayers) async -> Bool {
         let playing = Task { [interruption] in
             await players.play()
+            let isWhole = !Task.isCancelled
             interruption.release()
+            return isWhole
         }
         let drawing = Task { [story, witness] in
             var last: String?
@@ -95,7 +100,7 @@ struct DemoScene: Sendable {
         drawing.cancel()
         playing.cancel()
         await drawing.value
-        await playing.value
+        return await playing.value
     }
 
     /// Creates the household on the HS5, as `hub device ihealth-hs5 users create` does.
