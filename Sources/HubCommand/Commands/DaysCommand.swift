@@ -1,6 +1,7 @@
 import ArgumentParser
 import DaySeries
 import Foundation
+import HubCore
 import HubSettings
 import HubWire
 import Samples
@@ -45,6 +46,8 @@ struct DaysCommand: ParsableCommand {
     @Flag(help: "A JSON object per line, as on the feed; with --trend its value is a member more.")
     var json = false
     @OptionGroup var options: ConfigurationOptions
+
+    private static let maker = "gap-filler"
 
     static func trend(_ text: String) throws -> Trend {
         guard let trend = Trend(rawValue: text) else {
@@ -154,9 +157,13 @@ struct DaysCommand: ParsableCommand {
 
     /// Why there may be none.
     private func nothing(_ door: DoorClient) throws -> String {
-        let makers = (try? options.configuration())?.plugins.filter { $0.kind == "gap-filler" && $0.enabled } ?? []
-        return makers.isEmpty
-            ? "no days; no gap-filler makes any: enable it with [plugin.gap-filler] in hub.conf" : "no days"
+        let status = try JSON.answer(HubStatus.self, door.ask(.status))
+        let isMade =
+            status.plugins.contains { $0.kind == Self.maker && $0.enabled }
+            || status.sessions.contains { $0.plugin == Self.maker }
+        return isMade
+            ? "no days; the setting types of [plugin.\(Self.maker)] says of which types there are any"
+            : "no days, and nobody who makes any: enable [plugin.\(Self.maker)] in hub.conf"
     }
 }
 

@@ -116,6 +116,8 @@ struct SamplesCommand: ParsableCommand {
         if !person.isEmpty { filter.persons = person }
         if !source.isEmpty { filter.sources = source }
         filter.isOfNobody = nobody
+        // Days are made of samples: hub days shows them.
+        filter.kinds = QueryRequest.Kind.allCases.filter { $0 != .day && $0 != .retraction }
         filter.from = from?.start(now: now, zone: zone)
         filter.to = to?.end(now: now, zone: zone)
         if let start = filter.from, let end = filter.to, start.microseconds >= end.microseconds {
