@@ -31,7 +31,7 @@ let package = Package(
             .executableTarget(
                 name: "Fuzz\(name)",
                 dependencies: [.product(name: "ScaleFrames", package: "health-hub")]
-                    + (["HS3", "HS4", "HS5"].contains(name) ? ["Sessions"] : []),
+                    + (["HS4", "HS5"].contains(name) ? ["Sessions"] : []),
                 swiftSettings: [.unsafeFlags(["-parse-as-library"])])
         } + [
             .target(
