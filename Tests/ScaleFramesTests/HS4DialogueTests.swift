@@ -20,9 +20,11 @@ struct HS4DialogueTests {
     }
 
     private func rig(
-        _ link: Link, memory: Int = 0, key: ScaleKey? = nil, faults: HS4Device.Faults = .init(), tail: Bool = true
+        _ link: Link, memory: Int = 0, key: ScaleKey? = nil, faults: HS4Device.Faults = .init(), tail: Bool = true,
+        limit: Int = 200
     ) throws -> Rig {
         var (settings, profile) = (HS4Host.Settings(), HS4Device.Profile())
+        profile.memoryLimit = limit
         (settings.link, settings.key) = (link, key)
         (profile.link, profile.key, profile.tailHoldsRecord) = (link, key, tail)
         return try Rig(
@@ -30,7 +32,7 @@ struct HS4DialogueTests {
             device: HS4Device(profile: profile, memory: try records(memory), faults: faults))
     }
 
-    @Test(arguments: links, [0, 1, 2, 21, 200])
+    @Test(arguments: links, [0, 1, 2, 20, 21, 200])
     func `the memory comes whole and once, then weights as they happen`(link: Link, count: Int) throws {
         var rig = try rig(link, memory: count, key: Self.key)
         rig.connect()
@@ -51,6 +53,14 @@ struct HS4DialogueTests {
         #expect(rig.events.contains(.unstableWeight(660)))
         #expect(rig.warnings == [])
         #expect(rig.device.isIdle && rig.device.memory.isEmpty)
+    }
+
+    @Test(arguments: links) func `201 records are announced as too many and kept all the same`(link: Link) throws {
+        var rig = try rig(link, memory: 201, limit: 201)
+        rig.connect()
+        rig.run(for: .seconds(60))
+        #expect(rig.kept.count == 201 && rig.events.contains(.memoryCount(200)))
+        #expect(rig.warnings.contains { $0.contains("announces 201 records") })
     }
 
     @Test(arguments: links) func `a scale whose last reply holds no record loses none either`(link: Link) throws {

@@ -21,9 +21,11 @@ struct HS5DialogueTests {
 
     /// Two users, 11 and 22, at positions 0 and 3; the first one's measurement is held open.
     private func rig(
-        memory: Int = 0, key: ScaleKey? = nil, faults: HS5Device.Faults = .init(), measures: UInt32? = 11
+        memory: Int = 0, key: ScaleKey? = nil, faults: HS5Device.Faults = .init(), measures: UInt32? = 11,
+        limit: Int = 200
     ) throws -> Rig {
         var (settings, profile) = (HS5Host.Settings(), HS5Device.Profile())
+        profile.memoryLimit = limit
         (settings.key, settings.measures, profile.key) = (key, measures, key)
         let (first, second) = (try #require(HS5Position(0)), try #require(HS5Position(3)))
         return try Rig(
@@ -33,7 +35,7 @@ struct HS5DialogueTests {
                 memory: [11: try records(memory), 22: try records(memory, from: 300)], faults: faults))
     }
 
-    @Test(arguments: [0, 1, 15, 16, 200])
+    @Test(arguments: [0, 1, 15, 16, 20, 21, 200])
     func `the memories of all users come whole and once, then weighings with composition`(count: Int) throws {
         var rig = try rig(memory: count, key: Self.key)
         rig.connect()
@@ -51,6 +53,28 @@ struct HS5DialogueTests {
         #expect(rig.events.contains(.bodyComposition(weighing, isRepeat: false)))
         #expect(rig.device.isIdle)
         #expect(rig.warnings == [])
+    }
+
+    @Test func `201 records are announced as too many and kept all the same`() throws {
+        var rig = try rig(memory: 201, limit: 201)
+        rig.connect()
+        rig.run(for: .seconds(30))
+        #expect(rig.kept.count == 402)
+        #expect(rig.events.filter { $0 == .memoryCount(200) }.count == 2)
+        #expect(rig.warnings.contains { $0.contains("announces 201 records") })
+    }
+
+    @Test(arguments: [0xA0: 6, 0xE0: 7, 0xE1: 8, 0xE2: 9, 0xE7: 10, 0xE8: 11, 0xE9: 12] as [UInt8: Int])
+    func `an error byte is the vendor's error, and the next weighing goes well`(raw: UInt8, code: Int) throws {
+        var rig = try rig()
+        rig.connect()
+        rig.run(for: .seconds(10))
+        rig.give(device: .fail(raw))
+        rig.run(for: .seconds(10))
+        #expect(rig.errors.map(\.code).contains(code))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 733, composition: Self.body)))
+        rig.run(for: .seconds(70))
+        #expect(rig.kept.map(\.tenthsOfKilogram) == [733])
     }
 
     @Test func `shoes make a weighing without composition`() throws {

@@ -50,12 +50,14 @@ extension StandInScale where Device == HS5Device {
 }
 
 enum HS5Bench {
-    static func settings(_ link: String, _ more: String = "", muscle: String = "pct") throws -> RawJSON {
+    static func settings(_ link: String, _ more: String = "", muscle: String = "pct", auth: String = "local")
+        throws -> RawJSON
+    {
         try #require(
             RawJSON(
                 """
                 {"link":"\(link)","muscle_unit":"\(muscle)","memory_every":"1min","cloud_address":"keep",\
-                "auth_mode":"local","auth_kind":"xxtea-v1"\(more)}
+                "auth_mode":"\(auth)","auth_kind":"xxtea-v1"\(more)}
                 """))
     }
 

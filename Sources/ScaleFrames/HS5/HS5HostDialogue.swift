@@ -230,8 +230,9 @@ extension HS5Host {
             ]
             return endMemory(at: now, &actions)
         }
-        transfer = Transfer(announced: count)
-        actions += [.event(.memoryStart(true)), .event(.memoryCount(count)), .event(.memoryProgress(0))]
+        if count > 200 { actions.append(.event(.protocolWarning(.memoryCountAboveLimit(count)))) }
+        transfer = Transfer(announced: min(count, 200))
+        actions += [.event(.memoryStart(true)), .event(.memoryCount(min(count, 200))), .event(.memoryProgress(0))]
         phase = .transferring
         send(.memoryPacket, at: now, &actions)
     }

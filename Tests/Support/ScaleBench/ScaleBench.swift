@@ -8,6 +8,9 @@ public struct ScaleBench: Sendable {
     /// The clock of hub and scale: 13:00 in Berlin.
     public static let clock = "2026-11-20T12:00:00Z@1"
 
+    /// From one cut of a link to the next; with EVERY_BYTE=1 in the environment every byte is one.
+    public static let cutStep = ProcessInfo.processInfo.environment["EVERY_BYTE"] == nil ? 13 : 1
+
     public let place: TestPlace
     public let hub: FakeHub
 

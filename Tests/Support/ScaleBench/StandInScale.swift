@@ -21,6 +21,19 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
         var inputs: [(input: StandInInput, isTime: @Sendable (Device) -> Bool)] = []
         var events: [StandInEvent] = []
         var isLinked = false
+        /// The link ends after so many more bytes, both directions together; once.
+        var bytesUntilCut: Int?
+
+        /// What of these bytes still passes, and whether the link ends with them.
+        mutating func carry(_ bytes: [UInt8]) -> (bytes: [UInt8], isCut: Bool) {
+            guard let left = bytesUntilCut else { return (bytes, false) }
+            guard bytes.count > left else {
+                bytesUntilCut = left - bytes.count
+                return (bytes, false)
+            }
+            bytesUntilCut = nil
+            return (Array(bytes.prefix(left)), true)
+        }
     }
 
     /// - Parameters:
@@ -44,7 +57,9 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
                     inputs = [.linkOpened]
                 case .received(let bytes):
                     runner.settle()
-                    inputs = [.received(bytes)]
+                    let (passed, isCut) = state.value.withLock { $0.carry(bytes) }
+                    inputs = [.received(passed)]
+                    if isCut { runner.hangUp() }
                 case .closed:
                     state.value.withLock { $0.isLinked = false }
                     inputs = [.linkClosed]
@@ -61,7 +76,10 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
                     }
                     for action in actions {
                         switch action {
-                        case .send(let bytes): runner.send(bytes)
+                        case .send(let bytes):
+                            let (passed, isCut) = state.value.withLock { $0.carry(bytes) }
+                            runner.send(passed)
+                            if isCut { runner.hangUp() }
                         case .hangUp: runner.hangUp()
                         case .event: break
                         }
@@ -98,6 +116,10 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
 
     /// The wall clock beside the scale.
     public var wall: WallTime { zone.wall(at: clock.now()) }
+
+    /// The link breaks once after so many more bytes, both directions together: of a stream in the middle of a frame, of datagrams with
+    /// one that is cut off.
+    public func cut(after bytes: Int) { box.value.withLock { $0.bytesUntilCut = bytes } }
 
     /// The link breaks.
     public func cut() { runner.hangUp() }

@@ -1,0 +1,41 @@
+import Foundation
+import PluginTesting
+
+extension ScaleBench {
+    /// Someone weighs all the time, each weight once; the real program is killed again and again, mostly within a session.
+    ///
+    /// - Returns: what was weighed, in tenths of a kilogram.
+    public func weighAndKill(
+        _ program: String, weighingEvery pause: Duration, weigh: @escaping @Sendable (Int) -> Void
+    ) async throws -> Range<Int> {
+        let weigher = Task {
+            for tenths in 900... {
+                guard (try? await Task.sleep(for: pause)) != nil else { return tenths }
+                weigh(tenths)
+            }
+            return 0
+        }
+        for _ in 0..<6 {
+            let process = try start(program)
+            try await Task.sleep(for: .milliseconds(Int.random(in: 600...1800)))
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        weigher.cancel()
+        return 900..<(await weigher.value)
+    }
+
+    /// Lets the program run until everything is told, and stops it; its exit status.
+    ///
+    /// - Parameter isDone: whether nothing is left at the scale.
+    public func runToTheEnd(_ program: String, records: Int, isDone: @Sendable () -> Bool) async throws -> Int32 {
+        let greetings = await hub.hellos.count
+        let process = try start(program)
+        await hub.hellos(greetings + 1)
+        while !isDone() { try await Task.sleep(for: .milliseconds(10)) }
+        await hub.records(records)
+        kill(process.processIdentifier, SIGTERM)
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+}
