@@ -176,7 +176,7 @@ let package = Package(
             resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),
         module("ScaleLinks"),
         tests("ScaleLinksTests", ["ScaleLinks"]),
-        module("ScaleConnector", ["PluginKit", "ScaleFrames", "ScaleLinks"]),
+        module("ScaleConnector", ["CloudClient", "PluginKit", "ScaleFrames", "ScaleLinks"]),
         tests("ScaleConnectorTests", ["ScaleConnector", "PluginKit", "ScaleFrames"]),
         .target(
             name: "ScaleSimulation", dependencies: ["ScaleFrames"], path: "Simulators/Scales/Sources/ScaleSimulation",
@@ -216,6 +216,10 @@ let package = Package(
             "ExistSimulationTests", ["ExistSimulation", "WebFaults", "HubProcess", "hub-exist-server"],
             path: "Simulators/ExistServer/Tests"),
 
+        .target(
+            name: "IHealthCloudSimulation", dependencies: ["WebFaults"], path: "Simulators/IHealthCloud/Sources",
+            swiftSettings: strict),
+
         // Plugins.
         program("GapFiller", ["PluginKit", "DaySeries"], path: "Plugins/GapFiller/Sources"),
         tests(
@@ -244,7 +248,11 @@ let package = Package(
             "IHealthHS5", ["PluginKit", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
             path: "Plugins/IHealthHS5/Sources"),
         tests(
-            "IHealthHS5Tests", ["IHealthHS5", "PluginTesting", "ScaleBench", "ScaleConnector", "ScaleFrames"],
+            "IHealthHS5Tests",
+            [
+                "IHealthHS5", "IHealthCloudSimulation", "PluginTesting", "ScaleBench", "ScaleConnector", "ScaleFrames",
+                "WebFaults",
+            ],
             path: "Plugins/IHealthHS5/Tests"),
         .target(
             name: "ScaleBench", dependencies: ["PluginTesting", "ScaleConnector", "ScaleFrames", "ScaleLinks"],

@@ -6,6 +6,8 @@ import ScaleFrames
 public protocol ScaleCloud: Sendable {
     /// Whether the person's account is linked; never throws, for no answer is an answer too.
     func verify() async -> CloudAnswer
+    /// Returns when somebody is logged in; when it cannot be found out, too.
+    func untilLoggedIn() async
 }
 
 extension ScaleConnector {
@@ -39,9 +41,22 @@ extension ScaleConnector {
             if goal == .memoryTransferred {
                 throw PluginFailure(.failed, "nothing is measured: " + help(verdict))
             }
-            await desk.sleep(for: Self.retry)
+            await sleep(verdict)
         }
         return nil
+    }
+
+    /// Until something may have changed.
+    private func sleep(_ verdict: Verification.Verdict) async {
+        guard let cloud, verdict.isForLogIn else { return await desk.sleep(for: Self.retry) }
+        await withTaskGroup { [desk] group in
+            group.addTask {
+                await cloud.untilLoggedIn()
+                desk.ring()
+            }
+            await desk.sleep(for: Self.retry)
+            group.cancelAll()
+        }
     }
 
     private func help(_ verdict: Verification.Verdict) -> String {

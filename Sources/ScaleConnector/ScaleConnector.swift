@@ -19,27 +19,27 @@ public struct ScaleConnector {
     let hub: PluginContext
     let setup: ScaleSetup
     let desk: ScaleDesk
-    private let clock: LocalClock
-    private let rule: String
-    private var dialogue: any ScaleDialogue
+    let clock: LocalClock
+    let rule: String
+    var dialogue: any ScaleDialogue
     private var runner: LinkRunner?
     var reports: ScaleReports
     var cloud: (any ScaleCloud)?
 
     /// The scale whose records are given; nil until it is known.
-    private var device: String?
-    private var known: KnownWeighings
+    var device: String?
+    var known: KnownWeighings
     /// By how many seconds the scale's clock was wrong when the session opened, and is now; nil before it has said its time.
-    private var deviation: (found: Int?, now: Int?) = (nil, nil)
+    var deviation: (found: Int?, now: Int?) = (nil, nil)
     /// By position.
-    private var users: [UInt32?] = []
+    var users: [UInt32?] = []
     /// The user whose measurement is held open.
     private var openUser: UInt32?
     /// The weight while the impedance of the weighing was measured that has not been kept yet.
-    private var impedanceWeight: Int?
+    var impedanceWeight: Int?
     private var isConnected = false
     /// What the scale was asked for last, until it answers.
-    private var asked: (request: ScaleDesk.Request, reason: String?)?
+    private var asked: (request: ScaleDesk.Request, command: ScaleCommand, reason: String?)?
     /// Until when the verification holds, in microseconds since 1970.
     private var verifiedUntil: Int64?
 
@@ -86,13 +86,16 @@ public struct ScaleConnector {
 
     private static let userKey = "openUser"
 
-    private static let deviceKey = "device"
+    /// Where the state has the id of the scale that answered first.
+    public static let deviceKey = "device"
 
     private mutating func readKnown() async throws {
         guard let device else { return }
         do {
             let saved = try await hub.state.bytes("weighings-\(device)") ?? []
             known = KnownWeighings(rule: rule, saved: saved, under: try await hub.state.text("rule-\(device)"))
+            let list = try await hub.state.text("users-\(device)") ?? ""
+            users = list.split(separator: ",", omittingEmptySubsequences: false).map { UInt32($0) }
         } catch {
             throw PluginFailure(.state, "\(error)")
         }
@@ -165,9 +168,13 @@ public struct ScaleConnector {
             try await handle(.linkClosed)
         case .unreachable(let error): await reports.unreachable(error)
         }
-        while isConnected, asked == nil, let request = desk.takeNext() {
-            asked = (request, nil)
-            try await handle(.command(request.command))
+        while let request = desk.takeNext(mayAsk: isConnected && asked == nil) {
+            switch request.order {
+            case .command(let command):
+                asked = (request, command, nil)
+                try await handle(.command(command))
+            case .keep(let weighings): request.answer.resume(returning: try await keep(weighings))
+            }
         }
         runner.setAlarm(at: dialogue.deadline.map { startedAt + $0 })
     }
@@ -184,7 +191,8 @@ public struct ScaleConnector {
                 case .close: runner?.hangUp()
                 case .deliver(let delivery):
                     // Only after this is true may the scale forget: `.kept` is what sends the acknowledgement.
-                    inputs.append(try await keep(delivery) ? .kept(delivery.token) : .notKept(delivery.token))
+                    let isKept = try await keep(delivery)
+                    inputs.append(isKept ? .kept(delivery.token) : .notKept(delivery.token))
                 case .event(let event):
                     try await note(event)
                     await reports.report(event)
@@ -198,7 +206,7 @@ public struct ScaleConnector {
         case .connected:
             isConnected = true
             if device == nil, let id = dialogue.deviceID { try await adopt(id) }
-        case .disconnected: (isConnected, deviation, impedanceWeight, users) = (false, (nil, nil), nil, [])
+        case .disconnected: (isConnected, deviation, impedanceWeight) = (false, (nil, nil), nil)
         case .clock(_, let skew): deviation = (skew, skew)
         case .clockSet: deviation.now = 0
         case .impedanceWeight(let tenths): impedanceWeight = tenths
@@ -207,9 +215,9 @@ public struct ScaleConnector {
             .bodyComposition(let reading, isRepeat: true), .cloudRecord(let reading, isRepeat: true):
             known.touch(.init(reading))
         case .userList(let list):
-            users = list
+            await learn(list)
             await openMeasurement()
-            if let asked, case .listUsers = asked.request.command { answer(asked.request, .users(list)) }
+            if let asked, case .listUsers = asked.command { answer(asked.request, .users(list)) }
         case .userResult(let isDone), .commandResult(let isDone):
             if let asked { answer(asked.request, isDone ? .done : .refused(asked.reason)) }
         case .deviceError(let error):
@@ -236,6 +244,19 @@ public struct ScaleConnector {
         try await readKnown()
     }
 
+    /// Who has which place on the scale; remembered, because records of the cloud come also while it sleeps.
+    private mutating func learn(_ list: [UInt32?]) async {
+        guard users != list else { return }
+        users = list
+        guard let device else { return }
+        do {
+            let text = list.map { $0.map(String.init) ?? "" }.joined(separator: ",")
+            try await hub.state.set("users-\(device)", to: .text(text))
+        } catch {
+            hub.logger.warning("the users of the scale cannot be kept: \(error)")
+        }
+    }
+
     /// Where nobody has said whose measurement to hold open, it is that of the only user there is.
     private mutating func openMeasurement() async {
         let present = users.compactMap(\.self)
@@ -249,114 +270,6 @@ public struct ScaleConnector {
             try await hub.state.set(Self.userKey, to: serial.map { StateValue.integer(Int64($0)) })
         } catch {
             hub.logger.warning("whose measurement is open cannot be kept: \(error)")
-        }
-    }
-}
-
-// MARK: - Keeping
-
-extension ScaleConnector {
-    /// Whether all readings of `delivery` are durable now.
-    private mutating func keep(_ delivery: ScaleDelivery) async throws -> Bool {
-        guard let device else {
-            hub.logger.warning("weighings are not acknowledged, because nobody knows yet which scale they are of")
-            return false
-        }
-        let mapping = WeighingMapping(
-            source: hub.source(device: device), clock: clock, isGroup: setup.model == .hs5,
-            muscleUnit: setup.muscleUnit)
-        // The memory was filled while the clock was as wrong as it was found; what is weighed now is dated by the clock of
-        // now, which has been set.
-        let deviation = delivery.source == .memory ? self.deviation.found : self.deviation.now
-        var (next, samples, undated) = (known, [Sample](), [KnownWeighings.Key]())
-        for reading in delivery.readings {
-            let key = KnownWeighings.Key(reading)
-            let old = known[key]
-            // A weight alone may have been shown and recorded before its composition came.
-            if let old, old.isSettled, old.isComposed || !reading.isComposed {
-                next.touch(key)
-                continue
-            }
-            guard let wall = reading.time else {
-                if old?.isUndated != true { undated.append(key) }
-                next.note(.init(key: key, isUndated: true))
-                continue
-            }
-            let entry = entry(of: reading, delivery.source, key, wall, old, &next, mapping, deviation)
-            samples += mapping.samples(weighing(of: reading, entry, wall))
-            next.note(entry)
-        }
-        guard try await save(samples, next, device) else { return false }
-        known = next
-        if delivery.source == .weighing { impedanceWeight = nil }
-        for key in undated { await reports.undated(key) }
-        return true
-    }
-
-    /// What is remembered of a reading that is given now.
-    private func entry(
-        of reading: ScaleReading, _ source: ScaleDelivery.Source, _ key: KnownWeighings.Key, _ wall: WallTime,
-        _ old: KnownWeighings.Entry?,
-        _ next: inout KnownWeighings, _ mapping: WeighingMapping, _ deviation: Int?
-    ) -> KnownWeighings.Entry {
-        // The first judgement stays, unless there was none because the date could not be read.
-        var entry = old.flatMap { $0.isUndated ? nil : $0 } ?? KnownWeighings.Entry(key: key)
-        entry.isSettled = true
-        (entry.tenthsOfKilogram, entry.isComposed) = (reading.tenthsOfKilogram, reading.isComposed)
-        if old == nil || old?.isUndated == true {
-            if reading.isDatedByHost {
-                entry.hostTime = clock.instant(of: wall, near: hub.clock.now())
-            } else {
-                entry.isClockSuspect = mapping.isClockSuspect(wall, deviation: deviation, now: hub.clock.now())
-            }
-            // A HS3 has the same bytes for a weighing of now and for the copy in its memory.
-            if source == .weighing, setup.model != .hs3 {
-                (entry.liveWall, entry.impedanceWeight) = (wall.secondsSince2000, impedanceWeight)
-            } else if source != .weighing, var twin = next.twin(of: reading) {
-                entry.twin = twin.key
-                (entry.hostTime, entry.liveWall) = (twin.hostTime, twin.liveWall)
-                (entry.isClockSuspect, entry.impedanceWeight) = (twin.isClockSuspect, twin.impedanceWeight)
-                twin.isTwin = true
-                next.note(twin)
-            }
-        }
-        return entry
-    }
-
-    /// A copy of a weighing has the identity, the time and the impedance of the weighing it is a copy of.
-    private func weighing(
-        of reading: ScaleReading, _ entry: KnownWeighings.Entry, _ own: WallTime
-    ) -> Weighing {
-        let wall = entry.twin == nil ? own : entry.liveWall.flatMap { WallTime(secondsSince2000: $0) } ?? own
-        return Weighing(
-            key: (entry.twin ?? entry.key).text,
-            time: entry.hostTime.map(Weighing.Time.host) ?? .scale(wall, isSuspect: entry.isClockSuspect),
-            tenthsOfKilogram: reading.tenthsOfKilogram, composition: reading.composition, user: reading.user,
-            slot: reading.user.flatMap { user in users.firstIndex { $0 == user } },
-            impedanceWeight: entry.impedanceWeight, raw: reading.isComposed ? reading.raw : nil)
-    }
-
-    /// Puts the records into the spool and what is known into the state, in one commit.
-    private func save(_ samples: [Sample], _ next: KnownWeighings, _ device: String) async throws -> Bool {
-        guard next != known else { return true }
-        let changes: [String: StateValue?] = [
-            "weighings-\(device)": .bytes(next.bytes), "rule-\(device)": .text(next.rule),
-        ]
-        do {
-            if samples.isEmpty {
-                try await hub.state.transaction { transaction in
-                    for (key, value) in changes { try transaction.set(key, to: value) }
-                }
-            } else {
-                try await hub.give(samples, saving: changes)
-            }
-            return true
-        } catch let error as GiveError where !error.mayRetry {
-            throw error
-        } catch {
-            // The scale repeats what is not acknowledged, and shows its memory again in the next session.
-            hub.logger.warning("weighings are not acknowledged, because they cannot be kept: \(error)")
-            return false
         }
     }
 }

@@ -15,9 +15,15 @@ public final class ScaleDesk: Sendable {
         case nobody
     }
 
+    enum Order: Sendable {
+        case command(ScaleCommand)
+        /// Give these to the hub, unless they are known.
+        case keep([CloudWeighing])
+    }
+
     struct Request: Sendable {
         let number: Int
-        let command: ScaleCommand
+        let order: Order
         let answer: CheckedContinuation<Answer, Never>
     }
 
@@ -38,7 +44,12 @@ public final class ScaleDesk: Sendable {
     /// Asks the scale, as soon as one is connected.
     ///
     /// Cancelling the task takes the request back, unless the scale has it already; what it does with it is answered then.
-    public func ask(_ command: ScaleCommand) async -> Answer {
+    public func ask(_ command: ScaleCommand) async -> Answer { await put(.command(command)) }
+
+    /// Has weighings of the cloud kept, whether or not a scale is connected.
+    func keep(_ weighings: [CloudWeighing]) async -> Answer { await put(.keep(weighings)) }
+
+    private func put(_ order: Order) async -> Answer {
         let number = state.withLock { state in
             state.next += 1
             return state.next
@@ -47,7 +58,7 @@ public final class ScaleDesk: Sendable {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
                     guard state.isServed, !Task.isCancelled else { return true }
-                    state.waiting.append(Request(number: number, command: command, answer: continuation))
+                    state.waiting.append(Request(number: number, order: order, answer: continuation))
                     return false
                 }
                 if isLate { return continuation.resume(returning: .nobody) }
@@ -86,8 +97,12 @@ public final class ScaleDesk: Sendable {
         for request in waiting { request.answer.resume(returning: .nobody) }
     }
 
-    func takeNext() -> Request? {
-        state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
+    /// - Parameter mayAsk: whether a scale is there that can be asked now.
+    func takeNext(mayAsk: Bool) -> Request? {
+        state.withLock { state in
+            state.waiting.firstIndex { if case .command = $0.order { mayAsk } else { true } }
+                .map { state.waiting.remove(at: $0) }
+        }
     }
 
     /// Returns at ``ring()``, after `time`, or when the task is cancelled.

@@ -1,3 +1,4 @@
+import CloudClient
 public import PluginKit
 public import ScaleFrames
 
@@ -15,12 +16,18 @@ extension ScalePlugin {
     public func once(_ hub: PluginContext) async throws { try await serve(hub, until: .memoryTransferred) }
 
     private func serve(_ hub: PluginContext, until goal: ScaleConnector.Goal) async throws {
-        var connector = try await ScaleConnector(hub, try setup(hub.settings), desk: desk)
+        var connector = try await ScaleConnector(hub, try setup(hub.settings), desk: desk, cloud: try cloud(hub))
         try await connector.run(until: goal)
     }
 
     public func check(_ hub: CheckContext) async throws -> String {
-        try await ScaleCheck(try setup(hub.settings), hub.clock).run()
+        let setup = try setup(hub.settings)
+        let found = try await ScaleCheck(setup, hub.clock).run()
+        guard setup.verification == .openapi else { return found }
+        let api = OpenAPI(try OpenAPISettings(hub.settings), Pace(hub))
+        // The token is with the hub, which lends it to the running plugin alone.
+        return "\(found) \(await api.isThere()) Whether the account is linked is asked when the plugin runs; "
+            + "hub login links it."
     }
 
     /// What every scale's plugin can be asked for.
@@ -33,7 +40,8 @@ extension ScalePlugin {
                         "accept", .boolean, help: "Whether it is accepted; measuring goes on then.",
                         default: .boolean(false))
                 ]
-            ) { plugin, call in try await plugin.disclaimer(call) }
+            ) { plugin, call in try await plugin.disclaimer(call) },
+            logInCommand,
         ]
     }
 
@@ -61,6 +69,17 @@ private struct DisclaimerResult: Encodable, Sendable {
 }
 
 extension ScaleDesk {
+    /// Has weighings of the cloud kept, or says in the words of a command's failure why they are not.
+    func demand(keeping weighings: [CloudWeighing], _ model: ScaleModel) async throws {
+        switch await keep(weighings) {
+        case .refused(let reason): throw CommandFailure("refused", reason ?? "the records cannot be kept now")
+        case .nobody:
+            if Task.isCancelled { throw CancellationError() }
+            throw CommandFailure("away", "\(model.rawValue): nothing is served now; hub status says why")
+        case .users, .done: break
+        }
+    }
+
     /// Asks, and says in the words of a command's failure why it was not done.
     public func demand(_ command: ScaleCommand, _ model: ScaleModel, refusal: String) async throws -> Answer {
         let answer = await ask(command)

@@ -54,6 +54,7 @@ public struct ScaleSettings: Sendable {
         guard verification != .bridge || link.isHSL else {
             throw PluginFailure(.settings, "setting auth_mode: bridge needs an hsl link, and \(link) is none")
         }
+        if verification == .openapi { _ = try OpenAPISettings(settings) }
         bridge = HSLSession.Settings(model: model)
         bridge.token = settings["token"]?.secret.flatMap { HSLToken($0.reveal()) }
         if link.isHSL, link.isOpenToOthers, bridge.token == nil {
@@ -147,19 +148,21 @@ extension ScaleSettings {
     }
 
     /// Who may measure.
-    public static let verificationDeclarations: [SettingDeclaration] = [
-        SettingDeclaration(
-            "auth_mode", .choice([VerificationMode.local.rawValue, VerificationMode.bridge.rawValue]),
-            help: "Who decides whether a person may measure: this machine, or the software at the other end of an hsl "
-                + "link.", default: .string(VerificationMode.local.rawValue)),
-        SettingDeclaration(
-            "person", .string(),
-            help: "The hub's person who measures; a new one accepts the disclaimer first. Not set: the household, "
-                + "which nobody registers."),
-        SettingDeclaration("user_id", .string(), help: "The person's e-mail address with the vendor."),
-        SettingDeclaration("client_id", .string(), help: "The id the vendor gave to whoever uses its software."),
-        SettingDeclaration("client_secret", .string(), help: "What belongs to client_id.", secret: true),
-    ]
+    public static let verificationDeclarations: [SettingDeclaration] =
+        [
+            SettingDeclaration(
+                "auth_mode", .choice(VerificationMode.allCases.map(\.rawValue)),
+                help:
+                    "Who decides whether a person may measure: this machine, iHealth's Open API, or the software at the "
+                    + "other end of an hsl link.", default: .string(VerificationMode.local.rawValue)),
+            SettingDeclaration(
+                "person", .string(),
+                help: "The hub's person who measures; a new one accepts the disclaimer first. Not set: the household, "
+                    + "which nobody registers."),
+            SettingDeclaration("user_id", .string(), help: "The person's e-mail address with the vendor."),
+            SettingDeclaration("client_id", .string(), help: "The id the vendor gave to whoever uses its software."),
+            SettingDeclaration("client_secret", .string(), help: "What belongs to client_id.", secret: true),
+        ] + openAPIDeclarations
 
     /// The secret of an hsl link.
     public static let tokenDeclaration = SettingDeclaration(

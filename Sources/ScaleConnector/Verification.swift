@@ -16,6 +16,8 @@ public enum VerificationMode: String, Sendable, Hashable, CaseIterable {
 public enum CloudAnswer: Sendable, Hashable {
     /// The account is linked.
     case linked
+    /// Nobody has logged in.
+    case notLoggedIn
     /// The person's token or name is refused.
     case userRefused
     /// The software's own id is refused.
@@ -66,6 +68,8 @@ public struct Verification: Sendable {
         public var until: Int64?
         /// What to do, where measuring is not allowed.
         public var help: String?
+        /// Whether somebody has only to log in.
+        public var isForLogIn = false
     }
 
     /// Ten days, in microseconds.
@@ -92,8 +96,12 @@ public struct Verification: Sendable {
         case .linked:
             memory.firstOffline = nil
             return verdict(.combined)
+        case .notLoggedIn:
+            var verdict = refuse(.wrongUser, "no account is linked: hub login INSTANCE")
+            verdict.isForLogIn = true
+            return verdict
         case .userRefused:
-            return refuse(.wrongUser, "the vendor's cloud refuses the account; log in again")
+            return refuse(.wrongUser, "the vendor's cloud refuses the account: hub login INSTANCE")
         case .softwareRefused:
             return refuse(.programNotAllowed, "the vendor's cloud refuses client_id and client_secret")
         case .unreachable: return offline(at: now)

@@ -46,12 +46,39 @@ struct IHealthHS5: ScalePlugin {
     }
 
     private static let cloud = Command<Self>(
-        "cloud", help: "Fetches what the scale has put into the vendor's cloud, through an hsl link."
-    ) { plugin, _ in
-        let refusal =
-            "HS5: the vendor's cloud is not reached on this link; it needs an hsl link to a program that uses the vendor's "
-            + "software"
-        _ = try await plugin.desk.demand(.cloud, .hs5, refusal: refusal)
-        return nil
+        "cloud",
+        help: "Fetches what the scale has put into the vendor's cloud: through an hsl link, or where auth_mode is "
+            + "\"openapi\".",
+        arguments: [
+            SettingDeclaration(
+                "from", .date,
+                help: "The first day that is asked for; a year ago if not set. With auth_mode \"openapi\"."),
+            SettingDeclaration(
+                "serial", .integer(Bounds(1, 0x7FFF_FFFF)),
+                help: "The scale's number of the user whose account it is; the setting user if not set."),
+        ], canDryRun: true
+    ) { plugin, call in
+        let setup = try plugin.setup(call.hub.settings)
+        guard setup.verification == .openapi else {
+            let refusal =
+                "HS5: the vendor's cloud is not reached on this link; it needs an hsl link to a program that uses the "
+                + "vendor's software, or auth_mode = \"openapi\""
+            if !call.isDryRun { _ = try await plugin.desk.demand(.cloud, .hs5, refusal: refusal) }
+            return nil
+        }
+        let given = call.arguments["serial"]?.integer.map { UInt32(clamping: $0) }
+        guard let user = given ?? setup.measures else {
+            throw CommandFailure(
+                "command", "serial: whose account it is, nobody has said; users-list shows the numbers")
+        }
+        let remembered = try await call.hub.state.text(ScaleConnector.deviceKey)
+        guard let device = setup.device ?? remembered else {
+            throw CommandFailure("command", "nobody knows yet which scale it is; set device_id, or wake the scale")
+        }
+        let clock = setup.clock(persons: call.hub.persons.map(\.zone)).clock
+        let since = call.arguments["from"]?.string.flatMap { LocalDate($0) }.flatMap {
+            WallTime($0.year, $0.month, $0.day)
+        }.map { clock.place($0).time.microseconds / 1_000_000 }
+        return try await plugin.download(call, device: device, since: since, user: user)
     }
 }

@@ -132,6 +132,26 @@ struct HSLReading {
     }
 }
 
+/// A record of the vendor's cloud, whatever names its service or a bridge has for the members.
+public struct CloudReading: Sendable, Hashable {
+    public let reading: ScaleReading
+    /// What could not be taken as it was; sentences without any value.
+    public let warnings: [String]
+
+    /// Nil for what is no weighing of this scale: without a weight, beyond its range, or without a readable date.
+    ///
+    /// - Parameters:
+    ///   - deviceId: twelve hex digits.
+    ///   - user: the scale's number of the person, on a scale with users.
+    public init?(_ data: HSLJSON, of model: ScaleModel, deviceId: String, user: UInt32?) {
+        guard let device = HSLDeviceID(model, deviceId),
+            let found = try? HSLReading(.cloudRecord, data, of: device, now: .startOf2000, user: user),
+            found.reading.time != nil
+        else { return nil }
+        (reading, warnings) = (found.reading, found.warnings)
+    }
+}
+
 extension HSLDeviceID {
     /// What a durable event is acknowledged by: the same for every repeat of it.
     func rid(_ event: HSLEventName, _ time: WallTime?, tenths: Int) -> String {

@@ -1,0 +1,82 @@
+import ScaleFrames
+
+/// A weighing of the vendor's cloud, and in which zone its date is meant.
+struct CloudWeighing: Sendable, Hashable {
+    var reading: ScaleReading
+    /// Minutes east of UTC; nil where the service does not say.
+    var offsetMinutes: Int?
+
+    init(reading: ScaleReading, offsetMinutes: Int? = nil) {
+        (self.reading, self.offsetMinutes) = (reading, offsetMinutes)
+    }
+}
+
+/// A page of weights as the Open API answers it: fifty records at most, all in one unit.
+struct OpenAPIPage: Sendable {
+    /// How many there are on all pages.
+    let total: Int
+    private let items: [HSLJSON]
+    /// How many kilograms the unit is.
+    private let factor: Double
+
+    var count: Int { items.count }
+
+    /// Nil for anything else.
+    init?(_ bytes: [UInt8]) {
+        guard let json = HSLJSON(bytes), let items = json["WeightDataList"]?.items,
+            let total = json["RecordCount"]?.whole,
+            let unit = json["WeightUnit"]?.whole, Self.factors.indices.contains(unit)
+        else { return nil }
+        (self.total, self.items, factor) = (total, items, Self.factors[unit])
+    }
+
+    private static let factors = [1, 0.453_592_37, 6.350_293_18]
+
+    /// What became of the records of a page.
+    struct Weighings: Sendable {
+        var found: [CloudWeighing] = []
+        /// Typed in by a person, so not of the scale.
+        var manual = 0
+        /// Without a weight or a date that this scale can have.
+        var unreadable = 0
+    }
+
+    /// The records that a device has measured, as a scale's.
+    ///
+    /// - Parameter user: the scale's number of the person whose account it is.
+    func weighings(of model: ScaleModel, _ device: String, user: UInt32?) -> Weighings {
+        var result = Weighings()
+        for item in items {
+            guard item["DataSource"]?.text == "FromDevice" else {
+                result.manual += 1
+                continue
+            }
+            guard let reading = CloudReading(inKilograms(item), of: model, deviceId: device, user: user)?.reading else {
+                result.unreadable += 1
+                continue
+            }
+            result.found.append(CloudWeighing(reading: reading, offsetMinutes: Self.offset(item["TimeZone"])))
+        }
+        return result
+    }
+
+    private func inKilograms(_ item: HSLJSON) -> HSLJSON {
+        guard factor != 1, case .object(var members) = item, let weight = members["WeightValue"]?.decimal else {
+            return item
+        }
+        members["WeightValue"] = .number(weight * factor)
+        // Nobody has written down whether the bone is in that unit too.
+        members["BoneValue"] = nil
+        return .object(members)
+    }
+
+    /// `"-0800"`, `"+02:00"`, or the number 200 for two hours.
+    static func offset(_ zone: HSLJSON?) -> Int? {
+        guard let number = zone?.whole ?? zone?.text.flatMap({ Int($0.filter { $0 != ":" && $0 != "+" }) }) else {
+            return nil
+        }
+        let (hours, minutes) = (abs(number) / 100, abs(number) % 100)
+        guard hours <= 14, minutes < 60 else { return nil }
+        return (hours * 60 + minutes) * (number < 0 ? -1 : 1)
+    }
+}
