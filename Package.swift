@@ -62,6 +62,7 @@ let package = Package(
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
         .executable(name: "hub-ihealth-hs4", targets: ["IHealthHS4"]),
         .executable(name: "hub-ihealth-hs5", targets: ["IHealthHS5"]),
+        .executable(name: "hub-sami", targets: ["SAMI"]),
         .executable(name: "hub-sami-server", targets: ["hub-sami-server"]),
         .executable(name: "hub-json-lines", targets: ["JSONLines"]),
         .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
@@ -231,6 +232,11 @@ let package = Package(
             "JSONLinesTests", ["JSONLines", "PluginKit", "PluginTesting", "HubSettings", "HubWire", "Samples"],
             path: "Plugins/JSONLines/Tests",
             resources: [.copy("Cases")]),
+        program("SAMI", ["CloudClient", "PluginKit", "WebSocketClient"], path: "Plugins/SAMI/Sources"),
+        tests(
+            "SAMITests", ["SAMI", "HubSettings", "PluginKit", "PluginTesting", "SAMIExchange", "WebFaults"],
+            path: "Plugins/SAMI/Tests"
+        ),
         program(
             "IHealthHS3", ["PluginKit", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
             path: "Plugins/IHealthHS3/Sources"),

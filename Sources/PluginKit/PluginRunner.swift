@@ -208,6 +208,8 @@ package struct PluginRunner<P: Plugin>: Sendable {
     /// Takes what the hub delivers.
     private func serve(_ sink: any SinkPlugin, _ context: PluginContext) async throws {
         let wants = try await sink.wants(context)
+        // A source that is a sink where its settings say so.
+        if wants.isEmpty, sink is any SourcePlugin { return }
         let desk = DeliveryDesk(sink, wants, context)
         try await context.link.serve(
             try desk.requests(P.manifest), width: P.manifest.sink?.deliveriesAtOnce ?? 1,

@@ -24,7 +24,8 @@ public protocol SinkPlugin: Plugin {
     /// What it wants; called once, when the settings are known and before the first delivery.
     ///
     /// Also the place to open what ``deliver(_:for:_:)`` writes to. At most 16, their names unique: the hub knows a subscription
-    /// by the instance and this name, so that a new name is a new subscription.
+    /// by the instance and this name, so that a new name is a new subscription. None at all only where the plugin is a
+    /// ``SourcePlugin`` as well, whose settings say that it gives and does not take.
     /// - Throws: as ``Plugin/run(_:)``.
     func wants(_ hub: PluginContext) async throws -> [Want]
 

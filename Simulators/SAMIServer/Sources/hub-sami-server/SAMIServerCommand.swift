@@ -11,29 +11,28 @@ struct SAMIServerCommand: AsyncParsableCommand {
         abstract:
             "A SAMI-compatible data exchange on this machine: for the hub's SAMI connector, and for old apps and SDKs.",
         discussion: """
-            SAMI (2014), later ARTIK Cloud, was switched off in 2019. This serves the same calls,
-            log-in pages and WebSockets from one address, with its state in one SQLite file.
+            SAMI (2014), later ARTIK Cloud, was switched off in 2019. This serves the same
+            calls, log-in pages and WebSockets from one address, with its state in one
+            SQLite file.
 
             Try it:
               hub-sami-server --history 30
               curl -s -X POST localhost:8790/control/tokens -d '{}'
               curl -s -H 'Authorization: bearer TOKEN' localhost:8790/v1.1/users/self
 
-            A new state file has the user \(Fixtures.userName) (password \(Fixtures.password)), the application
-            \(Fixtures.application) and a Withings scale, Fixtures of the README.
-            The first line on stdout is the address: REST and WebSockets are below /v1.1, the
-            log-in is at its root.
+            A new state file has the user \(Fixtures.userName) (password \(Fixtures.password)), a Withings scale,
+            and the application \(Fixtures.application).
+            The first line on stdout is the address: REST and WebSockets are below
+            /v1.1, the log-in is at its root.
 
-            Faults (--fault NAME[=VALUE][@PATH][%PERCENT][*TIMES], any number of them; also while it
-            runs, by POST of a JSON list to /control/faults):
+            Faults (--fault, any number; NAME[=VALUE][@PATH][%PERCENT][*TIMES], where PATH
+            is a part of the address and PERCENT a share of the calls):
 
-            \(Fault.known.map { "  \($0.name.padding(toLength: 16, withPad: " ", startingAt: 0))\($0.help)" }.joined(separator: "\n"))
-              expired         401: the token has expired
-              silent          sockets stay open, without a ping or a message
-              twice           what is posted is stored twice, under two ids
+            \(rows(Fault.known.map { ($0.name, $0.help) } + forms))
 
-            Exit codes: 0 ended by SIGTERM, SIGINT or --until-eof; 64 wrong option; 69 the address or the
-            state file cannot be used.
+            All of it can be changed while it runs, below /control/: the README has the list.
+            Exit codes: 0 ended by SIGTERM, SIGINT or --until-eof; 64 wrong option; 69 the
+            address or the state file cannot be used.
             """)
 
     @Option(help: ArgumentHelp("Where to listen; port 0 is any free one.", valueName: "host:port"))
@@ -73,6 +72,16 @@ struct SAMIServerCommand: AsyncParsableCommand {
     var clock = "system"
     @Flag(help: "End when stdin does: for a server that shall not outlive whoever started it.")
     var untilEof = false
+
+    private static let forms = [
+        ("expired", "401: the token has expired"),
+        ("silent", "sockets stay open, without a ping or a message"),
+        ("twice", "what is posted is stored twice, under two ids"),
+    ]
+
+    private static func rows(_ rows: [(String, String)]) -> String {
+        rows.map { "  \($0.0)\(String(repeating: " ", count: max(2, 16 - $0.0.count)))\($0.1)" }.joined(separator: "\n")
+    }
 
     func run() async throws {
         let (host, port) = try address()

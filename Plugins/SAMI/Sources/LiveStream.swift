@@ -1,0 +1,77 @@
+import CloudClient
+import Foundation
+import PluginKit
+import WebSocketClient
+
+/// Hears messages as they come; what it may have missed is asked for by REST.
+struct LiveStream: Sendable {
+    let hub: PluginContext
+    let parts: SAMI.Parts
+    let patience: Patience
+    /// Rung whenever something may have been missed.
+    let bell: Bell
+
+    /// The service pings every 30 s; its own clients waited 35 to 40 s (reference §6.1).
+    private static let silence = Duration.seconds(40)
+
+    /// Listens until the task is cancelled.
+    func run() async throws {
+        let pace = Pace(hub)
+        var backOff = BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(60))
+        var refused: OAuthToken?
+        while true {
+            let token = try await patience.until { [refused] in try await parts.account.token(insteadOf: refused) }
+            refused = nil
+            do {
+                try await listen(token) {
+                    backOff.reset()
+                    bell.ring()
+                }
+                hub.logger.notice("the live stream has ended; it is opened again")
+            } catch let error as WebSocketError {
+                hub.logger.notice("there is no live stream", metadata: ["reason": "\(error)"])
+                if error.code == .refused(401) { refused = token }
+            } catch let error where Patience.mayPass(error) {
+                hub.logger.warning("a live message could not be read", metadata: ["reason": "\(error)"])
+            }
+            try await pace.wait(backOff.step(pace))
+        }
+    }
+
+    private func listen(_ token: OAuthToken, _ opened: () -> Void) async throws {
+        let user = try await parts.importer.whoever()
+        guard let address = WebSocketAddress(parts.importer.settings.webSocket + "/live", query: [("uid", user.id)])
+        else {
+            throw PluginFailure(.settings, "setting websocket: no address")
+        }
+        // The documentation puts the token into the query; a header, which the later SDK sends, is in no log.
+        let headers = [("Authorization", "Bearer \(token.accessToken.reveal())")]
+        try await WebSocket.with(address, headers: headers, silence: Self.silence) { socket in
+            opened()
+            for try await text in socket.texts {
+                guard let frame = try? JSONDecoder().decode(ServiceValue.self, from: Data(text.utf8)) else { continue }
+                // By shape: errors, then pings, then messages; anything else is of a later time.
+                if let error = frame["error"] {
+                    hub.logger.notice(
+                        "the live stream says", metadata: ["code": "\(error["code"]?.word ?? "")"])
+                    if error["code"]?.word == "401" { return }
+                } else if let message = ServiceMessage(frame) {
+                    try await parts.importer.take(message)
+                }
+            }
+        }
+    }
+}
+
+/// Wakes one waiter, now or when it next waits; rings that nobody waited for count as one.
+final class Bell: Sendable {
+    private let rings: AsyncStream<Void>
+    private let rope: AsyncStream<Void>.Continuation
+
+    init() { (rings, rope) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    func ring() { rope.yield() }
+
+    /// For one listener.
+    var sounds: AsyncStream<Void> { rings }
+}

@@ -1,0 +1,95 @@
+import PluginKit
+
+/// Turns a message into records: a field each, together in one group.
+///
+/// What a record is, is told by device, time and field, never by the message's id: the service was seen to give the same
+/// reading under a new one.
+struct MessageReader: Sendable {
+    /// The device type's display name.
+    let deviceType: String
+    let manifest: ServiceManifest
+    /// The records' source.
+    let source: Source
+
+    func records(of message: ServiceMessage) -> [Sample] {
+        var samples: [Sample] = []
+        var rest: [String: ServiceValue] = [:]
+        // Withings' category 2 is what somebody wishes to weigh.
+        let isGoal = deviceType == "Withings Device" && message.data["category"]?.integer == 2
+        for (field, value) in message.data {
+            if !isGoal, let sample = sample(field, value, message) {
+                samples.append(sample)
+            } else {
+                rest[field] = value
+            }
+        }
+        // Ids and flags of a measurement that has values are no measurement of their own.
+        if !isGoal, !samples.isEmpty { for field in Self.companions { rest[field] = nil } }
+        if let sample = remainder(rest, isGoal, message) { samples.append(sample) }
+        return samples.sorted { $0.key.text < $1.key.text }
+    }
+
+    private static let companions = ["groupId", "category", "attrib"]
+
+    private func sample(_ field: String, _ value: ServiceValue, _ message: ServiceMessage) -> Sample? {
+        guard let row = FieldMap.row(field, of: deviceType), let number = value.double,
+            let type = try? TypeID(row.type),
+            let text = manifest.units[field] ?? row.undeclared, let unit = JScienceUnit(text)
+        else { return nil }
+        let quantity: SampleValue
+        if row.isPercent {
+            guard ["count", "%"].contains(unit.unit) else { return nil }
+            quantity = .quantity(number * unit.factor / 100, unit: "%")
+        } else {
+            guard let own = try? HealthUnit(row.unit), let given = try? HealthUnit(unit.unit),
+                given.isCompatible(with: own)
+            else { return nil }
+            quantity = .quantity(unit.factor == 1 ? number : number * unit.factor, unit: unit.unit)
+        }
+        return make(type, quantity, field, metadata: nil, message)
+    }
+
+    /// One record for all that has no row, or another unit than its row.
+    private func remainder(
+        _ fields: [String: ServiceValue], _ isGoal: Bool, _ message: ServiceMessage
+    ) -> Sample? {
+        guard !fields.isEmpty, let type = try? TypeID(FieldMap.remainder) else { return nil }
+        var members: [String: ServiceValue] = ["deviceType": .text(deviceType), "fields": .object(fields)]
+        let units = manifest.units.filter { field, unit in
+            !unit.isEmpty && fields[field.split(separator: ".").first.map(String.init) ?? field] != nil
+        }
+        if !units.isEmpty { members["units"] = .object(units.mapValues { .text($0) }) }
+        if isGoal { members["isGoal"] = .truth(true) }
+        // What is nested too deep for metadata is kept as the text that it is.
+        let metadata =
+            JSONObject(ServiceValue.object(members).json)
+            ?? JSONObject(
+                ServiceValue.object([
+                    "deviceType": .text(deviceType), "text": .text(ServiceValue.object(fields).json),
+                ]).json)
+        return make(type, .other(nil), "other", metadata: metadata, message)
+    }
+
+    private func make(
+        _ type: TypeID, _ value: SampleValue, _ field: String, metadata: JSONObject?, _ message: ServiceMessage
+    ) -> Sample? {
+        guard let key = Self.key(message.time, field) else { return nil }
+        return Sample(
+            source: source, key: key, type: type, value: value,
+            start: Timestamp(microseconds: message.time * 1_000), group: "\(message.device) \(message.time)",
+            metadata: metadata)
+    }
+
+    /// Time first, thirteen digits and more, so that keys sort as time does.
+    static func key(_ time: Int64, _ field: String) -> RecordKey? {
+        let digits = String(time)
+        let padded = time < 0 ? digits : String(repeating: "0", count: max(0, 13 - digits.count)) + digits
+        let key = "\(padded) \(field)"
+        guard key.utf8.count > RecordKey.maximumBytes else { return RecordKey(key) }
+        // A name of a field can be of any length; its beginning and a hash tell it from the others.
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in field.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return RecordKey(
+            "\(padded) \(String(decoding: field.utf8.prefix(24), as: UTF8.self))~\(String(hash, radix: 16))")
+    }
+}

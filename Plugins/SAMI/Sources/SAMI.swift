@@ -1,0 +1,156 @@
+import CloudClient
+import PluginKit
+
+/// SAMI, and what speaks as it did: messages of a person's devices come in, records of the hub go out.
+@main
+struct SAMI: SinkPlugin, SourcePlugin {
+    static let manifest = Manifest(
+        name: "sami", summary: "Messages of a person's devices at a SAMI-compatible exchange, in and out.",
+        version: "1.0", reads: Post.all.flatMap { $0.fields.keys }.sorted(), writes: FieldMap.written,
+        declares: FieldMap.declared, settings: SAMISettings.declarations,
+        sink: SinkAbilities(takesEdits: false, takesDeletions: false, takesFilledValues: false, batchRecords: 100))
+
+    static let commands: [Command<Self>] = [
+        .logIn(help: "Logs in to the exchange.") { plugin, call in try await plugin.logIn(call) },
+        .logOut(help: "Has the exchange revoke the token.") { plugin, call, token in
+            try await plugin.parts(call.hub).account.service.revoke(token)
+        },
+        Command("refresh", help: "Asks for new messages now.") { plugin, call in
+            ["new": try await plugin.parts(call.hub).importer.importNew()]
+        },
+        Command("look", help: "Shows who is logged in, the devices, and the last weights of the first scale.") {
+            plugin, call in
+            let parts = try await plugin.parts(call.hub)
+            let text = try await Walk(calls: parts.account, settings: parts.importer.settings).text()
+            return ["lines": text.split(separator: "\n").map(String.init)]
+        },
+        Command(
+            "backfill", help: "Reads the history of the devices; goes on where an earlier one was ended.",
+            arguments: [
+                .init("since", .date, help: "From which day on; not given: from the first message."),
+                .init("device", .string(), help: "Name or id of one device; not given: all."),
+            ], canDryRun: true
+        ) { plugin, call in
+            try await Backfill(call: call, importer: plugin.parts(call.hub).importer).run()
+        },
+    ]
+
+    private let holder = Holder()
+
+    /// What the parts of a running plugin share.
+    struct Parts: Sendable {
+        let account: Account
+        let importer: Importer
+        let poster: Poster
+    }
+
+    private actor Holder {
+        private var made: Parts?
+
+        func parts(_ hub: PluginContext) throws -> Parts {
+            if let made { return made }
+            let service = SAMIService(
+                try SAMISettings(hub.settings), pace: Pace(hub), limiter: RateLimiter(patience: .seconds(86_400)))
+            let account = Account(hub, service)
+            let importer = Importer(hub, account)
+            let parts = Parts(account: account, importer: importer, poster: Poster(hub, account, importer))
+            made = parts
+            return parts
+        }
+    }
+
+    private func parts(_ hub: PluginContext) async throws -> Parts { try await holder.parts(hub) }
+
+    // MARK: - Source
+
+    func run(_ hub: PluginContext) async throws {
+        let parts = try await parts(hub)
+        let bell = Bell()
+        let patience = Patience(hub: hub, account: parts.account)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // Looks for new messages whenever the bell rings.
+            group.addTask {
+                for await _ in bell.sounds {
+                    let stored = try await patience.until { try await parts.importer.importNew() }
+                    if stored > 0 { hub.logger.info("new records", metadata: ["count": "\(stored)"]) }
+                }
+            }
+            group.addTask { try await LiveStream(hub: hub, parts: parts, patience: patience, bell: bell).run() }
+            group.addTask {
+                let pace = Pace(hub)
+                while true {
+                    bell.ring()
+                    try await pace.wait(parts.importer.settings.pollEvery)
+                }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    func once(_ hub: PluginContext) async throws { _ = try await parts(hub).importer.importNew() }
+
+    // MARK: - Sink
+
+    func wants(_ hub: PluginContext) async throws -> [Want] {
+        let parts = try await parts(hub)
+        let posts = parts.importer.settings.posts
+        guard !posts.isEmpty else { return [] }
+        // What came from this account is not delivered to it.
+        let user = try await Patience(hub: hub, account: parts.account).until { try await parts.importer.whoever() }
+        return posts.map { post in
+            Want(post.name, types: post.fields.keys.sorted(), kinds: [.quantity], account: user.id, start: .now)
+        }
+    }
+
+    func deliver(
+        _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
+    ) async throws -> [DeliveryResult] {
+        let parts = try await parts(hub)
+        guard let post = Post.all.first(where: { $0.name == want.name }) else {
+            throw DeliveryFailure.refused("there is no post \(want.name)")
+        }
+        return try await parts.poster.deliver(records, post)
+    }
+
+    // MARK: - Log-in and check
+
+    private func logIn(_ call: CommandCall) async throws -> LogIn {
+        let parts = try await parts(call.hub)
+        let service = parts.account.service
+        let answer = try await call.authorize(service.authorization())
+        do {
+            var token = try await service.token(for: answer, at: call.hub.clock.now())
+            let calls = LooseAccount(service: service, token: token.accessToken, instance: call.hub.instance)
+            let user = try await Catalog(calls).user()
+            token.user = user.fullName ?? user.email ?? user.id
+            token.extra["uid"] = user.id
+            return LogIn(account: Account.name, token: token)
+        } catch let error as CloudError {
+            throw CommandFailure("service", error.message)
+        }
+    }
+
+    func check(_ hub: CheckContext) async throws -> String {
+        let settings = try SAMISettings(hub.settings)
+        let service = SAMIService(settings, pace: Pace(hub), limiter: nil)
+        do {
+            if let token = settings.token {
+                let calls = LooseAccount(service: service, token: token, instance: hub.instance)
+                return try await Walk(calls: calls, settings: settings).text()
+            }
+            let answer = try await service.client.send(SAMIService.user)
+            guard answer.status == 401 else {
+                throw PluginFailure(
+                    .failed, "\(settings.address) answered \(answer.status) where SAMI asks for a token: is base right?"
+                )
+            }
+            return
+                "\(settings.address) answers as SAMI does; hub login \(hub.instance) comes next. With token = \"…\" this shows the devices and weights."
+        } catch let error as CloudError {
+            throw PluginFailure(error)
+        } catch let error as CommandFailure {
+            throw PluginFailure(.refused, error.message)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import CloudClient
+import Foundation
+import PluginKit
+import WebSocketClient
+
+/// `[plugin.sami]`, read and checked.
+struct SAMISettings: Sendable {
+    /// How a person logs in.
+    enum Grant: String, CaseIterable { case implicit, code }
+
+    static let declarations: [SettingDeclaration] =
+        ServiceAddress.settings(
+            default: nil, help: "Where the REST calls are, version included, such as http://127.0.0.1:8790/v1.1.") + [
+            .init(
+                "accounts", .url(), help: "Where the log-in is; not set: base without its last part.", default: nil),
+            .init(
+                "websocket", .url(schemes: ["wss", "ws"]),
+                help: "Where the WebSockets are; not set: base with ws or wss.", default: nil),
+            .init(
+                "dialect", .choice(["sami", "artik"]), help: "Which of the two services it is, or speaks as.",
+                default: .string("sami")),
+            .init("client_id", .string(), help: "The application's id.", required: true),
+            .init(
+                "client_secret", .string(), help: "Belongs to it; needed with grant = \"code\".", secret: true),
+            .init(
+                "token", .string(),
+                help: "A token that --check uses, which runs without the hub and its log-in.", secret: true),
+            .init(
+                "redirect", .string(), help: "The application's redirect address, as it is registered.",
+                default: .string("http://127.0.0.1:8737/")),
+            .init(
+                "grant", .choice(Grant.allCases.map(\.rawValue)), help: "How a person logs in.",
+                default: .string("implicit")),
+            .init(
+                "devices", .list(of: .string()),
+                help: "Names or ids of the devices that are read; not set: all of them.", default: nil),
+            .init(
+                "since", .date,
+                help: "Messages before this day are left to the command backfill; not set: everything is read.",
+                default: nil),
+            .init(
+                "poll_every", .duration(Bounds(SettingDuration(microseconds: 10_000_000))),
+                help: "How often it is looked for what the live stream may have missed.", default: .string("15min")),
+            .init(
+                "overlap", .duration(),
+                help: "How far back that looks: what was measured so long ago may still arrive.",
+                default: .string("7d")),
+            .init(
+                "post", .list(of: .choice(["weight", "calories", "pedometer"])),
+                help: "What of the hub's records is posted, each to a device of its own that is registered for it.",
+                default: .list([])),
+        ]
+
+    let address: ServiceAddress
+    let accounts: ServiceAddress
+    let webSocket: String
+    let isArtik: Bool
+    let clientID: String
+    let clientSecret: Secret?
+    /// For `--check` alone.
+    let token: Secret?
+    let redirect: String
+    let grant: Grant
+    let devices: [String]
+    /// Microseconds since 1970; nil: the beginning.
+    let since: Int64?
+    let pollEvery: Duration
+    /// Milliseconds.
+    let overlap: Int64
+    let posts: [Post]
+
+    init(_ settings: PluginSettings) throws {
+        address = try ServiceAddress(settings)
+        let plain = settings["plain_http"]?.boolean ?? false
+        let root = address.text.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
+            separator: "/")
+        accounts = try ServiceAddress(
+            settings["accounts"]?.string ?? (root.hasSuffix("/") ? address.text : root), setting: "accounts",
+            allowsPlain: plain)
+        webSocket = try Self.webSocket(settings["websocket"]?.string ?? "ws" + address.text.dropFirst(4), plain)
+        isArtik = try settings.text("dialect") == "artik"
+        clientID = try settings.text("client_id")
+        clientSecret = settings["client_secret"]?.secret
+        token = settings["token"]?.secret
+        redirect = try settings.text("redirect")
+        grant = Grant(rawValue: try settings.text("grant")) ?? .implicit
+        guard grant == .implicit || clientSecret != nil else {
+            throw PluginFailure(.settings, "client_secret: grant = \"code\" needs it")
+        }
+        devices = settings["devices"] == nil ? [] : try settings.texts("devices")
+        since = try settings["since"]?.string.map { try Timestamp(parsing: "\($0)T00:00:00Z").microseconds }
+        pollEvery = .microseconds(try settings.duration("poll_every").microseconds)
+        overlap = try settings.duration("overlap").microseconds / 1_000
+        posts = try settings.texts("post").compactMap { name in Post.all.first { $0.name == name } }
+    }
+
+    /// The same rule as for `base`: unencrypted only to this machine, or where a setting says so.
+    private static func webSocket(_ text: String, _ plain: Bool) throws -> String {
+        let secure = text.hasPrefix("wss://")
+        guard WebSocketAddress(text) != nil else {
+            throw PluginFailure(
+                .settings, "setting websocket: expected an address such as \"wss://api.example.org/v1.1\"")
+        }
+        _ = try ServiceAddress(
+            (secure ? "https" + text.dropFirst(3) : "http" + text.dropFirst(2)), setting: "websocket",
+            allowsPlain: plain)
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    /// Whether a device is one that is to be read.
+    func reads(_ device: ServiceDevice) -> Bool {
+        devices.isEmpty || devices.contains(device.id) || devices.contains(device.name)
+    }
+}

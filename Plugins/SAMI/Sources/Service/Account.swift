@@ -1,0 +1,80 @@
+import CloudClient
+import Foundation
+import PluginKit
+
+/// Calls as the person who is logged in.
+protocol ServiceCalls: Sendable {
+    /// Sends a request with a token, again after what may pass.
+    ///
+    /// - Throws: ``CloudError``; ``CommandFailure`` with what to do; what the keeper of the token throws.
+    func call(_ request: CloudRequest) async throws -> ServiceValue
+}
+
+/// With the token that the hub keeps, renewed when it ends.
+struct Account: ServiceCalls {
+    /// The plugin's own name of the account.
+    static let name = "me"
+
+    let service: SAMIService
+    let keeper: TokenKeeper
+    let instance: String
+    /// Whether a call waits for somebody to log in, instead of failing.
+    var waits = false
+
+    init(_ hub: PluginContext, _ service: SAMIService) {
+        (self.service, instance) = (service, hub.instance)
+        keeper = TokenKeeper(hub, account: Self.name) { old in
+            try await service.refreshed(old, at: hub.clock.now())
+        }
+    }
+
+    func token(insteadOf refused: OAuthToken? = nil) async throws -> OAuthToken {
+        waits
+            ? try await keeper.tokenOnceLoggedIn(insteadOf: refused) : try await keeper.token(insteadOf: refused)
+    }
+
+    func call(_ request: CloudRequest) async throws -> ServiceValue {
+        var token = try await token()
+        var answer = try await send(request, token)
+        if answer.status == 401 {
+            token = try await self.token(insteadOf: token)
+            answer = try await send(request, token)
+        }
+        return try answer.value(instance)
+    }
+
+    private func send(_ request: CloudRequest, _ token: OAuthToken) async throws -> CloudAnswer {
+        // What the limits of the service close, opens within a day.
+        try await service.client.send(
+            request.authorized(token.accessToken), retrying: Retry(attempts: 6, patience: .seconds(86_400)))
+    }
+}
+
+/// With a token of the settings: for `--check`.
+struct LooseAccount: ServiceCalls {
+    let service: SAMIService
+    let token: Secret
+    let instance: String
+
+    func call(_ request: CloudRequest) async throws -> ServiceValue {
+        try await service.client.send(request.authorized(token), retrying: Retry(attempts: 2)).value(instance)
+    }
+}
+
+extension CloudAnswer {
+    /// The JSON of a success, or what a person does about the refusal.
+    fileprivate func value(_ instance: String) throws -> ServiceValue {
+        switch status {
+        case 401:
+            throw CommandFailure("login", "\(self): the service does not know the token; run hub login \(instance)")
+        case 403:
+            throw CommandFailure(
+                "permission",
+                "\(self): the application lacks the permission; give it in the service's portal, then run hub login \(instance)"
+            )
+        case 429:
+            throw CommandFailure("limit", "\(self): the service wants fewer calls; it goes on by itself later")
+        default: return try successful().json(ServiceValue.self)
+        }
+    }
+}

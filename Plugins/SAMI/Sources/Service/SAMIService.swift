@@ -1,0 +1,149 @@
+import CloudClient
+import Foundation
+import PluginKit
+
+/// What is asked of SAMI, one call each.
+struct SAMIService: Sendable {
+    let settings: SAMISettings
+    let client: CloudClient
+    private let accounts: CloudClient
+
+    /// - Parameter limiter: shared by all calls of the account; it hears of the budget from the answers.
+    init(_ settings: SAMISettings, pace: Pace, limiter: RateLimiter?) {
+        self.settings = settings
+        client = CloudClient(settings.address, pace: pace, limiter: limiter)
+        accounts = CloudClient(settings.accounts, pace: pace)
+    }
+
+    /// The most objects of a page of devices and types.
+    private static let pageObjects = 100
+    /// The most messages of a page of a range.
+    var pageMessages: Int { settings.isArtik ? 100 : 1_000 }
+
+    // MARK: - Who and what
+
+    static let user = CloudRequest(.get, "/users/self")
+
+    static func devices(of user: String, from offset: Int) -> CloudRequest {
+        CloudRequest(
+            .get, "/users/\(user)/devices",
+            query: [("offset", "\(offset)"), ("count", "\(pageObjects)"), ("includeProperties", "false")])
+    }
+
+    /// Whether a page that began at `offset` with so many objects is followed by another.
+    static func isLast(_ answer: ServiceValue, offset: Int, objects: Int) -> Bool {
+        guard objects > 0 else { return true }
+        if let total = answer["total"]?.integer { return Int64(offset + objects) >= total }
+        return objects < pageObjects
+    }
+
+    static func deviceType(_ id: String) -> CloudRequest { CloudRequest(.get, "/devicetypes/\(id)") }
+
+    static func deviceTypes(named name: String) -> CloudRequest {
+        CloudRequest(.get, "/devicetypes", query: [("name", name), ("offset", "0"), ("count", "1")])
+    }
+
+    /// - Parameter version: nil for the latest.
+    static func manifest(_ type: String, version: Int64?) -> CloudRequest {
+        CloudRequest(.get, "/devicetypes/\(type)/manifests/\(version.map(String.init) ?? "latest")/properties")
+    }
+
+    // MARK: - Messages
+
+    /// Messages from `start` to `end`, milliseconds since 1970, the oldest first.
+    /// - Parameter cursor: the `next` of the page before.
+    func messages(of device: String, from start: Int64, to end: Int64, after cursor: String?) -> CloudRequest {
+        var query = [
+            ("sdid", device), ("startDate", "\(max(0, start))"), ("endDate", "\(max(0, end))"), ("order", "asc"),
+            ("count", "\(pageMessages)"),
+        ]
+        if let cursor { query.append(("offset", cursor)) }
+        return CloudRequest(.get, "/messages", query: query)
+    }
+
+    /// The newest messages, those first.
+    static func last(_ count: Int, of device: String, with field: String? = nil) -> CloudRequest {
+        var query = [("sdids", device), ("count", "\(count)")]
+        if let field { query.append(("fieldPresence", field)) }
+        return CloudRequest(.get, "/messages/last", query: query)
+    }
+
+    static func addDevice(_ name: String, type: String, user: String) throws -> CloudRequest {
+        try .json("/devices", ["uid": user, "dtid": type, "name": name])
+    }
+
+    static func post(_ data: [String: ServiceValue], at time: Int64, device: String) throws -> CloudRequest {
+        try .json(
+            "/messages",
+            ServiceValue.object([
+                "sdid": .text(device), "type": .text("message"), "ts": .whole(time), "data": .object(data),
+            ]))
+    }
+
+    // MARK: - Log-in
+
+    /// The page that asks a person, for the grant of the settings.
+    func authorization() -> Authorization {
+        let isCode = settings.grant == .code
+        return Authorization(
+            page: settings.accounts.text + "/authorize",
+            parameters: [
+                ("client_id", settings.clientID), ("response_type", isCode ? "code" : "token"),
+                ("scope", "read,write"),
+            ],
+            // The documentation says that it is echoed; the captured redirects of the first tutorials had none.
+            redirect: settings.redirect, state: .ifReturned, usesProofKey: false)
+    }
+
+    func token(for answer: AuthorizationAnswer, at now: Int64) async throws -> OAuthToken {
+        guard settings.grant == .code else { return try answer.token(at: now) }
+        var request = CloudRequest.form(
+            "/token",
+            [("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect)])
+        authorizeClient(&request)
+        let response = try await accounts.send(request)
+        return try OAuthToken(status: response.status, body: response.body, at: now)
+    }
+
+    /// A renewed token: with the application's secret of the code flow, with the old token itself of the implicit one.
+    func refreshed(_ old: OAuthToken, at now: Int64) async throws -> OAuthToken {
+        var request = CloudRequest.form(
+            "/token",
+            [("grant_type", "refresh_token"), ("refresh_token", old.refreshToken?.reveal() ?? "")])
+        if settings.grant == .code { authorizeClient(&request) } else { request.authorize(old.accessToken) }
+        let response = try await accounts.send(request)
+        return try OAuthToken(status: response.status, body: response.body, at: now, renewing: old)
+    }
+
+    private func authorizeClient(_ request: inout CloudRequest) {
+        let text = "\(settings.clientID):\(settings.clientSecret?.reveal() ?? "")"
+        request.authorize(Secret(Data(text.utf8).base64EncodedString()), scheme: "Basic")
+    }
+
+    /// Asks the service to forget a token; returns also when it does not know it any more.
+    func revoke(_ token: OAuthToken) async throws {
+        let answer: CloudAnswer
+        if settings.isArtik {
+            answer = try await accounts.send(
+                CloudRequest.form("/revokeToken", [("token", token.accessToken.reveal())], method: .put)
+                    .authorized(token.accessToken))
+        } else {
+            // SAMI takes this from the application alone, which needs its secret; without one the token ends by itself.
+            guard settings.clientSecret != nil else { return }
+            var request = CloudRequest.form("/token", [("grant_type", "client_credentials")])
+            authorizeClient(&request)
+            let own = try await accounts.send(request)
+            let proof = try OAuthToken(status: own.status, body: own.body, at: 0)
+            // The address holds both tokens, as the service wants it: it goes to nobody else.
+            answer = try await accounts.send(
+                CloudRequest(
+                    .put, "/revokeAccessToken",
+                    query: [
+                        ("client_credentials", proof.accessToken.reveal()), ("token", token.accessToken.reveal()),
+                    ]))
+        }
+        guard answer.isSuccess || answer.status == 401 else {
+            throw CommandFailure("service", "the service answered \(answer.status) to the revocation")
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import PluginKit
+import PluginTesting
+import SAMIExchange
+import Testing
+import WebFaults
+
+@testable import SAMI
+
+@Suite(.timeLimit(.minutes(1)), .serialized) struct SourceTests {
+    @Test func `Messages of all pages arrive once, those of the past and those that come while it runs`() async throws {
+        let scene = try await Scene { ($0.hasRateLimits, $0.dialect) = (false, .artik) }
+        try scene.exchange.invent(250)
+        let run = scene.run()
+        await scene.hub.records(250)
+        // The live stream, at once: the next poll is a quarter of an hour away.
+        try await scene.untilItListens()
+        try scene.post(#"{"weight":91.5}"#, at: Scene.ago(.seconds(1)))
+        let held = await scene.hub.records(251)
+        #expect(held.count == 251)
+        guard case .sample(let sample)? = held.last?.record else { return #expect(Bool(false)) }
+        #expect(sample.value == .quantity(91.5, unit: "kg"))
+        #expect(sample.source == Source(plugin: "sami", device: Fixtures.scale, account: Fixtures.user))
+        await scene.end(run)
+        #expect(await scene.hub.duplicates < 250)
+    }
+
+    @Test func `What was measured while either side was away comes once, late, doubled and out of order`() async throws
+    {
+        let scene = try await Scene()
+        try scene.post(#"{"weight":80}"#, at: Scene.ago(.seconds(3_600)))
+        var run = scene.run()
+        await scene.hub.records(1)
+        await scene.end(run)
+        // Later, but measured before; and the same reading again under another id.
+        try scene.post(#"{"weight":79}"#, at: Scene.ago(.seconds(86_400)))
+        scene.faults.add([try Fault("twice", forms: Exchange.forms)])
+        try scene.post(#"{"weight":81}"#, at: Scene.ago(.seconds(60)))
+        run = scene.run()
+        await scene.hub.records(3)
+        await scene.end(run)
+        #expect(await scene.held() == ["weight 79.0 kg", "weight 80.0 kg", "weight 81.0 kg"])
+    }
+
+    @Test func `A message dated ahead is read, too`() async throws {
+        let scene = try await Scene()
+        try scene.post(#"{"weight":80}"#, at: Scene.ago(.seconds(-3_600)))
+        let run = scene.run(.once)
+        await scene.hub.records(1)
+        #expect(await run.end() == .done)
+    }
+
+    @Test(arguments: [
+        "status=503*2", "cut-before*2", "cut-inside@messages*1", "half@devices*1", "expired@messages*1", "html*1",
+    ])
+    func `A service that fails for a while loses nothing and doubles nothing`(fault: String) async throws {
+        let scene = try await Scene()
+        try scene.exchange.invent(30)
+        scene.faults.add([try Fault(fault, forms: Exchange.forms)])
+        // Waits between attempts pass in a sixtieth of their time.
+        let clock = "\(HubClock.system.time.text)@60"
+        await scene.hub.change { $0.clock = clock }
+        let run = scene.run()
+        await scene.hub.records(30)
+        await scene.end(run)
+        #expect(await scene.hub.held.count == 30)
+    }
+
+    @Test func `An expired token is renewed, and the new one is with the hub before it is used`() async throws {
+        let scene = try await Scene()
+        try scene.exchange.invent(5)
+        try scene.control("DELETE", "tokens")
+        let run = scene.run()
+        await scene.hub.records(5)
+        let token = await scene.hub.token(of: "me", version: 2)
+        #expect(token?.text.contains("refresh_token") == true)
+        await scene.end(run)
+    }
+
+    @Test func `Cut sockets are opened again, and what came meanwhile is asked for`() async throws {
+        let scene = try await Scene()
+        let run = scene.run()
+        try await scene.untilItListens()
+        try scene.control("DELETE", "sockets")
+        try scene.post(#"{"weight":82}"#, at: Scene.ago(.seconds(1)))
+        await scene.hub.records(1)
+        #expect(await scene.held() == ["weight 82.0 kg"])
+        await scene.end(run)
+    }
+
+    @Test func `A history is read on command, with progress, and says before what it would read`() async throws {
+        let scene = try await Scene(settings: ["since": #""2999-01-01""#])
+        try scene.exchange.invent(40)
+        let run = scene.run()
+        await scene.hub.hellos(1)
+        try await scene.untilItListens()
+        guard case .done(let plan?) = await scene.hub.command("backfill", isDryRun: true) else {
+            return #expect(Bool(false), "the dry run failed")
+        }
+        #expect(plan.text.contains(#""name":"Bathroom scale""#) && !plan.text.contains("new"))
+        #expect(await scene.hub.held.isEmpty)
+        let call = await scene.hub.begin("backfill")
+        guard case .done(let report?) = await scene.hub.outcome(of: call) else {
+            return #expect(Bool(false), "the backfill failed")
+        }
+        #expect(report.text.contains(#""new":40"#))
+        let told = await scene.hub.progress(of: call)
+        #expect(told.last?.text?.hasPrefix("Bathroom scale: up to") == true)
+        #expect(await scene.hub.held.count == 40)
+        await scene.end(run)
+    }
+}

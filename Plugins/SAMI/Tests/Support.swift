@@ -1,0 +1,121 @@
+import Foundation
+import PluginKit
+import PluginTesting
+import SAMIExchange
+import Testing
+import WebFaults
+
+@testable import SAMI
+
+/// An exchange on a real socket, a hub, and the plugin between them.
+final class Scene: Sendable {
+    static let scale = Fixtures.scale
+
+    let place: TestPlace
+    let hub: FakeHub
+    let exchange: Exchange
+    let faults: FaultDesk
+    let base: String
+    private let server: Task<Void, any Error>
+
+    init(
+        isLoggedIn: Bool = true, settings more: [String: String] = [:],
+        _ change: (inout Exchange.Options) -> Void = { $0.hasRateLimits = false }
+    ) async throws {
+        place = try TestPlace()
+        var options = Exchange.Options()
+        change(&options)
+        let clock = try SettableClock()
+        let faults = FaultDesk(forms: Exchange.forms)
+        let exchange = try Exchange(options, clock: clock, faults: faults)
+        (self.faults, self.exchange) = (faults, exchange)
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        server = Task {
+            try await StandIn(exchange, faults: faults, clock: clock)
+                .run(host: "127.0.0.1", port: 0, sockets: exchange) { port.yield($0) }
+        }
+        var numbers = ports.makeAsyncIterator()
+        base = "http://127.0.0.1:\(await numbers.next() ?? 0)"
+        var settings: [String: ServiceValue] = [
+            "base": .text(base + "/v1.1"), "plain_http": .truth(false), "dialect": .text(options.dialect.name),
+            "client_id": .text(Fixtures.application), "client_secret": .text(Fixtures.secret),
+            "redirect": .text("http://127.0.0.1:8737/"), "grant": .text("implicit"), "poll_every": .text("15min"),
+            "overlap": .text("7d"), "post": .list([]),
+        ]
+        for (name, json) in more { settings[name] = try JSONDecoder().decode(ServiceValue.self, from: Data(json.utf8)) }
+        var behaviour = FakeHub.Behaviour()
+        behaviour.settings = RawJSON(trusted: Array(ServiceValue.object(settings).json.utf8))
+        hub = try FakeHub(door: place.door, context: place.context, behaviour: behaviour)
+        try await hub.start()
+        if isLoggedIn { try await logIn() }
+    }
+
+    deinit { server.cancel() }
+
+    /// Gives the hub a token, as `hub login` does.
+    func logIn() async throws {
+        let made = try control("POST", "tokens", "{}")
+        let token = try #require(made["access_token"]?.string)
+        let refresh = try #require(made["refresh_token"]?.string)
+        await hub.setToken(
+            RawJSON(
+                trusted: Array(
+                    #"{"access_token":"\#(token)","refresh_token":"\#(refresh)","token_type":"Bearer"}"#.utf8)),
+            of: "me")
+    }
+
+    @discardableResult
+    func control(_ method: String, _ what: String, _ body: String = "") throws -> ServiceValue {
+        let answer = try exchange.control(WebRequest(method, "/control/\(what)", body: Array(body.utf8)))
+        return try JSONDecoder().decode(ServiceValue.self, from: Data(try #require(answer).body))
+    }
+
+    /// Posts a message as somebody else's app does.
+    func post(_ data: String, at time: Int64, device: String = Scene.scale) throws {
+        let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.string)
+        let body = #"{"sdid":"\#(device)","ts":\#(time),"data":\#(data)}"#
+        let answer = try exchange.answer(
+            WebRequest(
+                "POST", "/v1.1/messages",
+                fields: ["authorization": "bearer \(token)", "content-type": "application/json"],
+                body: Array(body.utf8)), faults: [])
+        #expect(answer.status == 200)
+    }
+
+    func get(_ target: String) throws -> ServiceValue {
+        let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.string)
+        let answer = try exchange.answer(
+            WebRequest("GET", "/v1.1" + target, fields: ["authorization": "bearer \(token)"]), faults: [])
+        return try JSONDecoder().decode(ServiceValue.self, from: Data(answer.body))
+    }
+
+    /// Returns when the plugin has a live socket: only the exchange knows, and tells nobody.
+    func untilItListens() async throws {
+        while try control("GET", "state")["sockets"]?.integer == 0 { try await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    func run(_ mode: Hello.Mode = .run) -> PluginRun { PluginRun(SAMI(), at: place, mode: mode, settings: nil) }
+
+    /// Stops the plugin, which must have kept to the protocol.
+    func end(_ run: PluginRun) async {
+        run.stop()
+        #expect(await run.end() == .done)
+        #expect(await hub.violations == [])
+    }
+
+    /// Type, value and unit of what the hub holds, in order of the keys.
+    func held() async -> [String] {
+        await hub.held.compactMap { held -> (String, String)? in
+            guard case .sample(let sample) = held.record else { return nil }
+            if case .quantity(let value, let unit) = sample.value {
+                return (sample.key.text, "\(sample.type) \(value) \(unit)")
+            }
+            return (sample.key.text, "\(sample.type)")
+        }.sorted { $0 < $1 }.map(\.1)
+    }
+
+    /// Milliseconds since 1970, so long ago.
+    static func ago(_ time: Duration) -> Int64 {
+        HubClock.system.now() / 1_000 - Int64(time / .milliseconds(1))
+    }
+}
