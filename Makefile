@@ -1,13 +1,16 @@
 # make demo    a month of three people and three simulated scales, in two minutes  (ARGS="--days 10 --for 20")
 # make test    format check, build, all tests
 # make torture kill -9 and SIGSTOP of hub, sources and sinks at random           (SECONDS=3600 SEED=1)
-# make build   the programs, optimised, in .build/release
+# make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
 # make fuzz    coverage-guided fuzzing of the record codec and of the scales      (SECONDS=300, for each)
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
 .PHONY: demo test torture build format lint fuzz bench setup setup-test
 .DEFAULT_GOAL := build
+
+# Swift's own libraries inside, and nothing that only a debugger reads: for machines that have no Swift.
+RELEASE := -c release --static-swift-stdlib -Xlinker -s
 
 SOURCES := Package.swift Sources Plugins Simulators Tests Benchmarks/Package.swift Benchmarks/Sources
 SECONDS ?= 60
@@ -18,7 +21,7 @@ setup-test:
 	@.ci/setup test
 
 build: setup
-	swift build -c release
+	swift build $(RELEASE)
 
 demo: setup
 	swift build
@@ -53,8 +56,8 @@ fuzz: setup
 # A peer that cannot be installed is a row that says so.
 bench: setup
 	@.ci/setup bench || echo "going on without them" >&2
-	swift build -c release --product hub
-	swift build -c release --product hub-gap-filler
+	swift build $(RELEASE) --product hub
+	swift build $(RELEASE) --product hub-gap-filler
 	swift build --package-path Benchmarks -c release
 	@$(MAKE) -s -C Benchmarks/Programs
 	@Benchmarks/.build/release/bench --only "$(ONLY)" --runs "$(or $(RUNS),7)"
