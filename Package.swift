@@ -57,6 +57,7 @@ let package = Package(
         .library(name: "ScaleFrames", targets: ["ScaleFrames"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
+        .executable(name: "hub-exist", targets: ["Exist"]),
         .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
         .executable(name: "hub-gap-filler", targets: ["GapFiller"]),
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
@@ -227,6 +228,13 @@ let package = Package(
             "GapFillerTests",
             ["GapFiller", "DaySeries", "HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginKit", "Samples"],
             path: "Plugins/GapFiller/Tests"),
+        program("Exist", ["CloudClient", "PluginKit"], path: "Plugins/Exist/Sources"),
+        tests(
+            "ExistTests",
+            [
+                "Exist", "ExistSimulation", "WebFaults", "PluginKit", "PluginTesting", "HubWire", "Samples",
+            ],
+            path: "Plugins/Exist/Tests"),
         program("JSONLines", ["PluginKit"], path: "Plugins/JSONLines/Sources"),
         tests(
             "JSONLinesTests", ["JSONLines", "PluginKit", "PluginTesting", "HubSettings", "HubWire", "Samples"],

@@ -20,6 +20,7 @@ extension FakeHub {
         if let name = query.filter.types?.first(where: { registry.resolve($0) == nil }) {
             return send(.error(WireError(.query, "QUERY.types: no type \"\(name)\"", ref: query.id)), to: peer)
         }
+        if query.filter.kinds == [.day] { return answerDays(query, peer) }
         let start = query.next.flatMap { Int64($0) } ?? query.since?.sequence ?? 0
         let types = query.filter.types
         var (records, last, next): (RawRecords, Int64, String?) = (RawRecords(), start, nil)

@@ -66,6 +66,9 @@ public actor FakeHub {
     /// The types, with those that plugins have declared.
     var registry = TypeRegistry.standard
     var subscriptions: [String: Subscription] = [:]
+    /// Day values, each in its latest version, by sequence.
+    var days: [StoredRecord] = []
+    var lastDay: Int64 = 0
     var timesWanted: [String: Int] = [:]
 
     nonisolated let loop: PollLoop

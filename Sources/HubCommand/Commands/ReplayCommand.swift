@@ -12,7 +12,8 @@ struct ReplayCommand: ParsableCommand {
             current version; what waits for the sink already, or is not its business, is
             left out. The sink is an instance, or instance/subscription as hub status
             shows it. --since takes a date and means when it was measured, or a cursor
-            and means what changed after it.
+            and means what changed after it. With --dry-run a running sink that can plan
+            (hub do NAME plan) also says what it would send to its service by now.
 
             Examples:
               hub replay --to json-lines --since 2026-03-01 --dry-run
@@ -88,6 +89,26 @@ struct ReplayCommand: ParsableCommand {
                 dryRun
                     ? "\(entry.sink): \(count) would be delivered again"
                     : "\(entry.sink): \(count) to be delivered again")
+        }
+        if dryRun { try plans(door, of: try JSON.answer(Answer.self, result).sinks.map(\.sink)) }
+    }
+
+    /// What plugins that can plan would send; a plugin that does not run has nothing to say.
+    private func plans(_ door: DoorClient, of sinks: [String]) throws {
+        let instances = Set(sinks.compactMap { $0.split(separator: "/").first.map(String.init) })
+        let able = try JSON.answer([PluginText].self, try door.ask(.plugins)).filter { plugin in
+            instances.contains(plugin.name)
+                && plugin.commands?.contains { $0.name == "plan" && $0.canDryRun } == true
+        }
+        for plugin in able {
+            let call = PluginCall(instance: plugin.name, command: "plan", words: [], isDryRun: true)
+            guard
+                let result = try? call.run(
+                    try DoorClient(endpoint: try options.endpoints().door, command: "replay"), Interruption(),
+                    ask: TerminalAnswer.ask)
+            else { continue }
+            try Output.print("\(plugin.name) would send by now:")
+            for line in ResultText.lines(result) { try Output.print("  \(line)") }
         }
     }
 

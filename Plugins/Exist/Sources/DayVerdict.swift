@@ -1,0 +1,60 @@
+import PluginKit
+
+/// What is to become of one day of the hub.
+enum DayVerdict: Hashable, Sendable {
+    case send(DayKey, ExistValue)
+    /// Exist is never to have it; why.
+    case never(String)
+    /// Its day has not come, where the user is.
+    case later
+    /// The hub has no value of this day any more.
+    case gone(DayKey)
+}
+
+/// Decides about days: a function of settings and today.
+struct DayJudge: Sendable {
+    let settings: ExistSettings
+    /// Where the user of Exist is.
+    let today: LocalDate
+
+    /// The first day whose value is sent.
+    var first: LocalDate { today.adding(days: 1 - settings.days) }
+
+    /// The day of an attribute that a record is about; nil when it is about none.
+    func key(of stored: StoredRecord) -> DayKey? {
+        guard case .day(_, let type, let series, let date) = stored.record.identity else { return nil }
+        return settings.attribute(of: type, series).map { DayKey(attribute: $0.name, date: date) }
+    }
+
+    func verdict(on stored: StoredRecord) -> DayVerdict {
+        switch stored.record {
+        case .day(let day): return verdict(on: day, stored.canonical)
+        case .retraction:
+            return key(of: stored).map { .gone($0) } ?? .never("Exist is sent days of the setting attributes only")
+        case .sample: return .never("Exist takes values of days, and this is no day")
+        }
+    }
+
+    private func verdict(on day: DayValue, _ canonical: StoredRecord.CanonicalValue?) -> DayVerdict {
+        guard let attribute = settings.attribute(of: day.type, day.series), let source = attribute.source else {
+            return .never("the series \(day.series) of \(day.type) is not among the attributes that are sent")
+        }
+        if day.date > today { return .later }
+        if day.date < first { return .never("it is before the \(settings.days) days that are sent (setting days)") }
+        if let observed = day.observedOn {
+            switch settings.carried {
+            case .none: return .never("nobody measured on that day (setting carried)")
+            case .window where observed < first:
+                return .never("it repeats a measurement from before the \(settings.days) days that are sent")
+            case .window, .all: break
+            }
+        }
+        do throws(ExistValue.Unsuitable) {
+            let value = try ExistValue(
+                canonical?.value ?? day.value, unit: canonical?.unit ?? day.unit, as: attribute, in: source.unit)
+            return .send(DayKey(attribute: attribute.name, date: day.date), value)
+        } catch {
+            return .never("Exist's \(attribute.name) cannot have it: \(error.reason)")
+        }
+    }
+}

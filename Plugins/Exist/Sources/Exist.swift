@@ -1,0 +1,170 @@
+import CloudClient
+import PluginKit
+
+/// Sends the days of one person to their account at exist.io.
+@main
+struct Exist: SinkPlugin {
+    static let manifest = Manifest(
+        name: "exist", summary: "Sends daily values of one person to exist.io.", version: "1.0", reads: ["*"],
+        settings: ExistSettings.declarations,
+        sink: SinkAbilities(takesDeletions: true, batchRecords: 500))
+
+    static let commands: [Command<Self>] = [
+        .logIn(help: "Logs in to Exist.") { plugin, call in try await plugin.logIn(call) },
+        Command("plan", help: "Shows what would be sent, in how many calls and when; sends nothing.", canDryRun: true) {
+            plugin, call in try await plugin.exporter(call.hub).report()
+        },
+        Command("sync", help: "Sends now what has changed, without waiting for the interval.", canDryRun: true) {
+            plugin, call in
+            let exporter = try await plugin.exporter(call.hub)
+            return call.isDryRun ? try await exporter.report() : try await exporter.synchronizeNow()
+        },
+        Command("verify", help: "Reads back 31 days; what differs is sent again by the next run.") { plugin, call in
+            try await plugin.exporter(call.hub).verify()
+        },
+        Command(
+            "acquire", help: "Takes the attributes over, also what another service took; then sends.", canDryRun: true
+        ) { plugin, call in
+            let exporter = try await plugin.exporter(call.hub)
+            return call.isDryRun ? try await exporter.report() : try await exporter.acquireAgain()
+        },
+        Command("release", help: "Gives the attributes back to the service that had them; their values stay.") {
+            plugin, call in ["released": try await plugin.exporter(call.hub).giveBack()]
+        },
+        Command(
+            "overwrite", help: "Puts a value where Exist keeps one that the hub has no more.",
+            arguments: [
+                SettingDeclaration("attribute", .string(TextRule(example: "weight")), help: "Which.", required: true),
+                SettingDeclaration("date", .date, help: "Of which day.", required: true),
+                SettingDeclaration("value", .number(), help: "In Exist's unit.", required: true),
+            ]
+        ) { plugin, call in
+            guard let date = LocalDate(try call.arguments.text("date")) else {
+                throw CommandFailure("command", "date: expected YYYY-MM-DD")
+            }
+            try await plugin.exporter(call.hub).overwrite(
+                try call.arguments.text("attribute"), date, try call.arguments.number("value"))
+            return nil
+        },
+        Command("forget", help: "Forgets which account and person it was, and what Exist holds; Exist keeps it all.") {
+            plugin, call in
+            try await plugin.exporter(call.hub).forgetAll()
+            return nil
+        },
+    ]
+
+    private let holder = Holder()
+
+    /// Makes the exporter once.
+    private actor Holder {
+        private var made: Task<Exporter, any Error>?
+
+        func exporter(_ hub: PluginContext) async throws -> Exporter {
+            if let made { return try await made.value }
+            let task = Task { try await Exporter(hub) }
+            made = task
+            do { return try await task.value } catch {
+                made = nil
+                throw error
+            }
+        }
+    }
+
+    private func exporter(_ hub: PluginContext) async throws -> Exporter { try await holder.exporter(hub) }
+
+    func wants(_ hub: PluginContext) async throws -> [Want] {
+        let exporter = try await exporter(hub)
+        let types = Set(exporter.settings.attributes.compactMap { $0.source?.type.rawValue }).sorted()
+        // Started by hand, with a file of settings, it is here before the hub has said whose days there are.
+        var filter = QueryRequest.Filter()
+        (filter.types, filter.kinds) = (types, [.day])
+        var pages = hub.query(filter, limit: 1).makeAsyncIterator()
+        _ = try await pages.next()
+        guard hub.persons.count == 1 else {
+            let names = hub.persons.map(\.name).joined(separator: ", ")
+            throw PluginFailure(
+                .settings,
+                "an account at Exist is one person's: name one with persons = [\"…\"] in [plugin.\(hub.instance)]"
+                    + (names.isEmpty ? "" : "; there are \(names)"))
+        }
+        return [Want("days", types: types, kinds: [.day], persons: hub.persons.map(\.name), start: .beginning)]
+    }
+
+    func deliver(
+        _ records: [DeliveredRecord], for want: Want, _ hub: PluginContext
+    ) async throws -> [DeliveryResult] {
+        try await exporter(hub).deliver(records)
+    }
+
+    // MARK: - Log-in
+
+    private func logIn(_ call: CommandCall) async throws -> LogIn {
+        let exporter = try await exporter(call.hub)
+        let (settings, service) = (exporter.settings, exporter.service)
+        var token: OAuthToken
+        switch settings.logIn {
+        case .browser:
+            let answer = try await call.authorize(
+                Authorization(
+                    page: settings.address.text + "/oauth2/authorize",
+                    parameters: [
+                        ("response_type", "code"), ("client_id", service.clientID), ("scope", settings.scopes),
+                    ],
+                    redirect: settings.redirect, state: .ifReturned, usesProofKey: false,
+                    prompt: "Log in to Exist and allow access."))
+            token = try await service.token(
+                [
+                    ("grant_type", "authorization_code"), ("code", try answer.code()),
+                    ("redirect_uri", answer.redirect),
+                ], at: call.hub.clock.now())
+        case .token:
+            token = OAuthToken(
+                accessToken: Secret(
+                    try await call.ask(
+                        "Paste the personal access token of your developer app at Exist.",
+                        url: settings.address.text + "/account/apps/", isSecret: true)))
+        }
+        let profile: ExistService.Profile
+        do {
+            profile = try await service.profile(token)
+        } catch let error as CloudError {
+            throw CommandFailure("service", error.message)
+        }
+        try await exporter.admit(profile.username)
+        token.user = profile.username
+        return LogIn(account: Exporter.accountName, token: token)
+    }
+
+    // MARK: - Check
+
+    func check(_ hub: CheckContext) async throws -> String {
+        let settings = try ExistSettings(hub.settings)
+        let service = ExistService(settings, pace: Pace(hub))
+        let what = settings.attributes.map(\.name).joined(separator: ", ")
+        do {
+            let answer = try await service.client.send(ExistService.profile)
+            guard answer.status == 401 || answer.status == 403 else {
+                throw PluginFailure(
+                    .failed,
+                    "\(settings.address) answered \(answer.status) where Exist asks for a token: is base right?")
+            }
+        } catch let error as CloudError {
+            throw PluginFailure(error)
+        }
+        guard settings.clientID != nil else {
+            return
+                "\(settings.address) answers as Exist does. It would send \(what); hub login \(hub.instance) comes next."
+        }
+        do {
+            _ = try await service.token(
+                [("grant_type", "refresh_token"), ("refresh_token", "none")], at: hub.clock.now())
+        } catch let refusal as LogInRefused where refusal.reason.hasPrefix("invalid_client") {
+            throw PluginFailure(.refused, "Exist does not know client_id with this client_secret")
+        } catch is LogInRefused {
+            // Of course: there is no such token. The client was accepted.
+        } catch let error as CloudError {
+            throw PluginFailure(error)
+        }
+        return "\(settings.address) accepts the client. It would send \(what); nothing was written."
+    }
+}

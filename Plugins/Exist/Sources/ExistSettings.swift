@@ -1,0 +1,108 @@
+import CloudClient
+import PluginKit
+
+/// The settings of one instance, checked.
+struct ExistSettings: Sendable {
+    enum LogInWay: String, CaseIterable, Sendable { case browser, token }
+    /// What of days that nobody measured on is sent.
+    enum Carried: String, CaseIterable, Sendable {
+        /// Those whose weigh-in is itself within the days that are sent.
+        case window
+        case all, none
+    }
+
+    let address: ServiceAddress
+    let logIn: LogInWay
+    let clientID: String?
+    let clientSecret: Secret?
+    let redirect: String
+    let attributes: [ExistAttribute]
+    /// How many days back values are sent, today included.
+    let days: Int
+    /// How many of the last ones go along in every call.
+    let regularDays: Int
+    let carried: Carried
+    let interval: Duration
+    let gather: Duration
+    let callsPerHour: Int
+    let reacquires: Bool
+    let isDryRun: Bool
+
+    static let declarations: [SettingDeclaration] =
+        ServiceAddress.settings(default: "https://exist.io", help: "Where Exist is; a stand-in has another address.")
+        + [
+            SettingDeclaration(
+                "login", .choice(LogInWay.allCases.map(\.rawValue)),
+                help: "How hub login does it: in a browser, or with the personal access token of your developer app.",
+                default: .string(LogInWay.browser.rawValue)),
+            SettingDeclaration("client_id", .string(), help: "Of the developer app that you registered at Exist."),
+            SettingDeclaration("client_secret", .string(), help: "Its secret.", secret: true),
+            SettingDeclaration(
+                "redirect", .url(), help: "The redirect URI that you registered for it.",
+                default: .string("http://127.0.0.1:8737/")),
+            SettingDeclaration(
+                "attributes", .list(of: .string(AttributeChoice.rule)),
+                help: "What is sent, by Exist's names; attribute=type/series fills one from other days of the hub.",
+                default: .list([.string("weight")])),
+            SettingDeclaration(
+                "days", .integer(Bounds(1, 36_500)),
+                help: "How many days back values are sent, today included; the first time all of them.",
+                default: .integer(30)),
+            SettingDeclaration(
+                "regular_days", .integer(Bounds(0, 30)),
+                help: "How many of the last days go along in every call, changed or not.", default: .integer(2)),
+            SettingDeclaration(
+                "carried", .choice(Carried.allCases.map(\.rawValue)),
+                help: "Days nobody measured on: sent where the weigh-in is within the days sent, always, or never.",
+                default: .string(Carried.window.rawValue)),
+            SettingDeclaration(
+                "interval", .duration(Bounds(nil, SettingDuration("24h"))),
+                help: "The least time between two updates; Exist asks for an hour.", default: .string("1h")),
+            SettingDeclaration(
+                "gather", .duration(Bounds(nil, SettingDuration("1h"))),
+                help: "How long a first value waits for others, so that they make one call.", default: .string("30s")),
+            SettingDeclaration(
+                "calls_per_hour", .integer(Bounds(5, 300)),
+                help: "Calls in any sixty minutes at most, all attributes together; Exist allows 300.",
+                default: .integer(60)),
+            SettingDeclaration(
+                "reacquire", .choice(["once", "never"]),
+                help: "Whether an attribute that another service took is taken back, at most once a day.",
+                default: .string("once")),
+            SettingDeclaration(
+                "dry_run", .boolean, help: "Sends nothing; hub do exist plan shows what it would.",
+                default: .boolean(false)),
+        ]
+
+    /// - Throws: ``PluginFailure`` that names the setting.
+    init(_ settings: PluginSettings) throws {
+        address = try ServiceAddress(settings)
+        logIn = LogInWay(rawValue: try settings.text("login")) ?? .browser
+        (clientID, clientSecret) = (settings["client_id"]?.string, settings["client_secret"]?.secret)
+        redirect = try settings.text("redirect")
+        attributes = try AttributeChoice.read(try settings.texts("attributes"))
+        days = Int(try settings.integer("days"))
+        regularDays = min(Int(try settings.integer("regular_days")), days)
+        carried = Carried(rawValue: try settings.text("carried")) ?? .window
+        interval = try settings.duration("interval").duration
+        gather = try settings.duration("gather").duration
+        callsPerHour = Int(try settings.integer("calls_per_hour"))
+        reacquires = try settings.text("reacquire") == "once"
+        isDryRun = try settings.boolean("dry_run")
+        guard logIn == .token || clientID != nil && clientSecret != nil else {
+            throw PluginFailure(
+                .settings,
+                "setting client_id: a log-in in the browser needs client_id and client_secret of a developer app of "
+                    + "yours (exist.io, Account, Developer clients); or set login = \"token\"")
+        }
+    }
+
+    /// What a log-in asks for: reading and writing of the groups that are used.
+    var scopes: String {
+        Set(attributes.map(\.group)).sorted().flatMap { ["\($0)_read", "\($0)_write"] }.joined(separator: " ")
+    }
+
+    func attribute(of type: TypeID, _ series: String) -> ExistAttribute? {
+        attributes.first { $0.source?.type == type && $0.source?.series == series }
+    }
+}

@@ -1,0 +1,175 @@
+import CloudClient
+import Foundation
+import PluginKit
+
+// One call after the other, within the limits.
+extension Exporter {
+    /// Asks, and reads the answer.
+    func read<Value: Decodable & Sendable>(_ request: CloudRequest) async throws -> Value {
+        let answer = try await call(request)
+        do {
+            return try answer.successful().json(Value.self)
+        } catch {
+            throw try await setback(error.message, hadNoEffect: true)
+        }
+    }
+
+    /// Makes a call; once more with another token where Exist refuses the one it had.
+    ///
+    /// - Parameter months: of days that are marked, in the same commit that counts the call.
+    /// - Returns: a success, or 400, which is about the request itself.
+    /// - Throws: ``Trouble``; `CancellationError`.
+    func call(_ request: CloudRequest, marking months: Set<String> = []) async throws -> CloudAnswer {
+        var token = try await token()
+        for isLast in [false, true] {
+            try await reserve(months)
+            let answer: CloudAnswer
+            do {
+                answer = try await service.client.send(request.authorized(token.accessToken))
+            } catch let error as CloudError {
+                throw try await setback(error.message, hadNoEffect: !error.mayHaveHadEffect)
+            }
+            switch answer.status {
+            case 200...299, 400:
+                if account.setbacks > 0 {
+                    account.setbacks = 0
+                    try await save()
+                }
+                return answer
+            case 401 where !isLast: token = try await self.token(insteadOf: token)
+            case 401: break
+            case 403:
+                throw Trouble.logIn(
+                    "Exist does not permit this with the log-in there is; run hub login \(hub.instance) and agree to all it asks"
+                )
+            case 429: throw try await refusal(answer)
+            case 300...499:
+                account.rest(
+                    for: .seconds(3_600), at: now,
+                    "Exist answered \(answer.status) to \(request): is the setting base right?")
+                try await save()
+                throw Trouble.resting(hadNoEffect: true)
+            default: throw try await setback("Exist answered \(answer.status)", hadNoEffect: false)
+            }
+        }
+        throw Trouble.logIn("Exist refuses the token; run hub login \(hub.instance)")
+    }
+
+    /// Counts a call before it is made: one that a kill interrupts may have been made.
+    private func reserve(_ months: Set<String>) async throws {
+        if account.restLeft(at: now) != nil { throw Trouble.resting(hadNoEffect: true) }
+        if let wait = account.wait(for: settings.callsPerHour, at: now) {
+            account.rest(
+                for: .microseconds(wait), at: now, "the \(settings.callsPerHour) calls of an hour are used up")
+            try await save()
+            throw Trouble.resting(hadNoEffect: true)
+        }
+        account.calls.append(now)
+        try await save(months)
+    }
+
+    /// A failure that may pass: longer and longer nothing is called.
+    func setback(_ reason: String, hadNoEffect: Bool) async throws -> Trouble {
+        account.setbacks += 1
+        account.rest(for: AccountState.rest(afterSetback: account.setbacks), at: now, reason)
+        try await save()
+        return .resting(hadNoEffect: hadNoEffect)
+    }
+
+    /// 429.
+    private func refusal(_ answer: CloudAnswer) async throws -> Trouble {
+        account.setbacks += 1
+        account.rest(
+            for: answer.retryAfter(at: now) ?? AccountState.rest(afterRefusal: account.setbacks), at: now,
+            "Exist wants no more calls for now (429)")
+        try await save()
+        return .resting(hadNoEffect: true)
+    }
+
+    // MARK: - Values
+
+    /// Sends at most 35 values; what Exist says of each is kept before anybody hears of it.
+    func send(_ items: [SyncPlan.Item], isSecond: Bool = false) async throws {
+        let items = items.filter { account.ownership[$0.key.attribute]?.name != nil }
+        guard !items.isEmpty else { return }
+        let before = Dictionary(uniqueKeysWithValues: items.map { ($0.key, held[$0.key]) })
+        let months = Set(items.map(\.key.month))
+        for item in items where !held[item.key].has(item.value) {
+            held[item.key].possible = Array(Set((held[item.key].possible ?? []) + [item.value.digits])).sorted()
+        }
+        let objects = items.map { item in
+            WriteAnswer.Object(
+                name: account.ownership[item.key.attribute]?.name ?? item.key.attribute, date: item.key.date.text)
+        }
+        let texts = zip(items, objects).map { JSONDigits.update($1.name, $0.key.date, $0.value) }
+        let answer: CloudAnswer
+        do {
+            answer = try await call(ExistService.write(.update, texts), marking: months)
+        } catch let trouble as Trouble where trouble.hadNoEffect {
+            for (key, day) in before { held[key] = day }
+            try await save(months)
+            throw trouble
+        }
+        if answer.status == 400 {
+            for item in items {
+                held[item.key] = before[item.key] ?? HeldDay()
+                held[item.key].refused = .init(digits: item.value.digits, reason: "Exist refuses the whole call (400)")
+            }
+            return try await save(months)
+        }
+        guard let read = try? answer.json(WriteAnswer.self) else {
+            throw try await setback("Exist's answer to an update cannot be read", hadNoEffect: false)
+        }
+        try await settle(items, read.results(of: objects), before, months, isSecond: isSecond)
+    }
+
+    private func settle(
+        _ items: [SyncPlan.Item], _ results: [WriteAnswer.Result], _ before: [DayKey: HeldDay], _ months: Set<String>,
+        isSecond: Bool
+    ) async throws {
+        var foreign: [SyncPlan.Item] = []
+        var hasUnknown = false
+        for (item, result) in zip(items, results) {
+            switch result {
+            case .done: held[item.key] = HeldDay(confirmed: item.value.digits)
+            case .unknown: hasUnknown = true
+            case .failed(let code, let text):
+                held[item.key] = before[item.key] ?? HeldDay()
+                if code == "unauthorised" || code == "not_found" {
+                    foreign.append(item)
+                } else {
+                    held[item.key].refused = .init(
+                        digits: item.value.digits, reason: "Exist refuses it: \(code)" + Self.harmless(text))
+                }
+            }
+        }
+        try await save(months)
+        if !foreign.isEmpty { try await lose(foreign, isSecond: isSecond) }
+        if hasUnknown { throw try await setback("Exist's answer did not name every value", hadNoEffect: false) }
+    }
+
+    /// The service's words, unless they could hold a value.
+    private static func harmless(_ text: String) -> String {
+        text.isEmpty || text.contains(where: \.isNumber) ? "" : " (\(text.prefix(200)))"
+    }
+
+    /// Attributes that are not ours any more: taken back at most once a day, and their values sent once more; else given up.
+    private func lose(_ items: [SyncPlan.Item], isSecond: Bool) async throws {
+        var names: [String] = []
+        for item in items where !names.contains(item.key.attribute) { names.append(item.key.attribute) }
+        for name in names {
+            let last = account.ownership[name]?.reacquired
+            let isTooSoon = last.map { now - $0 < 86_400_000_000 } ?? false
+            if isSecond || !settings.reacquires || isTooSoon {
+                try await giveUp(name, "another service has it at Exist")
+            } else {
+                account.ownership[name] = .init(reacquired: now)
+            }
+        }
+        let back = names.filter { account.ownership[$0]?.lost == nil }
+        guard !back.isEmpty else { return }
+        try await save()
+        try await acquire(settings.attributes.filter { back.contains($0.name) })
+        try await send(items.filter { back.contains($0.key.attribute) }, isSecond: true)
+    }
+}

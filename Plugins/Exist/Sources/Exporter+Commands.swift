@@ -1,0 +1,186 @@
+import CloudClient
+import PluginKit
+
+// What a person asks of it.
+extension Exporter {
+    /// What would be sent now; asks Exist for the profile only, and sends nothing.
+    func report() async throws -> PlanReport {
+        try await alone { try await $0.makeReport() }
+    }
+
+    private func makeReport() async throws -> PlanReport {
+        var note: String?
+        do {
+            try await lookUp()
+        } catch let trouble as Trouble {
+            note = text(of: trouble)
+        }
+        try await refreshShelf()
+        guard let plan = plan() else {
+            throw CommandFailure("log-in", note ?? "Exist has not told the user's time zone yet; log in first")
+        }
+        let acquires = settings.attributes.map(\.name).filter {
+            account.ownership[$0]?.name == nil && account.ownership[$0]?.lost == nil
+        }
+        let calls = plan.isNeeded ? plan.chunks.count : 0
+        let hours = (calls + acquires.count.signum() + 1 + account.calls.count) / settings.callsPerHour
+        let begins = max(
+            now, (account.updated ?? 0) + Int64(settings.interval / .microseconds(1)),
+            now + (account.restLeft(at: now)?.microseconds ?? 0))
+        return PlanReport(
+            account: account.username, zone: account.zone, today: today?.text,
+            values: plan.isNeeded
+                ? plan.items.map {
+                    .init(
+                        attribute: $0.key.attribute, date: $0.key.date.text, value: $0.value.digits,
+                        changed: $0.isChanged)
+                } : [],
+            calls: calls, unchanged: plan.unchanged,
+            orphaned: plan.orphaned.map { "\($0.attribute) \($0.date.text)" }, leftOut: plan.leftOut,
+            begins: calls > 0 ? Timestamp(microseconds: begins).text : nil,
+            ends: calls > 0 ? Timestamp(microseconds: begins + Int64(hours) * 3_600_000_000).text : nil,
+            acquires: acquires, note: note)
+    }
+
+    /// A run now, without waiting for the interval; limits and rests hold.
+    func synchronizeNow() async throws -> SyncReport {
+        try await alone { exporter in
+            let before = exporter.account.calls.count
+            var sent = 0
+            do {
+                try await exporter.lookUp()
+                try await exporter.own()
+                try await exporter.refreshShelf()
+                sent = exporter.plan().map { $0.isNeeded ? $0.items.count : 0 } ?? 0
+                try await exporter.synchronize(isLookedUp: true)
+            } catch let trouble as Trouble {
+                throw CommandFailure("service", exporter.text(of: trouble))
+            }
+            return SyncReport(
+                sent: sent, calls: max(0, exporter.account.calls.count - before),
+                orphaned: exporter.plan()?.orphaned.count ?? 0,
+                lost: exporter.account.ownership.compactMapValues(\.lost))
+        }
+    }
+
+    /// Takes attributes over, also those that were lost, and sends what has piled up.
+    func acquireAgain() async throws -> SyncReport {
+        try await alone { exporter in
+            for name in exporter.account.ownership.keys { exporter.account.ownership[name] = nil }
+            try await exporter.save()
+        }
+        return try await synchronizeNow()
+    }
+
+    func giveBack() async throws -> [String] {
+        try await alone { exporter in
+            do { return try await exporter.release() } catch let trouble as Trouble {
+                throw CommandFailure("service", exporter.text(of: trouble))
+            }
+        }
+    }
+
+    /// Puts a value where Exist keeps one that the hub has no more.
+    func overwrite(_ name: String, _ date: LocalDate, _ number: Double) async throws {
+        try await alone { exporter in
+            guard let attribute = exporter.settings.attributes.first(where: { $0.name == name }) else {
+                throw CommandFailure("command", "\(name) is not among the attributes that are sent")
+            }
+            let key = DayKey(attribute: name, date: date)
+            guard exporter.held[key].isOrphaned == true else {
+                throw CommandFailure(
+                    "command", "the hub has a value of that day, or Exist has none: only an orphaned one is overwritten"
+                )
+            }
+            let value: ExistValue
+            do throws(ExistValue.Unsuitable) {
+                value = try ExistValue(number, unit: "", as: attribute, in: nil)
+            } catch { throw CommandFailure("command", "value: \(error.reason)") }
+            do {
+                try await exporter.lookUp()
+                try await exporter.send([.init(key: key, value: value, isChanged: true)])
+            } catch let trouble as Trouble {
+                throw CommandFailure("service", exporter.text(of: trouble))
+            }
+            guard exporter.held[key].has(value) else { throw CommandFailure("service", "Exist did not take it") }
+            exporter.held[key].isOrphaned = true
+            try await exporter.save([key.month])
+        }
+    }
+
+    private struct ValuesPage: Decodable, Sendable {
+        struct Attribute: Decodable, Sendable {
+            struct Value: Decodable, Sendable {
+                var date: String
+                var value: Double?
+            }
+            var name: String
+            var values: [Value]
+        }
+        var next: String?
+        var results: [Attribute]
+    }
+
+    /// Reads back the last 31 days; what differs is sent again by the next run.
+    func verify() async throws -> VerifyReport {
+        try await alone { exporter in
+            do { return try await exporter.compare() } catch let trouble as Trouble {
+                throw CommandFailure("service", exporter.text(of: trouble))
+            }
+        }
+    }
+
+    private func compare() async throws -> VerifyReport {
+        try await lookUp()
+        let names = Dictionary(
+            account.ownership.compactMap { name, own in own.name.map { ($0, name) } }, uniquingKeysWith: { a, _ in a })
+        var report = VerifyReport(compared: 0, differences: [])
+        var months: Set<String> = []
+        for number in 1...20 where !names.isEmpty {
+            let page: ValuesPage = try await read(
+                ExistService.values(of: names.keys.sorted(), days: 31, page: number))
+            for attribute in page.results {
+                guard let name = names[attribute.name] else { continue }
+                for value in attribute.values {
+                    guard let date = LocalDate(value.date) else { continue }
+                    let key = DayKey(attribute: name, date: date)
+                    guard let sent = held[key].confirmed else { continue }
+                    report.compared += 1
+                    guard value.value != Double(sent) else { continue }
+                    report.differences.append(
+                        .init(
+                            attribute: name, date: value.date, exist: value.value.map { "\($0)" }, sent: sent))
+                    held[key].confirmed = nil
+                    held[key].possible = nil
+                    months.insert(key.month)
+                }
+            }
+            if page.next == nil { break }
+        }
+        try await save(months)
+        return report
+    }
+
+    /// Begins anew: another account, another person, or an account that was emptied.
+    func forgetAll() async throws { try await alone { try await $0.forget() } }
+
+    /// Whether this account may be logged in to here.
+    func admit(_ username: String) async throws {
+        try await alone { exporter in
+            guard exporter.account.username == nil || exporter.account.username == username else {
+                throw CommandFailure("account", exporter.otherAccount(username))
+            }
+        }
+    }
+
+    /// For a person.
+    func text(of trouble: Trouble) -> String {
+        switch trouble {
+        case .logIn(let reason), .mixedUp(let reason): reason
+        case .resting:
+            account.restLeft(at: now).map {
+                "\($0.reason); tried again after \(Timestamp(microseconds: now + $0.microseconds).text)"
+            } ?? "Exist did not answer as it should"
+        }
+    }
+}

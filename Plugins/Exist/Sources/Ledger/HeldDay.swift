@@ -1,0 +1,91 @@
+import Foundation
+import PluginKit
+
+/// A day of an attribute.
+struct DayKey: Hashable, Sendable, Comparable {
+    /// As `attributes` names it.
+    let attribute: String
+    let date: LocalDate
+
+    static func < (left: DayKey, right: DayKey) -> Bool {
+        (left.attribute, left.date.daysSinceEpoch) < (right.attribute, right.date.daysSinceEpoch)
+    }
+
+    /// Where the state keeps the month that it is in.
+    var month: String { "held/\(attribute)/\(date.text.prefix(7))" }
+}
+
+/// What Exist holds of a day, as far as its answers said.
+struct HeldDay: Codable, Hashable, Sendable {
+    /// The digits that it confirmed last.
+    var confirmed: String?
+    /// Digits of calls whose answers were lost: one of them may stand there instead.
+    var possible: [String]?
+    /// Digits that it will not have, and why.
+    var refused: Refusal?
+    /// The hub has no value any more, and Exist cannot be emptied.
+    var isOrphaned: Bool?
+
+    struct Refusal: Codable, Hashable, Sendable {
+        var digits: String
+        var reason: String
+    }
+
+    /// Whether Exist certainly has this value.
+    func has(_ value: ExistValue) -> Bool { confirmed == value.digits && possible == nil }
+
+    /// Whether Exist may have any.
+    var mayHold: Bool { confirmed != nil || possible != nil }
+
+    var isEmpty: Bool { self == HeldDay() }
+}
+
+/// The days that Exist holds, a state entry per attribute and month.
+struct HeldDays: Sendable {
+    private(set) var days: [DayKey: HeldDay] = [:]
+
+    init() {}
+
+    /// Reads all of it.
+    init(_ state: PluginState) throws {
+        days = try state.transaction { transaction in
+            var days: [DayKey: HeldDay] = [:]
+            for name in try transaction.keys(prefix: "held/") {
+                let parts = name.split(separator: "/").map(String.init)
+                guard parts.count == 3, let bytes = try transaction.bytes(name),
+                    let month = try? JSONDecoder().decode([String: HeldDay].self, from: Data(bytes))
+                else { continue }
+                for (day, held) in month {
+                    guard let date = LocalDate("\(parts[2])-\(day)") else { continue }
+                    days[DayKey(attribute: parts[1], date: date)] = held
+                }
+            }
+            return days
+        }
+    }
+
+    subscript(_ key: DayKey) -> HeldDay {
+        get { days[key] ?? HeldDay() }
+        set { days[key] = newValue.isEmpty ? nil : newValue }
+    }
+
+    /// Forgets what is of no use any more, so that the state does not grow for ever.
+    mutating func forget(before date: LocalDate) -> Set<String> {
+        let old = days.keys.filter { $0.date < date }
+        for key in old { days[key] = nil }
+        return Set(old.map(\.month))
+    }
+
+    /// The entries of some months, as they are now.
+    func entries(of months: Set<String>) throws -> [String: StateValue?] {
+        var contents = Dictionary(uniqueKeysWithValues: months.map { ($0, [String: HeldDay]()) })
+        for (key, held) in days where months.contains(key.month) {
+            contents[key.month]?[String(key.date.text.suffix(2))] = held
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return try contents.mapValues { days in
+            days.isEmpty ? nil : .bytes(Array(try encoder.encode(days)))
+        }
+    }
+}

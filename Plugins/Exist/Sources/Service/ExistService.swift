@@ -1,0 +1,90 @@
+import CloudClient
+import Foundation
+import PluginKit
+
+/// What is asked of Exist, one call each.
+struct ExistService: Sendable {
+    let client: CloudClient
+    let clientID: String
+    let clientSecret: Secret
+
+    init(_ settings: ExistSettings, pace: Pace) {
+        client = CloudClient(settings.address, pace: pace)
+        (clientID, clientSecret) = (settings.clientID ?? "", settings.clientSecret ?? Secret(""))
+    }
+
+    /// The most objects of one call.
+    static let batch = 35
+
+    struct Profile: Decodable, Sendable {
+        var username: String
+        var timezone: String
+        var local_time: String?
+    }
+
+    static let profile = CloudRequest(.get, "/api/2/accounts/profile/")
+
+    static func owned(page: Int) -> CloudRequest {
+        CloudRequest(
+            .get, "/api/2/attributes/owned/",
+            query: [("limit", "100"), ("page", "\(page)"), ("include_inactive", "true")])
+    }
+
+    static func values(of names: [String], days: Int, page: Int) -> CloudRequest {
+        CloudRequest(
+            .get, "/api/2/attributes/with-values/",
+            query: [
+                ("limit", "100"), ("page", "\(page)"), ("days", "\(days)"),
+                ("attributes", names.joined(separator: ",")),
+            ])
+    }
+
+    enum Action: String { case acquire, release, create, update }
+
+    /// A call that says the same however often it is made.
+    static func write(_ action: Action, _ objects: [String]) -> CloudRequest {
+        var request = CloudRequest.bytes(
+            "/api/2/attributes/\(action.rawValue)/", Data("[\(objects.joined(separator: ","))]".utf8),
+            type: "application/json")
+        if action != .update { request.query = [("success_objects", "1")] }
+        request.isRepeatable = true
+        return request
+    }
+
+    // MARK: - Tokens
+
+    func token(_ members: [(name: String, value: String)], at now: Int64, renewing former: OAuthToken? = nil)
+        async throws -> OAuthToken
+    {
+        let client = [("client_id", clientID), ("client_secret", clientSecret.reveal())]
+        let answer = try await self.client.send(.form("/oauth2/access_token", members + client))
+        return try OAuthToken(status: answer.status, body: answer.body, at: now, renewing: former)
+    }
+
+    func refreshed(_ old: OAuthToken, at now: Int64) async throws -> OAuthToken {
+        try await token(
+            [("grant_type", "refresh_token"), ("refresh_token", old.refreshToken?.reveal() ?? "")], at: now,
+            renewing: old)
+    }
+
+    /// Who a token belongs to; the way to find out whether it is one.
+    /// - Throws: ``LogInRefused`` when it is none.
+    func profile(_ token: OAuthToken) async throws -> Profile {
+        let answer = try await client.send(Self.profile.authorized(token.accessToken))
+        if answer.status == 401 || answer.status == 403 { throw LogInRefused("Exist does not know this token") }
+        return try answer.successful().json(Profile.self)
+    }
+}
+
+/// JSON texts, written by hand where digits matter.
+enum JSONDigits {
+    /// A text in quotes.
+    static func text(_ text: String) -> String {
+        let bytes = (try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    static func update(_ name: String, _ date: LocalDate, _ value: ExistValue) -> String {
+        "{\"name\":\(text(name)),\"date\":\"\(date.text)\",\"value\":\(value.digits)}"
+    }
+}
