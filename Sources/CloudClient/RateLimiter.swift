@@ -89,8 +89,8 @@ public final class RateLimiter: Sendable {
 
 /// `X-RateLimit-Remaining` and `X-RateLimit-Reset`, in the spellings that services have.
 ///
-/// A service with several windows writes their numbers with slashes: `99/997`. A reset above 10⁹ is a date in seconds since
-/// 1970, else it is a number of seconds to wait.
+/// A service with several windows writes their numbers with slashes: `99/997`. A reset above 10¹¹ is a date in
+/// milliseconds since 1970, one above 10⁹ a date in seconds, else it is a number of seconds to wait.
 enum Quota {
     private static let prefixes = ["X-RateLimit-", "X-Rate-Limit-", "RateLimit-"]
 
@@ -103,13 +103,16 @@ enum Quota {
             }
             let ends = zip(numbers(remaining), numbers(reset)).compactMap { left, reset -> Int64? in
                 guard let left, let reset, left <= 0 else { return nil }
-                return reset > 1_000_000_000
-                    ? max(1_000_000, reset.multipliedReportingOverflow(by: 1_000_000).partialValue - now)
-                    : max(1, reset) * 1_000_000
+                return reset > 1_000_000_000 ? max(1_000_000, date(reset) - now) : max(1, reset) * 1_000_000
             }
             return ends.max().map { .microseconds($0) }
         }
         return nil
+    }
+
+    /// Microseconds since 1970, at most some hundred thousand years: from anything that a service can write, a time can be subtracted.
+    private static func date(_ reset: Int64) -> Int64 {
+        reset > 100_000_000_000 ? min(reset, 4_000_000_000_000_000) * 1_000 : reset * 1_000_000
     }
 
     private static func numbers(_ text: String) -> [Int64?] {

@@ -193,6 +193,20 @@ import Testing
         #expect(pace.seconds == (wait.map { [$0] } ?? []))
     }
 
+    /// What no clock shows is a day at most, and never the end of the process.
+    @Test(
+        arguments: [
+            ("1710000030000", 30), ("9223372036855", 86_400), ("9223372036854775807", 86_400),
+            ("-9223372036854775808", 1),
+        ] as [(String, Double)])
+    func `A reset may be a date in milliseconds, and any number is read`(_ reset: String, _ wait: Double) async throws {
+        let (pace, service) = (TestPace(), try always(["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: \(reset)"]))
+        let limiter = RateLimiter(.init(1_000, per: .seconds(60)), patience: .seconds(100_000))
+        let client = try client(service, pace, limiter: limiter)
+        for _ in 1...2 { _ = try await client.send(CloudRequest(.get, "/")) }
+        #expect(pace.seconds == [wait])
+    }
+
     @Test func `A refusal with Retry-After holds for all who share the budget`() async throws {
         let pace = TestPace()
         let limiter = RateLimiter(.init(1_000, per: .seconds(60)))
