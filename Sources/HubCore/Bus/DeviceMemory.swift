@@ -66,6 +66,8 @@ final class DeviceMemory: Sendable {
     }
 
     /// Writes what is noted and not on the disk yet; blocks.
+    ///
+    /// What cannot be written stays noted: ``run(until:)`` tries it again a moment later, and the hub when it stops.
     func write() {
         let noted = state.withLock { state in
             state.isDue = false
@@ -79,6 +81,9 @@ final class DeviceMemory: Sendable {
             state.withLock { $0.hasFailed = false }
         } catch {
             let isNews = state.withLock { state in
+                // Kept for the next try; what was noted in the meantime is newer.
+                state.board = state.board ?? board
+                state.isDue = true
                 defer { state.hasFailed = true }
                 return !state.hasFailed
             }
