@@ -11,6 +11,8 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
     public let body: Data
     /// `GET exist.io/api/2/…`, for messages.
     let what: String
+    /// Whether the request may have changed something at the service.
+    let hasEffect: Bool
 
     /// The first header of this name, in whatever case.
     public func header(_ name: String) -> String? {
@@ -25,7 +27,9 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
     /// - Throws: `answered` with the status; for 401, 429 and others that mean something look at ``status`` first.
     public func successful() throws(CloudError) -> CloudAnswer {
         guard !isSuccess else { return self }
-        throw CloudError(.answered(status), "\(what): the service answered \(status)", mayHaveHadEffect: status >= 500)
+        throw CloudError(
+            .answered(status), "\(what): the service answered \(status)",
+            mayHaveHadEffect: hasEffect && status >= 500)
     }
 
     /// Reads the body as JSON.
@@ -39,7 +43,7 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
         } catch {
             throw CloudError(
                 .malformed, "\(what): the service answered \(status) with what cannot be read\(Self.place(of: error))",
-                mayHaveHadEffect: true)
+                mayHaveHadEffect: hasEffect)
         }
     }
 

@@ -67,7 +67,7 @@ public struct CloudClient: Sendable {
             let body = try await read(response, until: end, exchange)
             return CloudAnswer(
                 status: Int(response.status.code), headers: response.headers.map { ($0.name, $0.value) }, body: body,
-                what: exchange.what)
+                what: exchange.what, hasEffect: exchange.hasEffect)
         } catch {
             // A cancelled exchange fails in many ways.
             try Task.checkCancellation()

@@ -40,11 +40,15 @@ public struct CloudRequest: Sendable, CustomStringConvertible {
     ///
     /// As the method says; set it for a POST that overwrites.
     public var isRepeatable: Bool
+    /// Whether the service may be another afterwards, for ``CloudError/mayHaveHadEffect``.
+    ///
+    /// As the method says; set it for a GET that changes something, such as one that spends a refresh token.
+    public var hasEffect: Bool
     private(set) var authorization: (scheme: String, secret: Secret)?
 
     public init(_ method: Method, _ path: String, query: [(name: String, value: String)] = []) {
         (self.method, self.path, self.query) = (method, path, query)
-        isRepeatable = method.isIdempotent
+        (isRepeatable, hasEffect) = (method.isIdempotent, !method.isSafe)
     }
 
     /// Sends `members` as a form.

@@ -9,7 +9,8 @@ import Synchronization
 
 /// One request on its way, and what an error of the libraries means for it.
 final class Exchange: Sendable {
-    private let method: CloudRequest.Method
+    /// Whether the service may be another afterwards.
+    let hasEffect: Bool
     private let hasBody: Bool
     private let host: String
     /// `GET exist.io/api/2/…`.
@@ -18,8 +19,7 @@ final class Exchange: Sendable {
     private let hasHead = Mutex(false)
 
     init(_ request: CloudRequest, at address: ServiceAddress) {
-        method = request.method
-        (hasBody, host) = (request.body != nil, address.host)
+        (hasEffect, hasBody, host) = (request.hasEffect, request.body != nil, address.host)
         // A query that stands in the path is none of anybody's business either.
         what = "\(request.method) \(address.host)\(request.path.prefix { $0 != "?" }.prefix(200))"
     }
@@ -36,7 +36,7 @@ final class Exchange: Sendable {
         let neverLeaves: Set<CloudError.Code> = [.tls, .request, .throttled]
         return CloudError(
             code, "\(what): \(words)",
-            mayHaveHadEffect: !method.isSafe && mayHaveBegun && !neverLeaves.contains(code))
+            mayHaveHadEffect: hasEffect && mayHaveBegun && !neverLeaves.contains(code))
     }
 
     /// Words for what the libraries throw; theirs may show an address, and with it the query.

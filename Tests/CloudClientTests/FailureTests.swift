@@ -101,6 +101,28 @@ import Testing
         #expect(!error.message.contains(hidden))
     }
 
+    @Test(
+        arguments: [
+            (CloudRequest.Method.get, "500 Oops", false, false), (.get, "500 Oops", true, true),
+            (.get, "403 Forbidden", true, false), (.post, "500 Oops", true, true), (.get, "200 OK", false, false),
+            (.get, "200 OK", true, true), (.get, "", true, true),
+        ] as [(CloudRequest.Method, String, Bool, Bool)])
+    func `Only a request that can change something may have had effect, whatever its method`(
+        _ method: CloudRequest.Method, _ status: String, _ hasEffect: Bool, _ mayHaveHadEffect: Bool
+    ) async throws {
+        let service = try StandIn { talk, _ in
+            guard talk.request() != nil, !status.isEmpty else { return }
+            talk.answer(status, [], "no JSON")
+        }
+        var request = CloudRequest(method, "/token")
+        #expect(request.hasEffect == (method == .post))
+        request.hasEffect = hasEffect
+        let error = try await #require(throws: CloudError.self) {
+            _ = try await client(service).send(request).successful().json(Int.self)
+        }
+        #expect(error.mayHaveHadEffect == mayHaveHadEffect, "\(error)")
+    }
+
     @Test func `Chunks that end early are a cut`() async throws {
         let service = try StandIn { talk, _ in
             _ = talk.request()

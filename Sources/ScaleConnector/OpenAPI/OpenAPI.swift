@@ -67,7 +67,9 @@ struct OpenAPI: Sendable {
     /// Asked once: a code and a refresh token are good for one answer.
     private func token(_ grant: [(name: String, value: String)], at now: Int64) async throws -> OAuthToken {
         let own = [("client_id", settings.clientID), ("client_secret", settings.clientSecret.reveal())]
-        let answer = try await client.send(CloudRequest(.get, Self.logInPath, query: own + grant))
+        var request = CloudRequest(.get, Self.logInPath, query: own + grant)
+        (request.hasEffect, request.isRepeatable) = (true, false)
+        let answer = try await client.send(request)
         let json = HSLJSON(Array(answer.body))
         refusals.isOfSoftware.withLock { $0 = false }
         guard answer.isSuccess else {
