@@ -134,11 +134,12 @@ extension ConfigurationReader {
             let twin = plugins[..<number].first {
                 $0.instance.startsHere && $0.instance.executable == plugin.instance.executable
                     && $0.instance.settings == plugin.instance.settings
+                    && $0.instance.persons == plugin.instance.persons
             }
             guard let twin else { continue }
             checker.report(
                 .warning, at: plugin.position, table: "plugin.\(plugin.instance.name)",
-                "does the same as [plugin.\(twin.instance.name)]: the same executable with the same settings; disable one"
+                "does the same as [plugin.\(twin.instance.name)]: the same executable with the same settings and persons; disable one"
             )
         }
     }

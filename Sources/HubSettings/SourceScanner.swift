@@ -34,6 +34,8 @@ struct SourceScanner {
         Fault(offset: place ?? offset, message: message)
     }
 
+    private var tooDeep: Fault { fault("more than \(Self.deepest) values inside each other") }
+
     mutating func scan() {
         while true {
             skipBlank(acrossLines: true)
@@ -76,7 +78,7 @@ struct SourceScanner {
         offset += isArray ? 2 : 1
         // What follows a header that cannot be read belongs to no table we know.
         table = []
-        let keys = try dottedKey()
+        let keys = try dottedKey(below: 0)
         guard isArray ? starts(with: "]]") : starts(with: "]") else {
             throw fault("expected \(isArray ? "]]" : "]") after the table's name")
         }
@@ -99,7 +101,7 @@ struct SourceScanner {
 
     /// A dotted key, `=` and a value.
     private mutating func entry(in table: [PathStep], depth: Int) throws(Fault) {
-        let keys = try dottedKey()
+        let keys = try dottedKey(below: table.count)
         guard next == UInt8(ascii: "=") else { throw fault("expected = after the key") }
         offset += 1
         skipBlank(acrossLines: false)
@@ -121,7 +123,7 @@ struct SourceScanner {
 
     private mutating func value(at path: [PathStep], depth: Int) throws(Fault) {
         let start = offset
-        guard depth < Self.deepest else { throw fault("more than \(Self.deepest) values inside each other") }
+        guard depth < Self.deepest else { throw tooDeep }
         if index.places[path] == nil { note(path, at: start, value: nil) }
         switch next {
         case UInt8(ascii: "["): try array(at: path, depth: depth)
@@ -189,9 +191,11 @@ struct SourceScanner {
         throw Fault(offset: start, message: message, resume: line)
     }
 
-    private mutating func dottedKey() throws(Fault) -> [(name: String, offset: Int)] {
+    /// The names of a key that stands `depth` tables deep, which are further tables inside each other.
+    private mutating func dottedKey(below depth: Int) throws(Fault) -> [(name: String, offset: Int)] {
         var keys: [(name: String, offset: Int)] = []
         while true {
+            guard depth + keys.count < Self.deepest else { throw tooDeep }
             skipBlank(acrossLines: false)
             let start = offset
             if next == UInt8(ascii: "\"") || next == UInt8(ascii: "'") {

@@ -127,8 +127,24 @@ import Testing
         #expect(
             load(text).lines == [
                 "hub.conf:2: [plugin.Exist]: differs from [plugin.exist] only in case; rename one",
-                "hub.conf:2: warning: [plugin.Exist]: does the same as [plugin.exist]: the same executable with the same settings; disable one",
+                "hub.conf:2: warning: [plugin.Exist]: does the same as [plugin.exist]: the same executable with the same settings and persons; disable one",
             ])
+    }
+
+    @Test func `one executable for two persons does not the same twice`() {
+        func text(_ second: String) -> String {
+            """
+            [person.anna]
+            [person.ben]
+            [plugin.exist]
+            persons = ["anna"]
+            [plugin.exist-ben]
+            executable = "hub-exist"
+            persons = ["\(second)"]
+            """
+        }
+        #expect(load(text("ben")).lines == [])
+        #expect(load(text("anna")).lines.count == 1)
     }
 
     @Test(arguments: [(95, 0), (96, 1)])

@@ -51,6 +51,16 @@ import Testing
         #expect(load("[hub]\n\0\nkeep_raw = true").lines == ["hub.conf:2: not TOML: a NUL byte"])
     }
 
+    @Test func `a dotted key of thousands of steps is a problem in its line, not the end of the process`() {
+        let deep = Array(repeating: "a", count: 20_000).joined(separator: ".")
+        let fault = "not TOML: more than 64 values inside each other"
+        #expect(load("[plugin.\(deep)]\n[plugin.exist]").lines == ["hub.conf:1: \(fault)"])
+        #expect(load("[plugin.exist]\nfactor = 2\n\n[hub]\n\(deep) = 1").lines.last == "hub.conf:5: \(fault)")
+        let half = Array(repeating: "a", count: 40).joined(separator: ".")
+        #expect(load("\(half) = { \(half) = 1 }").lines == ["hub.conf:1: \(fault)"])
+        #expect(load("[\(half)]\n\(half) = 1").lines.contains("hub.conf:2: \(fault)"))
+    }
+
     @Test(arguments: ["[=x]", "[é]", "[[ .a]]", "[#]"])
     func `a header without a name is a problem, not the end of the process`(header: String) {
         #expect(
