@@ -18,15 +18,13 @@ public struct SettingsEnvironment: Sendable {
 
     /// The environment of this process.
     ///
-    /// Reads files of at most 64 KiB.
+    /// Reads files of at most 64 KiB, and waits for nobody: a pipe that nobody writes to is refused, not read.
     public static func process() -> SettingsEnvironment {
         SettingsEnvironment(
             variables: ProcessInfo.processInfo.environment,
             currentDirectory: FileManager.default.currentDirectoryPath
         ) { path in
-            guard let handle = FileHandle(forReadingAtPath: path) else {
-                throw UnreadableFile(reason: "it cannot be opened")
-            }
+            let handle = try SettingsEnvironment.open(path)
             defer { try? handle.close() }
             let limit = 65_536
             let data: Data?
@@ -38,6 +36,23 @@ public struct SettingsEnvironment: Sendable {
             guard let data, !data.isEmpty else { throw UnreadableFile(reason: "it is empty") }
             guard data.count <= limit else { throw UnreadableFile(reason: "it is larger than 64 KiB") }
             return data
+        }
+    }
+
+    /// Opens what can be read to its end without waiting for another program.
+    private static func open(_ path: String) throws(UnreadableFile) -> FileHandle {
+        let descriptor = Foundation.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw UnreadableFile(reason: "it cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw UnreadableFile(reason: "it cannot be examined") }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG, S_IFCHR: return handle
+        case S_IFDIR: throw UnreadableFile(reason: "it is a folder")
+        case S_IFIFO: throw UnreadableFile(reason: "it is a pipe; name a file")
+        default: throw UnreadableFile(reason: "it is no file")
         }
     }
 

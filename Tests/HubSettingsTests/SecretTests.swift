@@ -84,4 +84,20 @@ import Testing
         try Data([0xFF, 0xFE]).write(to: file)
         #expect(load(text, environment: environment).lines.first?.hasSuffix("is not UTF-8 text") == true)
     }
+
+    @Test func `a pipe, a folder and a loop of links are refused by name, and waited for by nobody`() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/hub-settings-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try #require(mkfifo(folder + "/pipe", 0o600) == 0)
+        try FileManager.default.createSymbolicLink(atPath: folder + "/loop", withDestinationPath: folder + "/loop")
+        let read = SettingsEnvironment.process().readFile
+        for (path, reason) in [
+            (folder + "/pipe", "it is a pipe; name a file"), (folder, "it is a folder"),
+            (folder + "/loop", "it cannot be opened: Too many levels of symbolic links"),
+        ] {
+            let error = #expect(throws: UnreadableFile.self) { try read(path) }
+            #expect(error?.reason == reason)
+        }
+    }
 }

@@ -14,19 +14,19 @@ struct ConfigurationOptions: ParsableArguments {
     /// - Throws: ``HubExit/noConfiguration``, with all places that were looked at.
     func path(environment: [String: String] = ProcessInfo.processInfo.environment) throws(Failure) -> String {
         if let config {
-            guard ConfigurationOptions.exists(config) else {
-                throw Failure(.noConfiguration, "--config \(config): there is no such file")
+            if let fault = ConfigurationOptions.fault(config) {
+                throw Failure(.noConfiguration, "--config \(config): \(fault)")
             }
             return config
         }
         if let path = environment["HUB_CONF"], !path.isEmpty {
-            guard ConfigurationOptions.exists(path) else {
-                throw Failure(.noConfiguration, "HUB_CONF=\(path): there is no such file")
+            if let fault = ConfigurationOptions.fault(path) {
+                throw Failure(.noConfiguration, "HUB_CONF=\(path): \(fault)")
             }
             return path
         }
         let places = ConfigurationOptions.places(environment)
-        guard let path = places.first(where: ConfigurationOptions.exists) else {
+        guard let path = places.first(where: { ConfigurationOptions.fault($0) == nil }) else {
             throw Failure(
                 .noConfiguration,
                 "there is no hub.conf; looked for \(places.joined(separator: ", ")); name one with --config FILE, "
@@ -45,19 +45,27 @@ struct ConfigurationOptions: ParsableArguments {
         return ["hub.conf"] + folders.map { $0 + "/health-hub/hub.conf" } + ["/etc/health-hub/hub.conf"]
     }
 
-    private static func exists(_ path: String) -> Bool {
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
+    /// Why there is nothing to read at `path`; nil if there is.
+    private static func fault(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            return errno == ENOENT ? "there is no such file" : String(cString: strerror(errno))
+        }
+        return status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
     }
 
     /// The text of the file.
     static func text(_ path: String) throws(Failure) -> String {
+        let bytes: Data
         do {
-            return try String(contentsOfFile: path, encoding: .utf8)
+            bytes = try SettingsEnvironment.process().readFile(path)
         } catch {
-            let reason = access(path, R_OK) == 0 ? "it is no UTF-8 text" : String(cString: strerror(errno))
-            throw Failure(.noConfiguration, "\(path): cannot be read: \(reason)")
+            throw Failure(.noConfiguration, "\(path): cannot be read: \(error)")
         }
+        guard let text = String(data: bytes, encoding: .utf8) else {
+            throw Failure(.noConfiguration, "\(path): cannot be read: it is no UTF-8 text")
+        }
+        return text
     }
 
     /// What the file says, plugins' own settings unchecked unless `declarations` has their instance.
