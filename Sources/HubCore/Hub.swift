@@ -93,6 +93,7 @@ public final class Hub: Service, Sendable {
         let directories = HubDirectories(configuration.hub)
         let lock = try directories.prepare()
         defer { lock.release() }
+        if let loss = HubFiles(configuration.hub).lostStore { throw HubError(.store, loss) }
         let clock = try clock()
         let store: Store
         do throws(StoreError) {

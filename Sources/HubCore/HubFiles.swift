@@ -1,5 +1,11 @@
 public import HubSettings
 
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
 /// Where a hub keeps what is its own.
 public struct HubFiles: Hashable, Sendable {
     /// The folder of everything that must not be lost.
@@ -18,6 +24,27 @@ public struct HubFiles: Hashable, Sendable {
     /// The plugins' private folders, one for each instance.
     public var plugins: String { "\(data)/plugins" }
 
+    /// What is known of devices.
+    var devices: String { "\(data)/devices.json" }
+
+    /// Why no store may be begun here: there is none, but what only a hub with a store leaves behind; nil if all is well.
+    ///
+    /// A new store in its place would look like a hub that works, with every record gone.
+    public var lostStore: String? {
+        let bytes = HubFiles.size(store)
+        guard bytes ?? 0 == 0, let trace = [secrets, devices].first(where: { HubFiles.size($0) ?? 0 > 0 }) else {
+            return nil
+        }
+        return "the store \(store) is \(bytes == nil ? "missing" : "empty"), but a hub has lived here (\(trace)); "
+            + "nothing was changed. Put its records back: hub restore BACKUP. "
+            + "To begin anew without them, move \(data) away"
+    }
+
     /// Makes the data folder where it is missing, with mode 0700.
     public func prepare() throws(HubError) { try HubDirectories.make(data) }
+
+    private static func size(_ path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
 }

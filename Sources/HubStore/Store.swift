@@ -21,6 +21,7 @@ public final class Store: Sendable {
 
     /// Opens the store, or makes it where there is none.
     ///
+    /// A file that is gone or empty while its log has committed records is refused, and both stay as they are.
     /// Of an older schema a copy is kept beside it as `<path>.before-<version>` before it is brought up to date.
     /// - Parameters:
     ///   - path: the file; its folder must exist. It gets mode 0600, as do SQLite's `-wal` and `-shm`; `<path>.lock` names the process.
@@ -32,6 +33,7 @@ public final class Store: Sendable {
     init(path: String, now: Int64, migrator: DatabaseMigrator) throws(StoreError) {
         self.path = path
         lock = try StoreLock(for: path)
+        try StoreLoss.check(path)
         try StoreLock.prepareFile(path)
         do {
             pool = try Opening.open(path, migrator, now: now)

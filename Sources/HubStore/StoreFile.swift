@@ -153,9 +153,8 @@ public struct StoreFile: Sendable {
 
     /// A connection that changes nothing; refuses what is no store, or a newer hub's.
     private func open() throws -> DatabaseQueue {
-        guard access(path, F_OK) == 0 else {
-            throw StoreError(.missing, "open \(path): there is no such file")
-        }
+        try StoreLoss.check(path)
+        try StoreLoss.checkKind(path)
         var configuration = Configuration()
         configuration.label = "HubStore.file"
         configuration.readonly = true

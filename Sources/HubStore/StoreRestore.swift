@@ -91,6 +91,8 @@ public struct StoreRestore: Sendable {
 
     /// Gives the replaced store a second name, by which it stays when the first becomes the new one's.
     private func keepReplaced(_ name: String) throws(StoreError) -> String? {
+        // A log without its file: it is kept with an empty one.
+        if damage != nil, access(target, F_OK) != 0 { try StoreLock.prepareFile(target) }
         guard access(target, F_OK) == 0 else { return nil }
         guard access(name, F_OK) != 0 else {
             throw StoreError(.exists, "restore: \(name) exists already; nothing was done, try again")

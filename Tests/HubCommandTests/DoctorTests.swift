@@ -80,6 +80,28 @@ import Testing
         #expect(found.faults("store").first?.repair?.contains("hub restore BACKUP") == true)
     }
 
+    @Test(arguments: [true, false])
+    func `no new store is begun in silence where a hub has lived, and a restored one is used`(
+        isGone: Bool
+    ) async throws {
+        let hub = try await TestHub()
+        try hub.give([DoctorTests.weight])
+        #expect(try await hub.stop() == 0)
+        let backup = hub.configuration + ".kept.sqlite"
+        #expect(try await hub.run(["backup", backup]).code == 0)
+        let store = hub.data + "/hub.sqlite"
+        try FileManager.default.removeItem(atPath: store)
+        if !isGone { try Data().write(to: URL(filePath: store)) }
+        let found = try report(try await hub.run(["doctor", "--json"]))
+        #expect(found.faults("store").first?.text.contains("but a hub has lived here") == true)
+        let refused = try await hub.run(["run"])
+        #expect(refused.code != 0)
+        #expect(refused.errors.contains("hub restore BACKUP"))
+        #expect(FileManager.default.fileExists(atPath: store) == !isGone)
+        #expect(try await hub.run(["restore", backup, "--yes"]).code == 0)
+        #expect(try report(try await hub.run(["doctor", "--json"])).faults("store").isEmpty)
+    }
+
     @Test func `records from later than now show that the clock went back or a device's is wrong`() async throws {
         let hub = try await TestHub()
         try hub.give([

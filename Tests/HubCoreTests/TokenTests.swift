@@ -147,7 +147,7 @@ import Testing
 
     @Test func `a file of tokens that cannot be used stops nobody else`() async throws {
         let folder = try Folder()
-        try FileManager.default.createDirectory(atPath: folder.data, withIntermediateDirectories: true)
+        try await withHub(Self.setting, in: folder) { _ in }
         try Data("this is no database, and long enough to tell".utf8).write(
             to: URL(filePath: folder.data + "/secrets.db"))
         try await withHub(Self.setting, in: folder) { hub in

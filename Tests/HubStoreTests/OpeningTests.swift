@@ -97,6 +97,38 @@ import Testing
         #expect(error?.message.contains("missing/hub.sqlite") == true)
     }
 
+    @Test(arguments: [true, false])
+    func `a store whose file is gone or empty is refused, and its log stays as it is`(isGone: Bool) async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        let backup = folder.path + "/backup.sqlite"
+        _ = try StoreFile(folder.store).backUp(to: backup)
+        let cut = try Folder()
+        let log = try Data(contentsOf: URL(fileURLWithPath: folder.store + "-wal"))
+        try #require(!log.isEmpty)
+        try log.write(to: URL(fileURLWithPath: cut.store + "-wal"))
+        if !isGone { try Data().write(to: URL(fileURLWithPath: cut.store)) }
+
+        let refusal = await failure { _ = try cut.open() }
+        #expect(refusal?.code == .corrupt)
+        #expect(refusal?.message.contains("the file is \(isGone ? "missing" : "empty"), but its log") == true)
+        #expect(await failure { _ = try StoreFile(cut.store).summary() } == refusal)
+        #expect(FileManager.default.fileExists(atPath: cut.store) == !isGone)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: cut.store + "-wal")) == log)
+
+        let outcome = try StoreRestore(of: backup, to: cut.store).carryOut(keepingAs: "replaced-1")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: try #require(outcome.replaced) + "-wal")) == log)
+        #expect(try cut.open().head == 1)
+    }
+
+    @Test func `a pipe and a folder are no backups, and are waited for by nobody`() async throws {
+        let pipe = folder.path + "/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        #expect(await failure { _ = try StoreFile(pipe).summary() }?.message.hasSuffix("not a regular file") == true)
+        let error = await failure { _ = try StoreRestore(of: folder.path, to: folder.store) }
+        #expect(error?.message.hasSuffix("it is a folder; name the file in it") == true)
+    }
+
     @Test func `a newer schema is refused with what to do`() async throws {
         var newer = Schema.migrator
         newer.registerMigration("v999") { db in

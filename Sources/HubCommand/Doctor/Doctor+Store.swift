@@ -59,6 +59,10 @@ extension Doctor {
             }
             return found
         } catch {
+            // Its log, where there is one, is the better news: StoreFile has said so.
+            if error.code != .corrupt, let loss = files.lostStore {
+                return [Finding(.error, "store", loss, repair: "hub restore BACKUP")]
+            }
             if error.code == .missing {
                 return [Finding(.note, "store", "there is no store yet: \(files.store)", repair: "hub run")]
             }
