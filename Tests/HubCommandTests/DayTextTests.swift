@@ -38,6 +38,18 @@ import Testing
         #expect(!painted[1].contains("\u{1B}[2m") && painted[2].contains("\u{1B}[2m"))
     }
 
+    @Test func `a day whose basis names the first of its readings alone still says how many it is made of`() throws {
+        let record =
+            #"{"kind":"day","type":"stepCount","value":9000,"unit":"count","series":"sum","date":"2026-03-01","person":"me","personId":"u1","source":{"plugin":"gap-filler"},"method":"sum","basis":[1,2],"metadata":{"formula":"sum","basisCount":1440},"number":7,"seq":7}"#
+        let answer = try #require(
+            RawJSON(
+                #"{"number":7,"seq":7,"versions":[{"recordedAt":"2026-03-02T06:31:00Z","record":\#(record)}],"deliveries":[]}"#
+            ))
+        let lines = try TraceText(answer).lines
+        #expect(lines.contains("day        2026-03-01 of sum, sum of 1,440 readings"), "\(lines)")
+        #expect(lines.contains("made of    records 1, 2 and 1,438 others, which are not named"), "\(lines)")
+    }
+
     @Test(arguments: [
         (PersonSection.Unit.pounds, "176.37 lb"), (.stones, "12 st 8.4 lb"), (.kilograms, "80.00 kg"),
     ])

@@ -127,6 +127,15 @@ struct DayLines {
         if let observed = day.observedOn {
             return "\(day.method) from \(observed.text), \(NumberText.count(day.age ?? 0, "day"))"
         }
-        return day.basis.isEmpty ? day.method : "\(day.method) of \(NumberText.count(day.basis.count, "reading"))"
+        return day.basis.isEmpty ? day.method : "\(day.method) of \(NumberText.count(basisCount(day), "reading"))"
+    }
+
+    /// Of how many readings a day is made: its basis may name the first of them alone, and then its metadata says how many there are.
+    static func basisCount(_ day: DayValue) -> Int {
+        struct Count: Decodable { var basisCount: Int }
+        guard let text = day.metadata?.text, text.contains("\"basisCount\""),
+            let said = try? JSON.decode(Count.self, from: text.utf8)
+        else { return day.basis.count }
+        return max(said.basisCount, day.basis.count)
     }
 }

@@ -135,8 +135,10 @@ struct TraceText {
                 }
             }
             if !numbers.isEmpty {
+                let missing = DayLines.basisCount(day) - numbers.count
                 lines.append(
-                    "made of    \(numbers.count == 1 ? "record" : "records") \(numbers.joined(separator: ", "))")
+                    "made of    \(numbers.count == 1 ? "record" : "records") \(numbers.joined(separator: ", "))"
+                        + (missing > 0 ? " and \(NumberText.count(missing, "other")), which are not named" : ""))
             }
         }
         if case .retraction = current.record { lines.append("state      \(RecordText(current).value)") }
