@@ -121,6 +121,17 @@ import WebFaults
         #expect(whole["startDate"]?.text == "\(Bench.start - 5 * 86_400_000)", "text, as SAMI wrote it")
     }
 
+    @Test(arguments: [
+        ("until", "9223372036854775807"), ("until", "-1"), ("step", "9223372036854775807"), ("step", "0"),
+    ])
+    func `A history of times that no clock shows is refused`(_ name: String, _ value: String) throws {
+        let body = "{\"count\":1000,\"\(name)\":\(value)}"
+        let error = try #require(throws: WebFaultsError.self) {
+            try Bench().exchange.control(WebRequest("POST", "/control/history", body: Array(body.utf8)))
+        }
+        #expect(error.description.hasPrefix("\(name): expected"))
+    }
+
     @Test func `A fault stores a message twice, under two ids`() throws {
         let bench = try Bench()
         bench.faults.add([try Fault("twice@messages*1", forms: Exchange.forms)])

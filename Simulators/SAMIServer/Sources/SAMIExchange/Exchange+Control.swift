@@ -107,9 +107,14 @@ extension Exchange {
         guard let count = tree["count"]?.integer, (1...1_000_000).contains(count) else {
             throw WebFaultsError("count: expected 1 to 1000000")
         }
-        try invent(
-            count, sdid: tree["sdid"]?.text ?? Fixtures.scale, until: tree["until"]?.lenientInteger ?? now,
-            step: tree["step"]?.lenientInteger ?? 3_600_000, database)
+        let (end, step) = (tree["until"]?.lenientInteger ?? now, tree["step"]?.lenientInteger ?? 3_600_000)
+        guard (0...10_000_000_000_000).contains(end) else {
+            throw WebFaultsError("until: expected 0 to 10000000000000 milliseconds since 1970")
+        }
+        guard (1...100_000_000_000).contains(step) else {
+            throw WebFaultsError("step: expected 1 to 100000000000 milliseconds")
+        }
+        try invent(count, sdid: tree["sdid"]?.text ?? Fixtures.scale, until: end, step: step, database)
         return ["count": JSONTree(count)]
     }
 }
