@@ -41,6 +41,8 @@ import Testing
         // Two guests and a cat.
         let inbox: Int = account.scales.reduce(0) { $0 + $1.inbox }
         #expect(inbox >= 3)
+        // A weight near two persons' may be nobody's for a moment; were weights not told apart, it were most of them.
+        #expect(inbox <= 6, "\(account.scales)")
         let folder = try #require(demo.errors.firstMatch(of: /\/\S+\/hub-demo-\w+/)).output
         #expect(!FileManager.default.fileExists(atPath: String(folder)))
         let story = days(10, demo.errors)
