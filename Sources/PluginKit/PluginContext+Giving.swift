@@ -98,12 +98,19 @@ struct RecordGroups {
     /// For each record, in the order of `groups`, its place in the call.
     private var places: [[Int]] = []
 
-    /// - Throws: ``GiveError`` `invalid` when there is none, or one is larger than a hub takes.
+    /// - Throws: ``GiveError`` `invalid` when there is none, one has a time that no record can have, or one is larger than a hub takes.
     init(_ records: [Record]) throws(GiveError) {
         guard !records.isEmpty else { throw GiveError(.invalid, "there are no records in the call") }
         let limits = Limits()
         var named: [String: Int] = [:]
         for (place, record) in records.enumerated() {
+            // The encoder would stop the program: a text that says another time would be worse.
+            guard record.timesAreRepresentable else {
+                throw GiveError(
+                    .invalid,
+                    "record \(place + 1) of \(records.count) has a time that no record can have: "
+                        + Timestamp.ParseError.instantOutOfRange.description)
+            }
             var bytes: [UInt8] = []
             RecordEncoder.append(record, to: &bytes)
             guard bytes.count <= limits.recordBytes else {
@@ -137,6 +144,14 @@ struct RecordGroups {
     /// Puts what belongs to the records of `groups` into the order of the call.
     func inOrderGiven<Value>(_ values: [Value]) -> [Value] {
         zip(places.joined(), values).sorted { $0.0 < $1.0 }.map(\.1)
+    }
+}
+
+extension Record {
+    /// Whether all its times have a text.
+    fileprivate var timesAreRepresentable: Bool {
+        guard case .sample(let sample) = self else { return true }
+        return sample.start.isRepresentable && sample.end.isRepresentable
     }
 }
 

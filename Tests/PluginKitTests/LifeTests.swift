@@ -240,6 +240,33 @@ import ZeroMQ
         #expect(counters.spooled == 1_000)
     }
 
+    @Test func `a time that no record can have is an error and stops no program`() async throws {
+        let scene = try await Scene()
+        let codes = Received<[GiveError.Code?]>()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                var answers: [GiveError.Code?] = []
+                for time in [
+                    Timestamp(microseconds: Timestamp.range.lowerBound - 1),
+                    Timestamp(microseconds: Timestamp.range.upperBound + 1), Timestamp(microseconds: .max),
+                    Timestamp(microseconds: 0, offsetMinutes: 1440),
+                ] {
+                    var (early, late) = (try hub.sample(1), try hub.sample(2))
+                    (early.start, late.end) = (time, time)
+                    for sample in [early, late] {
+                        do throws(GiveError) { try await hub.give([sample]) } catch {
+                            answers.append(error.code)
+                        }
+                        do throws(GiveError) { _ = try await hub.store([sample]) } catch { answers.append(error.code) }
+                    }
+                }
+                await codes.take(answers)
+                await hub.untilStopped()
+            }, at: scene.place)
+        #expect(await codes.value() == [GiveError.Code?](repeating: .invalid, count: 16))
+        try await scene.end(run)
+    }
+
     @Test func `store answers per record in the order of the call, with groups in one batch`() async throws {
         let scene = try await Scene {
             $0.credit = Credit(records: 2, bytes: 2_000)
