@@ -27,6 +27,8 @@ struct IHealthHS5: ScalePlugin {
 
     var timing = Timing()
     let desk = ScaleDesk()
+    /// Numbers of users are given out one at a time.
+    let turns = Turns()
 
     func setup(_ settings: PluginSettings) throws -> ScaleSetup {
         let common = try ScaleSettings(settings, .hs5, needsDevice: false)

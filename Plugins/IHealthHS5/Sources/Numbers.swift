@@ -28,8 +28,10 @@ struct Numbers: Codable, Sendable, Hashable {
             guard let given else { throw CommandFailure("command", "give person, or serial") }
             return given
         }
-        let taken = Set(present.compactMap(\.self) + byPerson.filter { $0.key != person }.values)
-        if let given, taken.subtracting(present.compactMap(\.self)).contains(given) {
+        let others = Set(byPerson.filter { $0.key != person }.values)
+        let taken = others.union(present.compactMap(\.self))
+        // Also where the scale has it: a later `users-delete` would take the other person's memory with it.
+        if let given, others.contains(given) {
             throw CommandFailure("command", "serial: \(given) is another person's")
         }
         let number = given ?? byPerson[person] ?? (1...UInt32.max).first { !taken.contains($0) } ?? 1
@@ -47,5 +49,20 @@ struct Numbers: Codable, Sendable, Hashable {
             throw CommandFailure("command", "person: no user of the scale was created for \"\(person)\"; give serial")
         }
         return number
+    }
+}
+
+/// Lets in one at a time, in the order in which they came.
+actor Turns {
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func enter() async {
+        guard isTaken else { return isTaken = true }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func leave() {
+        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
     }
 }

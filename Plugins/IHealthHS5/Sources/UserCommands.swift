@@ -44,8 +44,22 @@ enum UserCommands {
                 "position", .integer(Bounds(0, 19)), help: "One of the scale's 20; the first free one if not given.")
         ], canDryRun: true
     ) { plugin, call in
+        // Two that ran at once could be given the same number.
+        await plugin.turns.enter()
+        do {
+            let user = try await make(plugin, call)
+            await plugin.turns.leave()
+            return user
+        } catch {
+            await plugin.turns.leave()
+            throw error
+        }
+    }
+
+    private static func make(_ plugin: IHealthHS5, _ call: CommandCall) async throws -> User {
         let present = try await users(plugin)
-        var numbers = try await Numbers.read(call.hub.state)
+        let before = try await Numbers.read(call.hub.state)
+        var numbers = before
         let serial = try numbers.number(call.arguments, avoiding: present)
         let profile = try Profile(call).made(serial)
         let wanted = call.arguments["position"]?.integer.flatMap { HS5Position(Int($0)) }
@@ -57,8 +71,14 @@ enum UserCommands {
         if !call.isDryRun {
             // The number first: it must not be given to somebody else if this ends half-way.
             try await numbers.write(call.hub.state)
-            _ = try await plugin.desk.demand(
-                .createUser(profile, at: position), .hs5, refusal: "HS5: the scale did not create the user")
+            do {
+                _ = try await plugin.desk.demand(
+                    .createUser(profile, at: position), .hs5, refusal: "HS5: the scale did not create the user")
+            } catch let failure as CommandFailure where failure.code == "refused" {
+                // There is no such user. Where no answer came there may be one, and the number stays.
+                try await before.write(call.hub.state)
+                throw failure
+            }
         }
         return User(position: Int(position.index), serialNumber: serial, person: numbers.person(of: serial))
     }

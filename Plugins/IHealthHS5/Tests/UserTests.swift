@@ -57,6 +57,31 @@ struct UserTests {
         await scale.stop()
     }
 
+    @Test func `a number of one person is nobody else's, and one the scale refused is nobody's`() async throws {
+        let bench = try await ScaleBench(persons: [Self.anna, .init(name: "ben"), .init(name: "carl")])
+        let scale = try Scale(users: [:])
+        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
+        _ = await bench.events("connected")
+        let body = #""height":180,"sex":"male","birth_date":"1980-01-01""#
+        #expect(
+            try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
+                == #"{"person":"anna","position":0,"serialNumber":1}"#)
+        #expect(
+            try await Self.ask(bench, "users-create", "{\"person\":\"ben\",\"serial\":1,\(body)}")
+                == "command: serial: 1 is another person's", "also while the scale has it")
+        #expect(
+            try await Self.ask(bench, "users-create", "{\"person\":\"ben\",\"position\":0,\(body)}")
+                .hasPrefix("refused:"))
+        #expect(try await Self.ask(bench, "users-delete", #"{"person":"ben"}"#).contains("no user of the scale"))
+        // Both at once.
+        async let ben = Self.ask(bench, "users-create", "{\"person\":\"ben\",\"position\":3,\(body)}")
+        async let carl = Self.ask(bench, "users-create", "{\"person\":\"carl\",\"position\":4,\(body)}")
+        let made = try await [ben, carl]
+        #expect(Set([scale.device.users[3], scale.device.users[4]]) == [2, 3], "\(made)")
+        #expect(await bench.end(run) == .done)
+        await scale.stop()
+    }
+
     @Test func `what a scale needs to know is asked for, and a full scale is told`() async throws {
         let bench = try await ScaleBench(persons: [Self.anna, .init(name: "ben")])
         let all = Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, UInt32(100 + $0)) })
