@@ -11,8 +11,9 @@ import ScaleFrames
 /// A weight that came without a time of the scale has the host's, and the scale may keep the same weighing under its own
 /// time: see ``twin(of:)``.
 ///
-/// The set is a cache of 1,024 keys, the memory of a scale 200; what comes again stays the longest. Should a key fall out or
-/// the state be lost, the weighing is given again under the same identity, and the hub answers `duplicate`.
+/// The set is a cache of 4,096 keys, the memory of a scale 200 for each of at most 20 users; what comes again stays the longest. Should a
+/// key fall out or the state be lost, the weighing is given again under the same identity, and the hub answers `duplicate`. What no reading
+/// would give anew (a judgement, the host's time, a twin) falls out after what one would.
 struct KnownWeighings: Sendable, Equatable {
     /// What makes a weighing this one: the scale's undecoded bytes, and on a scale with users whose it is.
     struct Key: Sendable, Hashable {
@@ -42,6 +43,9 @@ struct KnownWeighings: Sendable, Equatable {
         var twin: Key?
         /// Another entry has this one as its twin.
         var isTwin = false
+
+        /// Whether a record made of the reading alone would be another one.
+        var isUnique: Bool { liveWall != nil || hostTime != nil || twin != nil || isTwin || isClockSuspect }
     }
 
     /// The settings that decide how a date is read.
@@ -49,7 +53,7 @@ struct KnownWeighings: Sendable, Equatable {
     /// The most recently seen last.
     private(set) var entries: [Entry] = []
 
-    static let limit = 1024
+    static let limit = 4096
 
     init(rule: String) { self.rule = rule }
 
@@ -57,9 +61,13 @@ struct KnownWeighings: Sendable, Equatable {
 
     /// Puts `entry` in the place of what was known of its key, as the most recent.
     mutating func note(_ entry: Entry) {
-        entries.removeAll { $0.key == entry.key }
+        if let place = entries.lastIndex(where: { $0.key == entry.key }) { entries.remove(at: place) }
         entries.append(entry)
-        if entries.count > Self.limit { entries.removeFirst() }
+        guard entries.count > Self.limit else { return }
+        // Only while there are many such, or nothing new would be remembered any more.
+        let plain = entries.lazy.filter { !$0.isUnique }.count
+        let place = plain > Self.limit / 2 ? entries.firstIndex { !$0.isUnique } : nil
+        entries.remove(at: place ?? 0)
     }
 
     /// The weighing came again.
@@ -181,13 +189,14 @@ extension KnownWeighings {
 extension KnownWeighings.Key {
     init(_ reading: ScaleReading) { self.init(bytes: reading.key, user: reading.user) }
 
+    static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
     /// Hex digits that sort as the bytes do; with users, the user's number after them.
     var text: String {
-        func hex(_ bytes: [UInt8]) -> String {
-            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        }
-        guard let user else { return hex(bytes) }
-        return hex(bytes) + "-" + hex((0..<4).map { UInt8(truncatingIfNeeded: user >> (24 - 8 * $0)) })
+        guard let user else { return Self.hex(bytes) }
+        return Self.hex(bytes) + "-" + Self.hex((0..<4).map { UInt8(truncatingIfNeeded: user >> (24 - 8 * $0)) })
     }
 }
 

@@ -53,6 +53,9 @@ public struct LocalClock: Sendable {
     /// The instant with the offset that the zone has then.
     func timestamp(at microseconds: Int64) -> Timestamp { timestamp(Int(microseconds / 1_000_000)) }
 
+    /// Microseconds since 1970, of seconds since 2000 in UTC.
+    static func microseconds(since2000 seconds: Int) -> Int64 { Int64(seconds + year2000) * 1_000_000 }
+
     private static let year2000 = 946_684_800
 
     private func offset(at seconds: Int) -> Int {

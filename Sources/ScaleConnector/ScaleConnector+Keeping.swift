@@ -42,7 +42,7 @@ extension ScaleConnector {
         let mapping = WeighingMapping(
             source: hub.source(device: device), clock: clock, isGroup: setup.model == .hs5,
             muscleUnit: setup.muscleUnit)
-        var (next, samples, undated) = (known, [Sample](), [KnownWeighings.Key]())
+        var (next, samples, undated) = (known, [Sample](), [ScaleReading]())
         for reading in readings {
             let key = KnownWeighings.Key(reading)
             let old = known[key]
@@ -51,8 +51,8 @@ extension ScaleConnector {
                 next.touch(key)
                 continue
             }
-            guard let wall = reading.time else {
-                if old?.isUndated != true { undated.append(key) }
+            guard let reading = mapping.dated(reading), let wall = reading.time else {
+                if old?.isUndated != true { undated.append(reading) }
                 next.note(.init(key: key, isUndated: true))
                 continue
             }
@@ -60,9 +60,9 @@ extension ScaleConnector {
             samples += mapping.samples(weighing(of: reading, entry, wall))
             next.note(entry)
         }
-        guard try await save(samples, next, device) else { return false }
+        guard try await save(samples, next, undated: undated.map(\.raw), device) else { return false }
         known = next
-        for key in undated { await reports.undated(key) }
+        for reading in undated { await reports.undated(.init(reading)) }
         return true
     }
 
@@ -101,21 +101,49 @@ extension ScaleConnector {
         of reading: ScaleReading, _ entry: KnownWeighings.Entry, _ own: WallTime
     ) -> Weighing {
         let wall = entry.twin == nil ? own : entry.liveWall.flatMap { WallTime(secondsSince2000: $0) } ?? own
+        let time: Weighing.Time =
+            if let host = entry.hostTime { .host(host) } else if let instant = reading.instant, entry.twin == nil {
+                .instant(LocalClock.microseconds(since2000: instant), isSuspect: entry.isClockSuspect)
+            } else { .scale(wall, isSuspect: entry.isClockSuspect) }
+        // The bytes of a scale; what a bridge said in words is no such thing.
+        let raw = reading.isComposed && reading.raw.count <= Self.longestRecord ? reading.raw : nil
         return Weighing(
             key: (entry.twin ?? entry.key).text,
-            time: entry.hostTime.map(Weighing.Time.host) ?? .scale(wall, isSuspect: entry.isClockSuspect),
+            time: time,
             tenthsOfKilogram: reading.tenthsOfKilogram, composition: reading.composition, user: reading.user,
             slot: reading.user.flatMap { user in users.firstIndex { $0 == user } },
-            impedanceWeight: entry.impedanceWeight, raw: reading.isComposed ? reading.raw : nil)
+            impedanceWeight: entry.impedanceWeight, raw: raw)
     }
 
+    /// Bytes; more than a record of any scale has.
+    private static let longestRecord = 32
+
+    /// Characters of what could not be dated, in the state of one scale; far more than its memory.
+    private static let undatedLimit = 1 << 20
+
     /// Puts the records into the spool and what is known into the state, in one commit.
-    private func save(_ samples: [Sample], _ next: KnownWeighings, _ device: String) async throws -> Bool {
+    ///
+    /// What could not be dated is kept there whole, as lines of hex digits: once acknowledged, a scale may forget it.
+    private func save(
+        _ samples: [Sample], _ next: KnownWeighings, undated: [[UInt8]], _ device: String
+    ) async throws -> Bool {
         guard next != known else { return true }
-        let changes: [String: StateValue?] = [
-            "weighings-\(device)": .bytes(next.bytes), "rule-\(device)": .text(next.rule),
-        ]
         do {
+            var kept: [String: StateValue?] = [
+                "weighings-\(device)": .bytes(next.bytes), "rule-\(device)": .text(next.rule),
+            ]
+            if !undated.isEmpty {
+                let old = try await hub.state.text("undated-\(device)") ?? ""
+                let lines = old.split(separator: "\n").map(String.init)
+                let new = undated.map(KnownWeighings.Key.hex).filter { !lines.contains($0) }
+                let text = (lines + new).joined(separator: "\n")
+                guard text.utf8.count <= Self.undatedLimit else {
+                    hub.logger.warning("weighings are not acknowledged: too many of them have no readable date")
+                    return false
+                }
+                kept["undated-\(device)"] = .text(text)
+            }
+            let changes = kept
             if samples.isEmpty {
                 try await hub.state.transaction { transaction in
                     for (key, value) in changes { try transaction.set(key, to: value) }

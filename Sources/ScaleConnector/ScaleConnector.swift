@@ -202,14 +202,14 @@ public struct ScaleConnector {
     }
 
     private mutating func note(_ event: ScaleEvent) async throws {
+        impedanceWeight = event.impedanceWeight(after: impedanceWeight)
         switch event {
         case .connected:
             isConnected = true
             if device == nil, let id = dialogue.deviceID { try await adopt(id) }
-        case .disconnected: (isConnected, deviation, impedanceWeight) = (false, (nil, nil), nil)
+        case .disconnected: (isConnected, deviation) = (false, (nil, nil))
         case .clock(_, let skew): deviation = (skew, skew)
         case .clockSet: deviation.now = 0
-        case .impedanceWeight(let tenths): impedanceWeight = tenths
         // It is known already, and has been seen again.
         case .memoryRecord(let reading, isRepeat: true), .stableWeight(let reading, isRepeat: true),
             .bodyComposition(let reading, isRepeat: true), .cloudRecord(let reading, isRepeat: true):
@@ -270,6 +270,19 @@ public struct ScaleConnector {
             try await hub.state.set(Self.userKey, to: serial.map { StateValue.integer(Int64($0)) })
         } catch {
             hub.logger.warning("whose measurement is open cannot be kept: \(error)")
+        }
+    }
+}
+
+extension ScaleEvent {
+    /// The impedance weight of the weighing that goes on, once this has happened.
+    ///
+    /// A weighing that begins, or one that has ended in an error, has none: it would get into the record of whoever comes next.
+    func impedanceWeight(after old: Int?) -> Int? {
+        switch self {
+        case .impedanceWeight(let tenths): tenths
+        case .unstableWeight, .stableWeight, .deviceError, .disconnected: nil
+        default: old
         }
     }
 }

@@ -97,13 +97,15 @@ struct ScaleReports {
 
     /// A weighing whose date cannot be read.
     ///
-    /// No time is made up for it: it becomes no record. It stays in the scale's memory and, as bytes, in the state; another
-    /// `hour_mode` may make its date readable.
+    /// No time is made up for it: it becomes no record. What the scale or the bridge sent is kept whole in the state, for once it is
+    /// acknowledged they may forget it; another `hour_mode` may make a HS3's date readable.
     func undated(_ key: KnownWeighings.Key) async {
-        hub.logger.warning("a weighing of the scale has no readable date and is not recorded")
+        hub.logger.warning("a weighing has no readable date, or one that no record can have, and is not recorded")
         await send(
             "undated", .warning,
-            text: "a weighing has no readable date and is not recorded; it stays in the scale's memory",
+            text:
+                "a weighing has no readable date, or one that no record can have, and is not recorded; what was sent of it is kept"
+                + " in the state of this plugin",
             data: "{\"raw\":\"\(key.text)\"}")
     }
 

@@ -23,6 +23,8 @@ struct Weighing: Sendable {
         case scale(WallTime, isSuspect: Bool)
         /// Microseconds since 1970 by the hub's clock: the weight came without a time.
         case host(Int64)
+        /// Microseconds since 1970, as whoever told it says; no clock on a wall is known.
+        case instant(Int64, isSuspect: Bool)
     }
 
     /// Names the weighing; its records add what they measure.
@@ -82,6 +84,8 @@ struct WeighingMapping: Sendable {
     private func place(_ time: Weighing.Time) -> (Timestamp, [String]) {
         switch time {
         case .host(let microseconds): return (clock.timestamp(at: microseconds), ["\"datedByHub\":true"])
+        case .instant(let microseconds, let isSuspect):
+            return (clock.timestamp(at: microseconds), isSuspect ? ["\"clockSuspect\":true"] : [])
         case .scale(let wall, let isSuspect):
             let placed = clock.place(wall)
             var metadata = ["\"local\":\"\(wall)\""]
@@ -131,6 +135,16 @@ struct WeighingMapping: Sendable {
         amount("visceral", .xIhealthVisceralFatLevel, Double(composition.visceralFat), "count")
         amount("dci", .xIhealthDailyCalorieIntake, Double(composition.dailyCalories), "kcal/d")
         return parts
+    }
+
+    /// The reading with the time of a clock on the wall; nil where it has no readable date, or one that no record can have.
+    func dated(_ reading: ScaleReading) -> ScaleReading? {
+        if let wall = reading.time { return clock.place(wall).time.isRepresentable ? reading : nil }
+        guard let instant = reading.instant.map(LocalClock.microseconds(since2000:)), Timestamp.range.contains(instant)
+        else {
+            return nil
+        }
+        return reading.placed(at: clock.wall(at: instant))
     }
 
     /// Whether the date of a weighing is not to be trusted.

@@ -64,6 +64,28 @@ struct ClockTests {
         #expect(Self.mapping.isClockSuspect(wall, deviation: deviation, now: now) == isSuspect)
     }
 
+    @Test(arguments: [
+        ("0001-01-01 00:00:00", false), ("9999-12-31 23:59:59", false), ("1970-01-01 00:00:00", true),
+        ("0001-01-03 00:00:00", true), ("9999-12-30 12:00:00", true),
+    ])
+    func `a date that no record can have is none`(local: String, isDate: Bool) throws {
+        let wall = try #require(WallTime(local))
+        let told = ScaleReading(key: [1], time: wall, tenthsOfKilogram: 700, raw: [1])
+        #expect((Self.mapping.dated(told) != nil) == isDate)
+        let instant = ScaleReading(
+            key: [1], time: nil, tenthsOfKilogram: 700, raw: [1], instant: wall.secondsSince2000)
+        #expect((Self.mapping.dated(instant) != nil) == isDate)
+        #expect(Self.mapping.dated(ScaleReading(key: [1], time: nil, tenthsOfKilogram: 700, raw: [1])) == nil)
+    }
+
+    @Test func `the impedance weight of a weighing ends with it, however it ends`() {
+        #expect(ScaleEvent.impedanceWeight(700).impedanceWeight(after: nil) == 700)
+        #expect(ScaleEvent.memoryStart(true).impedanceWeight(after: 700) == 700)
+        #expect(ScaleEvent.unstableWeight(650).impedanceWeight(after: 700) == nil)
+        #expect(ScaleEvent.deviceError(.disconnected(.hs5)).impedanceWeight(after: 700) == nil)
+        #expect(ScaleEvent.disconnected.impedanceWeight(after: 700) == nil)
+    }
+
     @Test func `muscle in kilograms is a mass, and a part above the whole is left out`() throws {
         var mapping = Self.mapping
         mapping.isGroup = true

@@ -63,7 +63,7 @@ struct KnownWeighingsTests {
 
     @Test func `what is known survives being saved, keeps what comes again, and forgets the rest at its bound`() throws
     {
-        let keys = (0..<1100).compactMap { second in
+        let keys = (0..<4200).compactMap { second in
             WallTime(secondsSince2000: 800_000_000 + second * 60).flatMap { HS5Record($0, tenthsOfKilogram: 700)?.key }
         }.map { KnownWeighings.Key(bytes: $0) }
         var known = KnownWeighings(rule: "Europe/Berlin sdk12")
@@ -71,7 +71,7 @@ struct KnownWeighingsTests {
             known.note(.init(key: key, isClockSuspect: place % 2 == 0, isUndated: place % 3 == 0))
         }
         known.touch(keys[0])
-        known.note(.init(key: keys[1050]))
+        known.note(.init(key: keys[4150]))
         #expect(known.entries.count == KnownWeighings.limit)
         #expect(known[keys[0]] != nil, "seen again")
         #expect(known[keys[1]] == nil, "the longest unseen")
@@ -80,6 +80,16 @@ struct KnownWeighingsTests {
         #expect(other.entries.map(\.isClockSuspect) == known.entries.map(\.isClockSuspect))
         let torn = KnownWeighings(rule: known.rule, saved: Array(known.bytes.dropLast(3)), under: known.rule)
         #expect(torn.entries.count == known.entries.count - 1)
+    }
+
+    @Test func `what only a weighing as it happened could tell stays, however much the cloud brings`() throws {
+        let live = try Self.live("2026-11-20 07:30:00")
+        var known = Self.known(live)
+        for number in 0..<KnownWeighings.limit + 10 {
+            known.note(.init(key: .init(bytes: [0, UInt8(number >> 8), UInt8(number & 255)])))
+        }
+        #expect(known.entries.count == KnownWeighings.limit)
+        #expect(known[live.key] == live)
     }
 
     @Test func `every part of an entry is saved`() throws {

@@ -125,10 +125,26 @@ struct HSLRuleTests {
         }
     }
 
+    @Test func `what can never be kept is acknowledged also where it has no name`() throws {
+        var (rig, ref) = try opened()
+        rig.say(event("memoryRecord", ref, #"{"weight":200,"local":"2024-03-15 07:30:05"}"#))
+        let scale = try #require(HSLDeviceID(.hs3, "020000003001"))
+        #expect(rig.open.isEmpty)
+        #expect(rig.acknowledged == [scale.rid(.memoryRecord, WallTime("2024-03-15 07:30:05"), tenths: 2000)])
+    }
+
     @Test func `a date that does not say which wall clock it is of is not guessed`() throws {
         var (rig, ref) = try opened()
         rig.say(event("memoryRecord", ref, #"{"weight":70,"date":"2024-03-15T18:06:30Z"}"#, rid: "a"))
         #expect(rig.open.first?.readings.first?.time == nil)
+        let told = WallTime("2024-03-15 18:06:30")?.secondsSince2000
+        #expect(rig.open.first?.readings.first?.instant == told, "the instant is no guess")
+        (rig, ref) = try opened()
+        let unreadable = #"{"date":"yesterday","weight":70}"#
+        rig.say(event("memoryRecord", ref, unreadable, rid: "a"))
+        let reading = try #require(rig.open.first?.readings.first)
+        #expect(reading.time == nil && reading.instant == nil)
+        #expect(String(decoding: reading.raw, as: UTF8.self).contains("yesterday"), "kept whole")
         #expect(rig.warnings.contains { $0.contains("no readable date") })
         (rig, ref) = try opened()
         rig.say(event("stableWeight", ref, #"{"weight":70}"#, rid: "b"))

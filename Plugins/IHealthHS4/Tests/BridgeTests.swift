@@ -72,12 +72,17 @@ private final class Bridge: Sendable {
                             say("{\"t\":\"res\",\"ref\":\(id),\"status\":\"failed\"}")
                         } else if line.contains("hs4.memory") {
                             tell("memoryStart", #"{"ok":true}"#, ref: id)
-                            tell("memoryCount", #"{"count":2}"#, ref: id)
-                            for (rid, date) in [("b1", "2026-11-19 07:30:05"), ("b2", "2026-11-20 08:00:01")] {
-                                let weight = rid == "b1" ? "72.6" : "72.5"
-                                tell("memoryRecord", "{\"weight\":\(weight),\"local\":\"\(date)\"}", ref: id, rid: rid)
+                            tell("memoryCount", #"{"count":5}"#, ref: id)
+                            for (rid, weight, date) in [
+                                ("b1", "72.6", #""local":"2026-11-19 07:30:05""#),
+                                ("b2", "72.5", #""local":"2026-11-20 08:00:01""#),
+                                ("b3", "72.4", #""local":"0001-01-01 00:00:00""#),
+                                ("b4", "72.2", #""date":"9999-12-31T23:59:59-12:00""#),
+                                ("b5", "72.1", #""date":"2026-11-18T06:30:00Z""#),
+                            ] {
+                                tell("memoryRecord", "{\"weight\":\(weight),\(date)}", ref: id, rid: rid)
                             }
-                            tell("memoryFinish", #"{"records":2}"#, ref: id)
+                            tell("memoryFinish", #"{"records":5}"#, ref: id)
                             say("{\"t\":\"res\",\"ref\":\(id),\"status\":\"done\"}")
                         }
                     }
@@ -104,8 +109,8 @@ struct BridgeTests {
         let bench = try await ScaleBench()
         let bridge = try Bridge(authentication: 2)
         let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(bridge.link, auth: "bridge"))
-        await bench.hub.records(3)
-        while !["a1", "b1", "b2"].allSatisfy({ rid in
+        await bench.hub.records(4)
+        while !["a1", "b1", "b2", "b3", "b4", "b5"].allSatisfy({ rid in
             bridge.said.contains { $0.contains("\"ack\"") && $0.contains(rid) }
         }) {
             try await Task.sleep(for: .milliseconds(5))
@@ -115,9 +120,18 @@ struct BridgeTests {
         #expect(
             Set(samples.map(\.value)) == [
                 .quantity(72.3, unit: "kg"), .quantity(72.5, unit: "kg"), .quantity(72.6, unit: "kg"),
+                .quantity(72.1, unit: "kg"),
             ])
         #expect(samples.allSatisfy { $0.source.device == "020000004001" })
-        #expect(samples.count == 3)
+        #expect(samples.count == 4)
+        let told = try #require(samples.first { $0.value == .quantity(72.1, unit: "kg") })
+        #expect(told.start.text == "2026-11-18T07:30:00+01:00" && told.metadata == nil, "a date in UTC is an instant")
+        // What no record can be made of is told, and kept whole.
+        #expect(await bench.events("undated", 2).count == 2)
+        let state = try PluginState(directory: bench.place.state)
+        let kept = try await state.text("undated-020000004001") ?? ""
+        #expect(kept.split(separator: "\n").count == 2)
+        try state.close()
         #expect(await bench.hub.lives.contains { $0.value == 72.4 })
         #expect(await bench.events("authentication").first?.code == 2)
         await bridge.stop()

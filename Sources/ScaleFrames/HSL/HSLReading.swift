@@ -42,11 +42,22 @@ enum HSLFields {
             let (since2000, overflow) = seconds.subtractingReportingOverflow(946_684_800)
             return overflow ? nil : WallTime(secondsSince2000: since2000)
         }
+        guard let (wall, zone) = date(data) else { return nil }
+        return zone.isEmpty || isOffset(zone) ? wall : nil
+    }
+
+    /// The instant that a `date` in UTC names, in seconds since 2000; nil where there is none.
+    static func instant(_ data: HSLJSON) -> Int? {
+        guard let (wall, zone) = date(data), zone == "Z" || zone == "z" else { return nil }
+        return wall.secondsSince2000
+    }
+
+    /// The date and time of a `date`, and what it says of the zone.
+    private static func date(_ data: HSLJSON) -> (WallTime, zone: Substring)? {
         guard let text = member("date", of: data)?.text ?? data["MDate"]?.text else { return nil }
         let (moment, rest) = (text.prefix(19), text.dropFirst(19))
         guard let wall = WallTime(moment), moment.utf8.count == 19 else { return nil }
-        let zone = rest.first == "." ? rest.dropFirst().drop { $0.isASCII && $0.isNumber } : rest
-        return zone.isEmpty || isOffset(zone) ? wall : nil
+        return (wall, rest.first == "." ? rest.dropFirst().drop { $0.isASCII && $0.isNumber } : rest)
     }
 
     private static func isOffset(_ text: Substring) -> Bool {
@@ -87,9 +98,8 @@ struct HSLReading {
         if !weight.isExact { warnings.append("a weight was finer than the tenth of a kilogram that this scale has") }
         let hasTime = HSLFields.hasTime(data)
         let time = hasTime || event != .stableWeight ? HSLFields.local(data) : now
-        if hasTime, time == nil {
-            warnings.append("a weighing has no readable date; a date in UTC needs the member local beside it")
-        }
+        let instant = time == nil ? HSLFields.instant(data) : nil
+        if hasTime, time == nil, instant == nil { warnings.append("a weighing has no readable date") }
         var composition: HS5Record.Composition?
         if device.model == .hs5, event != .stableWeight {
             composition = Self.composition(data, &warnings)
@@ -97,12 +107,13 @@ struct HSLReading {
         let serial = HSLFields.member("serialNumber", of: data)?.whole.flatMap { UInt32(exactly: $0) } ?? user
         let bytes = time.flatMap { device.model.record($0, weight.tenths, composition) }
         // What no record of the scale can hold has a name of its own.
-        let name = "\(device)|\(time?.description ?? data.line)|\(weight.tenths)"
+        let when = time?.description ?? instant.map { "\($0)Z" } ?? data.line
+        let name = "\(device)|\(when)|\(weight.tenths)"
         let key = bytes?.key ?? Array(Digests.sha256(Array(name.utf8)).prefix(device.model.keySize))
         reading = ScaleReading(
             key: key, time: time, tenthsOfKilogram: weight.tenths, composition: composition,
-            user: device.model == .hs5 ? serial : nil, raw: bytes?.bytes ?? key,
-            isDatedByHost: !hasTime && event == .stableWeight)
+            user: device.model == .hs5 ? serial : nil, raw: bytes?.bytes ?? Array(data.line.utf8),
+            isDatedByHost: !hasTime && event == .stableWeight, instant: instant)
         self.warnings = warnings
     }
 
@@ -146,7 +157,7 @@ public struct CloudReading: Sendable, Hashable {
     public init?(_ data: HSLJSON, of model: ScaleModel, deviceId: String, user: UInt32?) {
         guard let device = HSLDeviceID(model, deviceId),
             let found = try? HSLReading(.cloudRecord, data, of: device, now: .startOf2000, user: user),
-            found.reading.time != nil
+            found.reading.time != nil || found.reading.instant != nil
         else { return nil }
         (reading, warnings) = (found.reading, found.warnings)
     }

@@ -13,7 +13,9 @@ extension HSLSession {
         do throws(HSLReading.Refusal) {
             found = try HSLReading(name, data, of: device, now: now.wall, user: request?.serial)
         } catch {
-            return unusable(error, device, given, at: now, &actions)
+            let weight = HSLFields.tenths("weight", of: data)?.tenths
+            let rid = given ?? weight.map { device.rid(name, HSLFields.local(data), tenths: $0) }
+            return unusable(error, device, rid, at: now, &actions)
         }
         for warning in found.warnings { warn(device, warning, &actions) }
         let rid = given ?? device.rid(name, found.reading.time, tenths: found.reading.tenthsOfKilogram)

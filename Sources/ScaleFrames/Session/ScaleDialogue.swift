@@ -127,7 +127,8 @@ public struct ScaleDelivery: Sendable, Hashable {
 public struct ScaleReading: Sendable, Hashable {
     /// What makes this weighing this one: undecoded bytes, time first.
     public let key: [UInt8]
-    /// What the scale's clock showed; the host's for a weight that came without a time; nil where its bits are no date.
+    /// What the scale's clock showed; the host's for a weight that came without a time; nil where its bits are no
+    /// date, or one in UTC.
     public let time: WallTime?
     public let tenthsOfKilogram: Int
     /// What the body is made of, in the wire's numbers; nil where the scale does not measure it.
@@ -138,13 +139,24 @@ public struct ScaleReading: Sendable, Hashable {
     public let raw: [UInt8]
     /// Whether ``time`` is the host's, because the weight came without one.
     public let isDatedByHost: Bool
+    /// When it was, in seconds since 2000-01-01T00:00:00Z, where that is what is known and no wall clock's time is.
+    public let instant: Int?
 
     public init(
         key: [UInt8], time: WallTime?, tenthsOfKilogram: Int, composition: HS5Record.Composition? = nil,
-        user: UInt32? = nil, raw: [UInt8], isDatedByHost: Bool = false
+        user: UInt32? = nil, raw: [UInt8], isDatedByHost: Bool = false,
+        instant: Int? = nil
     ) {
         (self.key, self.time, self.tenthsOfKilogram) = (key, time, tenthsOfKilogram)
         (self.composition, self.user, self.raw, self.isDatedByHost) = (composition, user, raw, isDatedByHost)
+        self.instant = instant
+    }
+
+    /// The same weighing with what a clock on the wall showed at its ``instant``.
+    public func placed(at wall: WallTime) -> ScaleReading {
+        ScaleReading(
+            key: key, time: wall, tenthsOfKilogram: tenthsOfKilogram, composition: composition, user: user, raw: raw,
+            isDatedByHost: isDatedByHost, instant: instant)
     }
 
     /// Whether more than the weight was measured.
