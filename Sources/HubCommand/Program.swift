@@ -24,6 +24,9 @@ enum Program {
         } catch  where RootCommand.exitCode(for: error) == .failure && !(error is ExitCode) {
             Terminal.complain("an error of hub itself, please report it: \(error)")
             exit(HubExit.fault.rawValue)
+        } catch  where RootCommand.exitCode(for: error) == .validationFailure {
+            Terminal.say(Terminal.harmless(RootCommand.fullMessage(for: error)))
+            exit(HubExit.usage.rawValue)
         } catch {
             RootCommand.exit(withError: error)
         }
@@ -77,7 +80,8 @@ extension RootCommand {
         let meant = nearest(to: name, among: names) ?? names.first { name.count > 1 && $0.hasPrefix(name) }
         throw Failure(
             .usage,
-            "there is no command \(name)" + (meant.map { "; did you mean hub \($0)?" } ?? "; hub --help lists them"))
+            "there is no command \(Terminal.cut(name))"
+                + (meant.map { "; did you mean hub \($0)?" } ?? "; hub --help lists them"))
     }
 }
 

@@ -34,11 +34,17 @@ import Testing
         ("1,234.5kg", "weight", "no commas"), ("", "weight", "80.4kg"), ("kg", "weight", "expected a number"),
         ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has inBed"),
         ("80 kgg", "weight", "kg"), ("0.182", "bodyFatPercentage", "18.2%"),
+        ("1e400kg", "weight", "without an exponent, such as 80.4kg"), ("-80kg", "weight", "never less than nothing"),
+        ("-120/80", "bloodPressure", "never less than nothing"), ("-1", "stepCount", "never less than nothing"),
     ])
     func `what is not clear is refused with what to type`(_ text: String, _ type: String, _ hint: String) throws {
         let failure = try #require(throws: Failure.self) { try value(text, type) }
         #expect(failure.exit == .usage)
         #expect(failure.message.contains(hint), "\(failure.message)")
+    }
+
+    @Test func `a temperature may be below zero`() throws {
+        #expect(try value("-0.3 degC", "appleSleepingWristTemperature") == .quantity(-0.3, unit: "degC"))
     }
 
     private let berlin = TimeZone(identifier: "Europe/Berlin") ?? .gmt

@@ -136,6 +136,30 @@ import ZeroMQ
         #expect(result.errors.contains("the hub is there"))
     }
 
+    @Test func `what cannot be meant is refused: a person nobody knows, an empty path, a weight of nothing`()
+        async throws
+    {
+        let hub = try await TestHub()
+        let samples = try await hub.run(["samples", "--person", "\u{1B}[31mnosuch"])
+        #expect(samples.code == 64)
+        #expect(samples.errors.contains(#"hub.conf has no person \u{1b}[31mnosuch; it has: me"#))
+        #expect(try await hub.run(["backup", ""]).code == 64)
+        for weight in ["0kg", "501kg"] {
+            #expect(try await hub.run(["log", "weight", weight]).code != 0)
+            #expect(try await hub.run(["log", "weight", weight, "--dry-run"]).errors.contains("no weight of a person"))
+        }
+    }
+
+    @Test func `what was typed steers no terminal and fills none`() async throws {
+        for arguments in [["bogus\u{1B}[31m"], ["samples", "--\u{1B}[31m"], ["samples", "\u{9B}31m"]] {
+            let answer = try await TestProgram.hub(arguments)
+            #expect(answer.code == 64)
+            #expect(!answer.errors.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" })
+        }
+        let long = try await TestProgram.hub([String(repeating: "x", count: 10_000)])
+        #expect(long.code == 64 && long.errors.utf8.count < 200)
+    }
+
     @Test func `a second hub in the same place is told that there is one`() async throws {
         let hub = try await TestHub()
         let second = try await hub.run(["run"])

@@ -12,6 +12,9 @@ struct BackupFiles {
     ///   - path: a folder, or a file that does not exist; the current folder if not given.
     ///   - data: the hub's data folder, in which no backup may lie.
     init(_ path: String?, data: String, now: Date) throws(Failure) {
+        guard path?.isEmpty != true else {
+            throw Failure(.usage, "the path is empty; name a folder, or a file that does not exist")
+        }
         let given = URL(filePath: path ?? ".").standardizedFileURL.path(percentEncoded: false)
         let trimmed = given.count > 1 && given.hasSuffix("/") ? String(given.dropLast()) : given
         var isFolder: ObjCBool = false

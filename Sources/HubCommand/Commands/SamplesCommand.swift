@@ -22,7 +22,8 @@ struct SamplesCommand: ParsableCommand {
             (90min, 12h, 7d, 4w) or an RFC 3339 time (2026-03-01T07:30:00+01:00). A date in
             --to is meant whole. Dates are by this machine's zone.
 
-            Exit codes: 0, also when there is none; 64 no such type; 69 no hub answers.
+            Exit codes: 0, also when there is none; 64 no such type or person; 69 no hub
+            answers.
             """)
 
     @Argument(help: "Types, or other names of them.")
@@ -81,8 +82,10 @@ struct SamplesCommand: ParsableCommand {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
         for name in person where !welcome.persons.contains(where: { $0.name == name }) {
-            Terminal.complain(
-                "hub.conf has no person \(name); it has: \(welcome.persons.map(\.name).joined(separator: ", "))")
+            throw Failure(
+                .usage,
+                "hub.conf has no person \(Terminal.cut(name)); it has: \(welcome.persons.map(\.name).joined(separator: ", "))"
+            )
         }
         let query = try query(now: welcome.time.microseconds, zone: .current)
         var listing = SampleListing(isJSON: json)
@@ -104,7 +107,7 @@ struct SamplesCommand: ParsableCommand {
     func checkTypes() throws(Failure) {
         for type in types where TypeArgument.resolved(type) == nil {
             let nearest = TypeRegistry.standard.suggestion(for: type).map { "; did you mean \($0)?" } ?? ""
-            throw Failure(.usage, "there is no type \(type)\(nearest)")
+            throw Failure(.usage, "there is no type \(Terminal.cut(type))\(nearest)")
         }
     }
 

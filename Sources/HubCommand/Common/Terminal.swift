@@ -27,7 +27,26 @@ enum Terminal {
     }
 
     /// A line on stderr that names the program.
-    static func complain(_ line: String) { say("hub: \(line)") }
+    static func complain(_ line: String) { say("hub: \(harmless(line))") }
+
+    /// `text` with control characters but line ends written out: what was typed or read must not steer the terminal.
+    static func harmless(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: steers) else { return text }
+        return text.unicodeScalars.reduce(into: "") { shown, scalar in
+            if steers(scalar) {
+                shown += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                shown.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    private static func steers(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory == .control && scalar != "\n"
+    }
+
+    /// The beginning of what was typed, for a message that quotes it.
+    static func cut(_ text: String) -> String { text.count > 60 ? "\(text.prefix(60))…" : text }
 
     /// Shows `text` in place of the last progress; an empty text takes it away.
     static func progress(_ text: String) {

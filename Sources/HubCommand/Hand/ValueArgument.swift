@@ -26,6 +26,23 @@ enum ValueArgument: Hashable {
             guard !text.isEmpty else { throw Failure(.usage, "a value is missing") }
             self = .name(text)
         }
+        try refuseNegative(text, type)
+    }
+
+    /// What has a mass, a pressure or a share, or is counted, has no less than none of it.
+    private func refuseNegative(_ text: String, _ type: HealthType?) throws(Failure) {
+        guard let type else { return }
+        let numbers: [Double] =
+            switch self {
+            case .quantity(let number, _): [number]
+            case .several(let numbers, _): numbers
+            case .name: []
+            }
+        let isAmount =
+            type.kind == .correlation || type.aggregation == .cumulative
+            || ["kg", "mmHg", "%"].contains(type.unit ?? "")
+        guard isAmount, numbers.contains(where: { $0 < 0 }) else { return }
+        throw Failure(.usage, "\"\(text)\": \(type.id) is never less than nothing")
     }
 
     private static func category(_ text: String, of type: HealthType) throws(Failure) -> String {
@@ -78,6 +95,9 @@ enum ValueArgument: Hashable {
         var (rest, parts): (Substring, [(value: Double, unit: String)]) = (text[...], [])
         while !rest.isEmpty {
             let digits = rest.prefix { $0.isNumber || ".,+-".contains($0) }
+            guard rest[digits.endIndex...].prefixMatch(of: /[eE][+\-]?[0-9]/) == nil else {
+                throw Failure(.usage, "\"\(text)\": write the number without an exponent, such as \(example(of: type))")
+            }
             rest = rest[digits.endIndex...].drop { $0 == " " }
             guard !digits.isEmpty else {
                 throw Failure(.usage, "\"\(text)\": expected a number, such as \(example(of: type))")
