@@ -142,7 +142,9 @@ import ZeroMQ
         let hub = try await TestHub()
         let samples = try await hub.run(["samples", "--person", "\u{1B}[31mnosuch"])
         #expect(samples.code == 64)
-        #expect(samples.errors.contains(#"hub.conf has no person \u{1b}[31mnosuch; it has: me"#))
+        #expect(
+            samples.errors.contains(
+                #"there are no records of \u{1b}[31mnosuch, and hub.conf has no such person; it has: me"#))
         #expect(try await hub.run(["backup", ""]).code == 64)
         for weight in ["0kg", "501kg"] {
             #expect(try await hub.run(["log", "weight", weight]).code != 0)

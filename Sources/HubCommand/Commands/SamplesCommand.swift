@@ -81,12 +81,6 @@ struct SamplesCommand: ParsableCommand {
         try checkTypes()
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
-        for name in person where !welcome.persons.contains(where: { $0.name == name }) {
-            throw Failure(
-                .usage,
-                "hub.conf has no person \(Terminal.cut(name)); it has: \(welcome.persons.map(\.name).joined(separator: ", "))"
-            )
-        }
         let query = try query(now: welcome.time.microseconds, zone: .current)
         var listing = SampleListing(isJSON: json)
         if last != nil {
@@ -100,7 +94,18 @@ struct SamplesCommand: ParsableCommand {
                 try listing.endPage()
             }
         }
+        if listing.isEmpty { try checkPersons(welcome.persons.map(\.name)) }
         try listing.end()
+    }
+
+    /// Asked only where nothing was found: what is stored of a person stays to be seen after hub.conf lost the name.
+    func checkPersons(_ known: [String]) throws(Failure) {
+        for name in person where !known.contains(name) {
+            throw Failure(
+                .usage,
+                "there are no records of \(Terminal.cut(name)), and hub.conf has no such person; it has: "
+                    + known.joined(separator: ", "))
+        }
     }
 
     /// Not in `validate`, whose failures print the usage: here one word is all that is wrong.
@@ -139,6 +144,7 @@ struct SampleListing: ~Copyable {
     private var reader = RecordReader()
     private var table = RecordText.table()
     private var count = 0
+    var isEmpty: Bool { count == 0 }
 
     init(isJSON: Bool) {
         self.isJSON = isJSON
