@@ -19,6 +19,8 @@ actor DayKeeper {
     private(set) var mustLook = false
     /// Whether anything was delivered since the last look.
     private var isBusy = false
+    /// Days that the hub would not have: tried again whenever a day begins or the hub is another.
+    private var rejections = Rejections()
     private let turnstile = Turnstile()
     private var isOpen = false
     private var openWaiters: [CheckedContinuation<Void, Never>] = []
@@ -61,20 +63,24 @@ actor DayKeeper {
 
     /// Delivered records: returns when the hub has every day that they change.
     func take(_ records: [DeliveredRecord]) async throws {
-        try await turnstile.pass { try await self.store(records.map(\.stored), of: records.first?.version.epoch) }
+        try await turnstile.pass {
+            try await self.store(records.map(\.stored), of: records.first?.version.epoch)
+            // What was read before may have been taken back before it was its turn.
+            try await self.look()
+        }
     }
 
     /// A day may have begun, or the hub be another: returns when the hub has what follows from that.
     func turn() async throws {
         try await turnstile.pass {
             try await self.look()
-            try await self.store([], of: nil)
+            try await self.store([], of: nil, isRetry: true)
         }
     }
 
-    /// Asks what has changed since everything was read, as long as something of that may wait to be delivered.
+    /// Asks what has changed since everything was read: also what is never delivered.
     private func look() async throws {
-        guard let hub, let since = looked, mustLook, !isStale else { return }
+        guard let hub, let since = looked, !isStale else { return }
         (mustLook, isBusy) = (isBusy, false)
         do {
             for try await page in hub.query(filter([.quantity, .retraction]), since: since) {
@@ -96,7 +102,7 @@ actor DayKeeper {
     func nextDay() -> Int64? { hub.flatMap { library?.nextDay(after: $0.clock.now()) } }
 
     /// - Parameter source: the epoch of the store that the records are of.
-    private func store(_ records: [StoredRecord], of source: String?) async throws {
+    private func store(_ records: [StoredRecord], of source: String?, isRetry: Bool = false) async throws {
         guard let hub else { return }
         if source != nil { isBusy = true }
         let zones = Self.zones(hub)
@@ -109,8 +115,9 @@ actor DayKeeper {
         library = next
         // Until the hub has confirmed, another try must find the same work.
         isStale = true
-        try await Publisher(hub: hub, library: next).store(edits)
-        isStale = false
+        var rejections = rejections
+        try await Publisher(hub: hub, library: next).store(edits, isRetry: isRetry, &rejections)
+        (self.rejections, isStale) = (rejections, false)
         await complain(hub, next)
     }
 
@@ -139,15 +146,18 @@ actor DayKeeper {
         }
         library.load(waiting, at: hub.clock.now())
         let reconciliation = Reconciliation(hub: hub, library: library, isDryRun: isDryRun)
-        let report = try await reconciliation.run(progress)
+        let (report, rejections) = try await reconciliation.run(progress)
         guard !isDryRun else { return report }
+        self.rejections = rejections
         (self.library, epoch, isStale) = (library, cursor?.epoch, false)
         (looked, mustLook, isBusy) = (cursor, true, true)
-        hub.logger.info(
-            "the days are as they should be",
+        hub.logger.log(
+            level: rejections.isEmpty ? .info : .error,
+            rejections.isEmpty
+                ? "the days are as they should be" : "the hub rejected days; all others are as they should be",
             metadata: [
                 "readings": "\(report.readings)", "days": "\(report.days)", "days.stored": "\(report.stored)",
-                "days.retracted": "\(report.retracted)",
+                "days.retracted": "\(report.retracted)", "days.rejected": "\(report.rejected)",
             ])
         await complain(hub, library)
         return report
@@ -165,18 +175,18 @@ actor DayKeeper {
         guard let library else {
             throw CommandFailure("starting", "the plugin is being started; ask again in a moment")
         }
-        return StateReport(library)
+        return StateReport(library, rejections)
     }
 
     // MARK: - What is wrong
 
     /// Tells people what is left out, once, and when it no longer is.
     private func complain(_ hub: PluginContext, _ library: Library) async {
-        let text = Complaint.text(library)
+        let text = Complaint.text(library, rejections)
         guard complaint != .some(text) else { return }
         complaint = .some(text)
         if let text {
-            hub.logger.warning("not every reading counts", metadata: ["left.out": "\(text)"])
+            hub.logger.warning("not every reading is in its day", metadata: ["left.out": "\(text)"])
             if let event = try? DeviceEvent("error", severity: .error, text: text) { await hub.event(event) }
         } else if let event = try? DeviceEvent("error", isResolved: true) {
             await hub.event(event)

@@ -9,18 +9,24 @@ struct Publisher: Sendable {
     /// More days than that at once are history, which the feed does not carry one by one.
     static let mostNews = 400
 
-    /// Stores changed days and retracts those that are no more; returns when the hub has confirmed all.
-    func store(_ edits: [Library.Edit]) async throws {
-        guard !edits.isEmpty else { return }
+    /// Stores changed days and retracts those that are no more; returns when the hub has answered each.
+    ///
+    /// - Parameter isRetry: gives the days that the hub had rejected to it again.
+    func store(_ edits: [Library.Edit], isRetry: Bool, _ rejections: inout Rejections) async throws {
+        guard !edits.isEmpty || isRetry && !rejections.isEmpty else { return }
         try await remember(Set(edits.map { SeriesName(library.shelves[$0.shelf], $0.change.series) }))
-        let records = edits.map { edit -> Record in
+        var records = edits.map { edit -> Record in
             let shelf = library.shelves[edit.shelf]
             if let day = edit.change.now {
                 return .day(shelf.record(day, of: edit.change.series, source: hub.source()))
             }
             return retraction(SeriesName(shelf, edit.change.series), LocalDate(edit.change.day), Self.vanished)
         }
-        try await store(records, isBackfill: records.count > Self.mostNews)
+        if isRetry {
+            let changed = Set(records.map(\.identity))
+            records += rejections.records.filter { !changed.contains($0.identity) }
+        }
+        try await store(records, isBackfill: records.count > Self.mostNews, &rejections)
     }
 
     static let vanished = "no reading reaches this day any longer"
@@ -33,15 +39,9 @@ struct Publisher: Sendable {
                 source: hub.source(), reason: reason))
     }
 
-    /// Stores records and returns when the hub has confirmed them.
-    func store(_ records: [Record], isBackfill: Bool) async throws {
-        for result in try await hub.store(records, isBackfill: isBackfill) {
-            // What was never stored, or is gone already, need not be taken back.
-            guard case .rejected(let code, let reason) = result, code != .unknown else { continue }
-            hub.logger.error("the hub rejected a day", metadata: ["hub.code": "\(code)", "hub.reason": "\(reason)"])
-            let text = "the hub rejected a day: \(reason)"
-            if let event = try? DeviceEvent("error", severity: .error, text: text) { await hub.event(event) }
-        }
+    /// Stores records, returns when the hub has answered each, and notes which it rejected.
+    func store(_ records: [Record], isBackfill: Bool, _ rejections: inout Rejections) async throws {
+        rejections.note(records, try await hub.store(records, isBackfill: isBackfill))
     }
 
     // MARK: - The series that are ours

@@ -17,6 +17,8 @@ struct Reconciliation: Sendable {
         /// Days that were missing or others.
         var stored = 0
         var retracted = 0
+        /// Of these, how many the hub rejected; they are tried again.
+        var rejected = 0
         var series: [Series] = []
 
         struct Series: Encodable, Hashable, Sendable {
@@ -31,8 +33,9 @@ struct Reconciliation: Sendable {
     typealias Progress = @Sendable (_ done: Int, _ total: Int?) async -> Void
 
     /// One person after the other, so that no more than one person's days are in memory.
-    func run(_ progress: Progress) async throws -> Report {
+    func run(_ progress: Progress) async throws -> (Report, Rejections) {
         var report = Report(dryRun: isDryRun, readings: library.readingCount)
+        var rejections = Rejections()
         let remembered = try await Publisher(hub: hub, library: library).remembered()
         let names = Set(hub.persons.map(\.name))
         // A person who is not this instance's any longer is none of its business.
@@ -62,10 +65,12 @@ struct Reconciliation: Sendable {
             }
             guard !isDryRun else { continue }
             if !wanted.isSubset(of: remembered) { try await publisher.remember(wanted) }
-            try await store(work, progress)
-            for name in old { try await publisher.forget(name) }
+            try await store(work, progress, &rejections)
+            // What could not be taken back must be found again.
+            for name in old where !rejections.concern(name) { try await publisher.forget(name) }
         }
-        return report
+        report.rejected = rejections.count
+        return (report, rejections)
     }
 
     private var publisher: Publisher { Publisher(hub: hub, library: library) }
@@ -77,14 +82,14 @@ struct Reconciliation: Sendable {
         report.series.append(series)
     }
 
-    private func store(_ work: [Record], _ progress: Progress) async throws {
+    private func store(_ work: [Record], _ progress: Progress, _ rejections: inout Rejections) async throws {
         guard !work.isEmpty else { return }
         hub.logger.info("days are being stored", metadata: ["days": "\(work.count)"])
         var told = 0
         for start in stride(from: 0, to: work.count, by: 1_000) {
             let piece = Array(work[start..<min(start + 1_000, work.count)])
             // As many as these are history, however they are divided.
-            try await publisher.store(piece, isBackfill: work.count > Publisher.mostNews)
+            try await publisher.store(piece, isBackfill: work.count > Publisher.mostNews, &rejections)
             told += piece.count
             await progress(told, work.count)
         }

@@ -28,8 +28,11 @@ struct StateReport: Encodable, Sendable {
     var series: [Series]
     var leftOut: [LeftOut]
     var conflicts: [Conflict]
+    /// Days that the hub would not have.
+    var rejected: [Rejections.Kind]
 
-    init(_ library: Library) {
+    init(_ library: Library, _ rejections: Rejections = Rejections()) {
+        rejected = rejections.kinds
         readings = library.readingCount
         series = library.shelves.flatMap { shelf in
             shelf.history.rules.indices.map { index in
@@ -56,7 +59,7 @@ struct StateReport: Encodable, Sendable {
 
 /// What people should know, in one line for `hub status`.
 enum Complaint {
-    static func text(_ library: Library) -> String? {
+    static func text(_ library: Library, _ rejections: Rejections = Rejections()) -> String? {
         var parts: [String] = []
         if let first = library.leftOut.min(by: { $0.key < $1.key }) {
             let count = library.leftOut.count
@@ -68,6 +71,10 @@ enum Complaint {
             parts.append(
                 "\(shelf.key.type) of \(shelf.key.person) has no sum on \(days.count == 1 ? "1 day" : "\(days.count) days") "
                     + "because several sources count it; name one in sources")
+        }
+        for kind in rejections.kinds {
+            parts.append(
+                "the hub rejected \(kind.days == 1 ? "1 day" : "\(kind.days) days") (\(kind.code)): \(kind.reason)")
         }
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }

@@ -80,6 +80,18 @@ import Testing
                 == (18...20).map { "- me mean30 2024-05-\($0)" } + days(18...20, 80, of: 18, person: "anna"))
     }
 
+    /// The hub delivers neither such a reading nor its retraction (R10.4); every delivery has the hub asked for what has changed.
+    @Test func `a reading that is taken back before it was delivered is in no day`() async throws {
+        let scene = try await Scene(hub: Self.may20)
+        let keys = (1...900).map { "k\($0)" }
+        try scene.give(keys.map { weighing("05-18", 79, key: $0).json })
+        try await scene.startFiller()
+        try scene.give(keys.map { "{\"kind\":\"retraction\",\"key\":\"\($0)\"}" })
+        try scene.give(weighing("05-19", 80))
+        try await scene.settle()
+        #expect(try scene.days() == days(19...20, 80, of: 19))
+    }
+
     @Test func `another setting makes another series, and the old one is taken back`() async throws {
         let scene = try await Scene(hub: Self.may20)
         try scene.give(weighing("05-18", 80), weighing("05-18", 81, key: "b"), weighing("05-18", 85, key: "c"))

@@ -10,7 +10,7 @@ import Testing
 @Suite struct LibraryTests {
     private let now = moment("2024-05-20T10:00:00+02:00")
 
-    private static func settings(_ values: [String: SettingValue] = [:]) throws -> FillerSettings {
+    static func settings(_ values: [String: SettingValue] = [:]) throws -> FillerSettings {
         let defaults = FillerSettings.declarations.compactMap { declaration in
             declaration.defaultValue.map { (declaration.name, $0) }
         }

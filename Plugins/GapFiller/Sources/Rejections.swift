@@ -1,0 +1,58 @@
+import PluginKit
+
+/// Days that the hub has rejected: work that is still to be done, and what people should know of it.
+struct Rejections: Sendable {
+    private struct Entry {
+        var record: Record
+        var date: LocalDate
+        var code: String
+        var reason: String
+    }
+
+    /// Days of one kind of rejection.
+    struct Kind: Encodable, Hashable, Sendable {
+        /// As in Protocol §9.2.
+        var code: String
+        /// Of the earliest of these days.
+        var reason: String
+        var days: Int
+    }
+
+    private var entries: [RecordIdentity: Entry] = [:]
+
+    var isEmpty: Bool { entries.isEmpty }
+    var count: Int { entries.count }
+
+    /// To be given to the hub again.
+    var records: [Record] { entries.values.sorted { $0.date < $1.date }.map(\.record) }
+
+    /// By code.
+    var kinds: [Kind] {
+        Dictionary(grouping: entries.values, by: \.code).sorted { $0.key < $1.key }.map { code, entries in
+            let reason = entries.min { ($0.date, $0.reason) < ($1.date, $1.reason) }?.reason
+            return Kind(code: code, reason: reason ?? code, days: entries.count)
+        }
+    }
+
+    /// Whether a day of this series is among them.
+    func concern(_ name: SeriesName) -> Bool {
+        entries.keys.contains { identity in
+            guard case .day(let person, let type, let series, _) = identity else { return false }
+            return SeriesName(person: person, type: type, series: series) == name
+        }
+    }
+
+    /// Takes in what the hub has answered to each of these records.
+    mutating func note(_ records: [Record], _ results: [RecordResult]) {
+        for (record, result) in zip(records, results) {
+            entries[record.identity] = nil
+            // What was never stored, or is gone already, need not be taken back.
+            guard case .rejected(let code, let reason) = result, code != .unknown,
+                case .day(_, _, _, let date) = record.identity
+            else { continue }
+            entries[record.identity] = Entry(record: record, date: date, code: "\(code)", reason: reason)
+        }
+    }
+
+    mutating func merge(_ other: Rejections) { entries.merge(other.entries) { $1 } }
+}
