@@ -18,7 +18,7 @@ struct ExistServerCommand: AsyncParsableCommand {
         discussion: """
             Try it:
               hub-exist-server --user mira@Europe/Berlin
-            and give the plugin base_url = "http://127.0.0.1:8730", client_id = "hub" and
+            and give the plugin base = "http://127.0.0.1:8730", client_id = "hub" and
             client_secret = "hub-secret". The first line on stdout is the address; in a
             browser it shows what the stand-in holds.
 
