@@ -202,28 +202,29 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
 
     private func check() async throws -> String {
         let launch = try readLaunch()
-        let key = try readKey(launch)
-        if let settings = try readSettings() {
-            let instance = instance ?? key?.instance ?? P.manifest.name
-            let context = CheckContext(
-                instance: instance, settings: settings, clock: .system, logger: makeLogger(instance))
-            return try await checked(context)
-        }
+        let given = try readSettings()
+        // A key of the environment is no word about this check, where a file of settings is.
+        let key = given != nil && key == nil ? nil : try readKey(launch)
         guard door != nil || launch != nil || key != nil else {
-            throw PluginFailure(
-                .usage,
-                "there is nothing to check with: add --settings FILE, or --door URL or --key FILE of a hub that knows the settings"
-            )
+            guard let given else {
+                throw PluginFailure(
+                    .usage,
+                    "there is nothing to check with: add --settings FILE, or --door URL or --key FILE of a hub that knows the settings"
+                )
+            }
+            let instance = instance ?? P.manifest.name
+            return try await checked(
+                CheckContext(instance: instance, settings: given, clock: .system, logger: makeLogger(instance)))
         }
         let (address, instance, directory) = try place(launch, key)
         let logger = makeLogger(instance)
         let runner = PluginRunner(
             P(), mode: .check, address: address, instance: instance, stateDirectory: directory, settings: nil,
             logger: logger, context: try Context())
-        return try await runner.withSession { welcome in
+        return try await runner.withSession { welcome, tokens in
             let context = CheckContext(
-                instance: instance, settings: try PluginSettings(welcome.settings), clock: try welcome.hubClock(),
-                logger: logger)
+                instance: instance, settings: try given ?? PluginSettings(welcome.settings),
+                clock: try welcome.hubClock(), logger: logger, tokens: tokens)
             return try await checked(context)
         }
     }

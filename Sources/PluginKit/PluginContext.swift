@@ -15,11 +15,28 @@ public struct CheckContext: Sendable {
     ///
     /// Never give it a health value, a key or a secret.
     public let logger: Logger
+    private let tokens: Tokens?
+
+    /// The token that the hub keeps of an account; `nil` where it keeps none.
+    public typealias Tokens = @Sendable (_ account: String) async throws -> OAuthToken?
 
     /// PluginKit makes it for `--check`; tests of plugins make their own.
-    public init(instance: String, settings: PluginSettings, clock: HubClock, logger: Logger) {
+    /// - Parameter tokens: those of the hub; `nil` where no hub is asked.
+    public init(
+        instance: String, settings: PluginSettings, clock: HubClock, logger: Logger, tokens: Tokens? = nil
+    ) {
         (self.instance, self.settings, self.clock, self.logger) = (instance, settings, clock, logger)
+        self.tokens = tokens
     }
+
+    /// Whether the hub is asked; else there is only a file of settings.
+    public var hasHub: Bool { tokens != nil }
+
+    /// The token of an account as the hub keeps it, also when it is over; `nil` where nobody has logged in, or no hub is asked.
+    ///
+    /// It is not renewed here: a renewed one must be on the disk of the instance that renewed it before the hub has it.
+    /// - Throws: ``AskError`` when the hub refuses; ``TokenError`` when this plugin cannot read what it keeps.
+    public func storedToken(of account: String) async throws -> OAuthToken? { try await tokens?(account) }
 }
 
 /// A running plugin's view of the hub.

@@ -1,11 +1,11 @@
-package import HubWire
+import HubWire
 import ZeroMQ
 
 extension PluginRunner {
-    /// Opens a session that gives nothing, hands its terms to `body`, and says BYE.
+    /// Opens a session that gives nothing, hands its terms and the tokens of its accounts to `body`, and says BYE.
     /// - Throws: ``PluginFailure`` `unavailable` when no hub answers in time or it does not want this plugin.
-    package func withSession<Value: Sendable>(
-        waiting limit: Duration = .seconds(10), _ body: (Welcome) async throws -> Value
+    func withSession<Value: Sendable>(
+        waiting limit: Duration = .seconds(10), _ body: (Welcome, @escaping CheckContext.Tokens) async throws -> Value
     ) async throws -> Value {
         let loop = try PollLoop(name: "hub-link")
         try loop.start()
@@ -28,12 +28,23 @@ extension PluginRunner {
             throw PluginFailure(.unavailable, reason)
         }
         do {
-            let value = try await body(welcome)
+            let value = try await body(welcome) { try await link.storedToken(of: $0) }
             await link.close(draining: false, within: .seconds(2))
             return value
         } catch {
             await link.close(draining: false, within: .seconds(2))
             throw error
         }
+    }
+}
+
+extension HubLink {
+    /// The token of an account as the hub keeps it; `nil` where it keeps none.
+    fileprivate func storedToken(of account: String) async throws -> OAuthToken? {
+        let answer = try await question(repeats: true) { number in
+            .token(TokenRequest(id: number, account: account, purpose: .use, failure: nil))
+        }
+        guard case .token(let answer) = answer, case .token(let json, _, _) = answer.content else { return nil }
+        return try TokenKeeper.read(json)
     }
 }

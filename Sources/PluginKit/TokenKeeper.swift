@@ -248,7 +248,7 @@ extension TokenKeeper {
         return answer.content
     }
 
-    private static func read(_ json: RawJSON) throws -> OAuthToken {
+    static func read(_ json: RawJSON) throws -> OAuthToken {
         // A decoding error shows what it found.
         guard let token = try? JSONDecoder().decode(OAuthToken.self, from: Data(json.bytes)) else {
             throw TokenError(.missing, "the hub keeps a token that this plugin does not understand; log in again")

@@ -134,37 +134,4 @@ struct Exist: SinkPlugin {
         token.user = profile.username
         return LogIn(account: Exporter.accountName, token: token)
     }
-
-    // MARK: - Check
-
-    func check(_ hub: CheckContext) async throws -> String {
-        let settings = try ExistSettings(hub.settings)
-        let service = ExistService(settings, pace: Pace(hub))
-        let what = settings.attributes.map(\.name).joined(separator: ", ")
-        do {
-            let answer = try await service.client.send(ExistService.profile)
-            guard answer.status == 401 || answer.status == 403 else {
-                throw PluginFailure(
-                    .failed,
-                    "\(settings.address) answered \(answer.status) where Exist asks for a token: is base right?")
-            }
-        } catch let error as CloudError {
-            throw PluginFailure(error)
-        }
-        guard settings.clientID != nil else {
-            return
-                "\(settings.address) answers as Exist does. It would send \(what); hub login \(hub.instance) comes next."
-        }
-        do {
-            _ = try await service.token(
-                [("grant_type", "refresh_token"), ("refresh_token", "none")], at: hub.clock.now())
-        } catch let refusal as LogInRefused where refusal.reason.hasPrefix("invalid_client") {
-            throw PluginFailure(.refused, "Exist does not know client_id with this client_secret")
-        } catch is LogInRefused {
-            // Of course: there is no such token. The client was accepted.
-        } catch let error as CloudError {
-            throw PluginFailure(error)
-        }
-        return "\(settings.address) accepts the client. It would send \(what); nothing was written."
-    }
 }

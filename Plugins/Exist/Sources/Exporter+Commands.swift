@@ -74,7 +74,10 @@ extension Exporter {
 
     func giveBack() async throws -> [String] {
         try await alone { exporter in
-            do { return try await exporter.release() } catch let trouble as Trouble {
+            do {
+                try await exporter.lookUp()
+                return try await exporter.release()
+            } catch let trouble as Trouble {
                 throw CommandFailure("service", exporter.text(of: trouble))
             }
         }

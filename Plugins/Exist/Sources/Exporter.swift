@@ -14,7 +14,7 @@ actor Exporter {
     var held: HeldDays
     private var shelf = Shelf()
     /// Since when a value waits for others.
-    private var gathering: Int64?
+    var gathering: Int64?
 
     /// The plugin's own name of its one account.
     static let accountName = "me"
@@ -50,139 +50,6 @@ actor Exporter {
     }
 
     var judge: DayJudge? { today.map { DayJudge(settings: settings, today: $0) } }
-
-    // MARK: - Deliveries
-
-    func deliver(_ records: [DeliveredRecord]) async throws -> [DeliveryResult] {
-        try await alone { try await $0.take(records) }
-    }
-
-    private func take(_ records: [DeliveredRecord]) async throws -> [DeliveryResult] {
-        var end: DeliveryResult?
-        let isFirst = judge == nil
-        if isFirst { end = try await attempt { try await $0.lookUp() } }
-        guard let judge else {
-            let later = end ?? .retry(after: 60_000, reason: "Exist has not told the user's time zone yet")
-            return records.map { stranger($0) ?? later }
-        }
-        let verdicts = records.map { record -> DayVerdict in
-            if let refusal = stranger(record), case .refused(let reason) = refusal { return .never(reason) }
-            return judge.verdict(on: record.stored)
-        }
-        let isDue = verdicts.contains { verdict in
-            if case .send(let key, let value) = verdict { answer(key, value) == nil } else { false }
-        }
-        if isDue {
-            end = notYet()
-            if end == nil { end = try await attempt { try await $0.synchronize(isLookedUp: isFirst) } }
-        }
-        var results: [DeliveryResult] = []
-        for (record, verdict) in zip(records, verdicts) { results.append(try await result(record, verdict, end)) }
-        return results
-    }
-
-    /// What is answered to another person's record: it never leaves.
-    private func stranger(_ record: DeliveredRecord) -> DeliveryResult? {
-        guard let known = account.person, record.person?.uid != known else { return nil }
-        return .refused(
-            reason:
-                "this instance has sent another person's days to its account; hub do \(hub.instance) forget begins anew"
-        )
-    }
-
-    private func result(
-        _ record: DeliveredRecord, _ verdict: DayVerdict, _ end: DeliveryResult?
-    ) async throws -> DeliveryResult {
-        switch verdict {
-        case .never(let reason): return .refused(reason: reason)
-        case .later: return .retry(after: untilTomorrow, reason: "its day has not come where the user is")
-        case .gone(let key): return try await takeBack(key)
-        case .send(let key, let value):
-            if let known = answer(key, value) { return known }
-            if let end { return end }
-            // Sent, but as the value that the hub has by now; the delivery of that one follows.
-            if held[key].confirmed != nil, held[key].possible == nil {
-                return .delivered(receipt: receipt(key) + ", in a newer version")
-            }
-            return .retry(after: 60_000, reason: "Exist's answer did not say what became of it")
-        }
-    }
-
-    /// What is known of a value already; nil when it has to be sent.
-    private func answer(_ key: DayKey, _ value: ExistValue) -> DeliveryResult? {
-        let known = held[key]
-        if known.has(value) { return .delivered(receipt: receipt(key)) }
-        if let refused = known.refused, refused.digits == value.digits { return .refused(reason: refused.reason) }
-        if let lost = account.ownership[key.attribute]?.lost { return .refused(reason: lost) }
-        return nil
-    }
-
-    private func receipt(_ key: DayKey) -> String { "\(account.username ?? "?")/\(key.attribute)/\(key.date.text)" }
-
-    /// A day that the hub has no value of any more: Exist keeps what it has, and cannot be emptied.
-    private func takeBack(_ key: DayKey) async throws -> DeliveryResult {
-        guard held[key].mayHold else { return .delivered(receipt: receipt(key) + ": there was nothing") }
-        if held[key].isOrphaned != true {
-            held[key].isOrphaned = true
-            try await save([key.month])
-            await tell(
-                "orphaned", .info,
-                "Exist keeps its value of \(key.attribute) on \(key.date.text), which the hub has no more: Exist cannot be "
-                    + "emptied. hub do \(hub.instance) overwrite puts another there.")
-        }
-        return .delivered(receipt: receipt(key) + ": orphaned, Exist keeps what it has")
-    }
-
-    /// Until there is a new day, and at least a minute.
-    private var untilTomorrow: Int64 {
-        guard let zone = account.zone, let today else { return 60_000 }
-        // No zone skips more than a day, and none has a day of more than 26 hours.
-        for minutes in stride(from: Int64(1), to: 26 * 60, by: 15) {
-            let time = Timestamp(microseconds: now + minutes * 60_000_000)
-            if let day = LocalDay.of(time, sampleZone: nil, personZone: zone, policy: .fixed), day > today {
-                return minutes * 60_000
-            }
-        }
-        return 3_600_000
-    }
-
-    /// Why nothing is sent now; nil when it may be.
-    private func notYet() -> DeliveryResult? {
-        if settings.isDryRun {
-            return .retry(
-                after: 3_600_000, reason: "dry_run is set: hub do \(hub.instance) plan shows what would be sent")
-        }
-        if let rest = restResult { return rest }
-        if let updated = account.updated, updated <= now {
-            let left = Int64(settings.interval / .microseconds(1)) - (now - updated)
-            if left > 0 {
-                return .retry(
-                    after: left / 1_000 + 1, reason: "Exist wants no update more often than it gets (interval)")
-            }
-        }
-        let since = min(gathering ?? now, now)
-        gathering = since
-        let left = Int64(settings.gather / .microseconds(1)) - (now - since)
-        return left > 0
-            ? .retry(after: left / 1_000 + 1, reason: "what belongs together is gathered for one call") : nil
-    }
-
-    private var restResult: DeliveryResult? {
-        account.restLeft(at: now).map { .retry(after: $0.microseconds / 1_000 + 1, reason: $0.reason) }
-    }
-
-    /// Runs calls; what goes wrong becomes the answer to what was not settled before.
-    private func attempt(_ body: (isolated Exporter) async throws -> Void) async throws -> DeliveryResult? {
-        do {
-            try await body(self)
-            return nil
-        } catch let trouble as Trouble {
-            switch trouble {
-            case .logIn(let reason), .mixedUp(let reason): return .unauthorized(reason: reason)
-            case .resting: return restResult ?? .retry(after: 60_000, reason: "Exist did not answer as it should")
-            }
-        }
-    }
 
     // MARK: - A run
 

@@ -98,6 +98,12 @@ final class ExistScene: Sendable {
         return run
     }
 
+    /// Sets the clock of the stand-in, and that of whoever says HELLO from now on.
+    func set(clock time: String) async throws {
+        try await control("clock", #""\#(time)@\#(rate)""#, method: "PUT")
+        await hub.change { [rate] in $0.clock = "\(time)@\(rate)" }
+    }
+
     /// Ends it, and finds that it kept to the protocol.
     func end(_ run: PluginRun) async {
         run.stop()

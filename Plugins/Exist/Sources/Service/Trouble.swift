@@ -6,7 +6,9 @@ import PluginKit
 enum Trouble: Error, Sendable {
     /// A person has to log in.
     case logIn(String)
-    /// The service is away or wants nothing for a while; the rest has been noted. Whether the last call certainly did nothing.
+    /// The service is away or wants nothing for a while; the rest has been noted.
+    ///
+    /// Whether the last call certainly did nothing.
     case resting(hadNoEffect: Bool)
     /// Another Exist account, or another person, than before.
     case mixedUp(String)

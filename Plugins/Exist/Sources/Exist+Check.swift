@@ -1,0 +1,78 @@
+import CloudClient
+import PluginKit
+
+// `--check`: logs in with what the hub keeps, and writes nothing, neither at Exist nor at the hub.
+extension Exist {
+    func check(_ hub: CheckContext) async throws -> String {
+        let settings = try ExistSettings(hub.settings)
+        let service = ExistService(settings, pace: Pace(hub))
+        do {
+            if let token = try await hub.storedToken(of: Exporter.accountName) {
+                return try await Self.check(token, hub, settings, service)
+            }
+            return try await Self.checkWithoutToken(hub, settings, service)
+        } catch let error as CloudError {
+            throw PluginFailure(error)
+        } catch let error as TokenError {
+            throw PluginFailure(.refused, error.message)
+        }
+    }
+
+    private static func check(
+        _ token: OAuthToken, _ hub: CheckContext, _ settings: ExistSettings, _ service: ExistService
+    ) async throws -> String {
+        if let end = token.expiresAt, end.microseconds <= hub.clock.now() {
+            guard token.refreshToken != nil, settings.clientID != nil else {
+                throw PluginFailure(
+                    .refused, "the log-in has ended and cannot be renewed; run hub login \(hub.instance)")
+            }
+            return try await client(hub, settings, service)
+                + " The log-in of \(token.user ?? "the account") is due to be renewed, which the running plugin does."
+        }
+        do {
+            let profile = try await service.profile(token)
+            return "\(settings.address) knows the log-in of \(profile.username), whose days are those of "
+                + "\(profile.timezone). \(plan(settings)); nothing was written."
+        } catch is LogInRefused {
+            throw PluginFailure(.refused, "Exist does not know the log-in any more; run hub login \(hub.instance)")
+        }
+    }
+
+    private static func checkWithoutToken(
+        _ hub: CheckContext, _ settings: ExistSettings, _ service: ExistService
+    ) async throws -> String {
+        let answer = try await service.client.send(ExistService.profile)
+        guard answer.status == 401 || answer.status == 403 else {
+            throw PluginFailure(
+                .failed, "\(settings.address) answered \(answer.status) where Exist asks for a token: is base right?")
+        }
+        let found =
+            settings.clientID == nil
+            ? "\(settings.address) answers as Exist does." : try await client(hub, settings, service)
+        let next =
+            hub.hasHub
+            ? "Nobody has logged in yet: hub login \(hub.instance) comes next."
+            : "Whether somebody has logged in, only the hub knows: hub-exist --check --instance \(hub.instance) --door URL "
+                + "asks it, with the URL that hub status --json prints."
+        return "\(found) \(plan(settings)); nothing was written. \(next)"
+    }
+
+    /// Whether Exist knows the client, without a token.
+    private static func client(
+        _ hub: CheckContext, _ settings: ExistSettings, _ service: ExistService
+    ) async throws -> String {
+        do {
+            _ = try await service.token(
+                [("grant_type", "refresh_token"), ("refresh_token", "none")], at: hub.clock.now())
+        } catch let refusal as LogInRefused where refusal.reason.hasPrefix("invalid_client") {
+            throw PluginFailure(.refused, "Exist does not know client_id with this client_secret")
+        } catch is LogInRefused {
+            // Of course: there is no such token. The client was accepted.
+        }
+        return "\(settings.address) accepts the client."
+    }
+
+    private static func plan(_ settings: ExistSettings) -> String {
+        "It would send \(settings.attributes.map(\.name).joined(separator: ", "))"
+    }
+}
