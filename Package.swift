@@ -86,35 +86,37 @@ let package = Package(
     targets: [
         // Vocabulary and leaves.
         module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
-        tests("SamplesTests", ["Samples"]),
+        tests("SamplesTests", ["Seeds", "Samples"]),
         module("DaySeries", ["Samples"]),
-        tests("DaySeriesTests", ["DaySeries", "Samples"], resources: [.copy("vectors.json")]),
+        tests("DaySeriesTests", ["Seeds", "DaySeries", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CLinux"),
+        module("Seeds"),
         module("Digests", [.product(name: "Crypto", package: "swift-crypto")]),
         tests("DigestsTests", ["Digests"]),
         module("ZeroMQ", ["CZeroMQ"]),
-        tests("ZeroMQTests", ["ZeroMQ"]),
+        tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
         module("HubSettings", ["TOMLKit"]),
-        tests("HubSettingsTests", ["HubSettings", "TOMLKit"]),
+        tests("HubSettingsTests", ["Seeds", "HubSettings", "TOMLKit"]),
         module("HubWire", ["Samples", "HubSettings"]),
-        tests("HubWireTests", ["HubWire", "Samples", "HubSettings"]),
+        tests("HubWireTests", ["Seeds", "HubWire", "Samples", "HubSettings"]),
 
         // The hub.
         module("HubStore", ["Samples", grdb, sqlite]),
-        tests("HubStoreTests", ["HubStore", "Samples", "store-torture", grdb]),
+        tests("HubStoreTests", ["Seeds", "HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
         module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
         tests(
             "HubCoreTests",
             [
-                "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, grdb,
+                "Seeds", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, grdb,
                 "HubProcess", "zoo", "example-source",
             ]),
         program(
             "HubCommand",
             [
-                "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", argumentParser,
+                "Seeds", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ",
+                argumentParser,
                 logging, lifecycle,
                 .target(name: "CLinux", condition: .when(platforms: [.linux])),
             ],
@@ -131,7 +133,7 @@ let package = Package(
 
         // The plugin's side.
         module("PluginState", [grdb]),
-        tests("PluginStateTests", ["PluginState", "spool-torture"]),
+        tests("PluginStateTests", ["Seeds", "PluginState", "spool-torture"]),
         program("spool-torture", ["PluginState"], path: "Tests/Support/SpoolTorture"),
         module(
             "PluginKit",
@@ -157,31 +159,33 @@ let package = Package(
         .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
         tests(
             "InteropTests",
-            ["DaySeries", "HubProcess", "HubCommand", "Samples", "example-source", "hub-sami-server"],
+            ["Seeds", "DaySeries", "HubProcess", "HubCommand", "Samples", "example-source", "hub-sami-server"],
             path: "Tests/Interop",
             resources: [.copy("days.py"), .copy("hostile.py"), .copy("sami_sdk.py"), .copy("stranger.py")]),
         tests(
-            "TortureTests", ["HubProcess", "HubCommand", "TortureDiary", "ZeroMQ", "torture-source", "torture-sink"]),
+            "TortureTests",
+            ["Seeds", "HubProcess", "HubCommand", "TortureDiary", "ZeroMQ", "torture-source", "torture-sink"]),
         .target(name: "TortureDiary", path: "Tests/Support/Torture/Diary", swiftSettings: strict),
-        program("torture-source", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Source"),
+        program("torture-source", ["Seeds", "PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Source"),
         program("torture-sink", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Sink"),
         .target(name: "OAuthServer", path: "Tests/Support/OAuthServer", swiftSettings: strict),
         program("example-cloud", ["CloudClient", "PluginKit"], path: "Tests/Support/ExampleCloud"),
         tests(
             "JourneyTests",
-            ["HubProcess", "HubCommand", "example-source", "example-cloud", "JSONLines", "OAuthServer"]),
+            ["Seeds", "HubProcess", "HubCommand", "example-source", "example-cloud", "JSONLines", "OAuthServer"]),
 
         // Scales.
         module("ScaleFrames", ["Digests"]),
         tests(
-            "ScaleFramesTests", ["ScaleFrames", "ScaleLinks"],
+            "ScaleFramesTests", ["Seeds", "ScaleFrames", "ScaleLinks"],
             resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),
         module("ScaleLinks"),
         tests("ScaleLinksTests", ["ScaleLinks"]),
         module("ScaleConnector", ["CloudClient", "PluginKit", "ScaleFrames", "ScaleLinks"]),
         tests("ScaleConnectorTests", ["ScaleConnector", "PluginKit", "ScaleFrames"]),
         .target(
-            name: "ScaleSimulation", dependencies: ["ScaleFrames"], path: "Simulators/Scales/Sources/ScaleSimulation",
+            name: "ScaleSimulation", dependencies: ["Seeds", "ScaleFrames"],
+            path: "Simulators/Scales/Sources/ScaleSimulation",
             swiftSettings: strict),
         program(
             "hub-scale-sim", ["ScaleSimulation", "ScaleFrames", argumentParser],
@@ -192,7 +196,8 @@ let package = Package(
         .target(
             name: "WebFaults",
             dependencies: [
-                "Samples", hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"), httpTypes, logging,
+                "Seeds", "Samples", hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"), httpTypes,
+                logging,
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
             ] + webSocket,
@@ -226,7 +231,10 @@ let package = Package(
         program("GapFiller", ["PluginKit", "DaySeries"], path: "Plugins/GapFiller/Sources"),
         tests(
             "GapFillerTests",
-            ["GapFiller", "DaySeries", "HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginKit", "Samples"],
+            [
+                "Seeds", "GapFiller", "DaySeries", "HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginKit",
+                "Samples",
+            ],
             path: "Plugins/GapFiller/Tests"),
         program("Exist", ["CloudClient", "PluginKit"], path: "Plugins/Exist/Sources"),
         tests(
@@ -250,7 +258,7 @@ let package = Package(
             path: "Plugins/IHealthHS3/Sources"),
         tests(
             "IHealthHS3Tests",
-            ["IHealthHS3", "PluginTesting", "ScaleConnector", "ScaleSimulation", "ScaleFrames", "ScaleLinks"],
+            ["Seeds", "IHealthHS3", "PluginTesting", "ScaleConnector", "ScaleSimulation", "ScaleFrames", "ScaleLinks"],
             path: "Plugins/IHealthHS3/Tests", resources: [.copy("Cases")]),
         program(
             "IHealthHS4", ["PluginKit", "ScaleConnector", "ScaleFrames", "ScaleLinks"],

@@ -1,4 +1,5 @@
 import DaySeries
+import Seeds
 import Testing
 
 /// What holds of every history; each with a hundred random ones.
@@ -6,10 +7,10 @@ import Testing
     private static let seeds = (0..<100).map { _ in UInt64.random(in: 0 ... .max) }
 
     private func eachHistory(
-        _ count: Int = seeds.count, _ body: (inout Dice, [Reading], [SeriesRules]) throws -> Void
+        _ count: Int = seeds.count, _ body: (inout SeededGenerator, [Reading], [SeriesRules]) throws -> Void
     ) rethrows {
         for seed in Self.seeds.prefix(count) {
-            var dice = Dice(seed)
+            var dice = SeededGenerator(seed: seed)
             let rules = dice.rules()
             try body(&dice, dice.readings(), rules)
         }
@@ -18,9 +19,9 @@ import Testing
     @Test func `the order in which readings arrive changes nothing, nor does computing twice`() {
         eachHistory { dice, readings, rules in
             for rules in rules {
-                let series = DayFill.series(readings, rules, through: Dice.today)
-                #expect(DayFill.series(readings.shuffled(using: &dice), rules, through: Dice.today) == series)
-                #expect(DayFill.series(readings, rules, through: Dice.today) == series)
+                let series = DayFill.series(readings, rules, through: today)
+                #expect(DayFill.series(readings.shuffled(using: &dice), rules, through: today) == series)
+                #expect(DayFill.series(readings, rules, through: today) == series)
             }
         }
     }
@@ -28,9 +29,9 @@ import Testing
     @Test func `a window of thirty days shows no other value than the stored series, and maybe fewer`() {
         eachHistory { dice, readings, rules in
             let rules = SeriesRules(.mean)
-            let first = Dice.today - 29
-            let stored = DayFill.series(readings, rules, through: Dice.today)
-            let window = DayFill.series(readings.filter { $0.day >= first }, rules, through: Dice.today)
+            let first = today - 29
+            let stored = DayFill.series(readings, rules, through: today)
+            let window = DayFill.series(readings.filter { $0.day >= first }, rules, through: today)
             #expect(Set(window).isSubset(of: stored))
             #expect(window == stored.filter { $0.observedOn >= first })
         }
@@ -39,11 +40,11 @@ import Testing
     @Test func `a value lies among the readings of the day it was observed on, and is never older than allowed`() {
         eachHistory { _, readings, rules in
             for rules in rules where rules.aggregator != .sum {
-                for day in DayFill.series(readings, rules, through: Dice.today) {
+                for day in DayFill.series(readings, rules, through: today) {
                     let values = readings.filter { $0.day == day.observedOn }.map(\.value)
                     #expect(values.contains { $0 <= day.value } && values.contains { $0 >= day.value })
                     #expect((0..<rules.days).contains(day.age))
-                    #expect(day.day <= Dice.today)
+                    #expect(day.day <= today)
                 }
             }
         }
@@ -52,9 +53,9 @@ import Testing
     @Test func `days are in order, each once, and a day with readings has its own value`() {
         eachHistory { _, readings, rules in
             for rules in rules where rules.aggregator != .sum {
-                let series = DayFill.series(readings, rules, through: Dice.today)
+                let series = DayFill.series(readings, rules, through: today)
                 #expect(zip(series, series.dropFirst()).allSatisfy { $0.day < $1.day })
-                let measured = Set(readings.map(\.day).filter { $0 <= Dice.today })
+                let measured = Set(readings.map(\.day).filter { $0 <= today })
                 #expect(Set(series.filter { $0.age == 0 }.map(\.day)) == measured)
             }
         }
@@ -64,7 +65,7 @@ import Testing
         eachHistory { dice, readings, rules in
             let new = dice.reading(1_000)
             var history = DayHistory(readings, rules)
-            let changes = history.apply(puts: [new], through: Dice.today)
+            let changes = history.apply(puts: [new], through: today)
             let next = readings.map(\.day).filter { $0 > new.day }.min() ?? .max
             for change in changes where rules[change.series].preferred.isEmpty {
                 #expect(change.day >= new.day && change.day < next)
@@ -90,7 +91,7 @@ import Testing
                 readings.removeAll { reading in removals.contains { $0.number == reading.number } }
                 readings += puts
                 let changes = history.apply(
-                    removals: removals.map { ($0.number, $0.day) }, puts: puts, through: Dice.today)
+                    removals: removals.map { ($0.number, $0.day) }, puts: puts, through: today)
 
                 let scratch = DayHistory(readings.shuffled(using: &dice), rules)
                 let now = Snapshot(scratch)
@@ -109,9 +110,9 @@ import Testing
     @Test func `a day that begins brings what from scratch has of it`() {
         eachHistory { dice, readings, rules in
             let history = DayHistory(readings, rules)
-            let earlier = Dice.today - .random(in: 0...40, using: &dice)
+            let earlier = today - .random(in: 0...40, using: &dice)
             var told = Snapshot(history, through: earlier)
-            for change in history.begin(after: earlier, through: Dice.today) { told.apply(change, history) }
+            for change in history.begin(after: earlier, through: today) { told.apply(change, history) }
             #expect(told == Snapshot(history))
         }
     }
@@ -131,7 +132,7 @@ private struct Snapshot: Equatable {
 
     private(set) var days: [Place: Entry] = [:]
 
-    init(_ history: DayHistory, through today: Int32 = Dice.today) {
+    init(_ history: DayHistory, through today: Int32 = today) {
         for series in history.rules.indices {
             for day in history.series(series, through: today) {
                 days[Place(series: series, day: day.day)] = Entry(

@@ -1,27 +1,16 @@
 import DaySeries
+import Seeds
 
-/// Numbers from a seed, so that a failure can be had again.
-struct Dice: RandomNumberGenerator {
-    private var state: UInt64
+/// The day on which the histories end.
+let today: Int32 = 20_000
 
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {  // SplitMix64
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
-extension Dice {
-    static let today: Int32 = 20_000
+extension SeededGenerator {
 
     /// A reading of some day within half a year of today, and now and then later.
     mutating func reading(_ number: Int64) -> Reading {
         // Few days, times, values and sources, so that they meet.
         let day =
-            Self.today
+            today
             - (Bool.random(using: &self) ? .random(in: -3...40, using: &self) : .random(in: 0...180, using: &self))
         let time = Int64(day) * 86_400_000_000 + .random(in: 0...2_000, using: &self) * 43_000_000
         return Reading(
@@ -42,7 +31,7 @@ extension Dice {
                 rules.preferred = [[.random(in: 0...2, using: &self)], [.random(in: 0...2, using: &self)]]
             }
             if Int.random(in: 0...3, using: &self) == 0 {
-                rules.carriesUntil = Self.today - .random(in: -5...60, using: &self)
+                rules.carriesUntil = today - .random(in: -5...60, using: &self)
             }
             return rules
         }

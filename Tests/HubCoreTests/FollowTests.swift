@@ -1,4 +1,5 @@
 import Foundation
+import Seeds
 import Testing
 
 /// Chapter 7.1: from a cursor to live, without gap or double.
@@ -59,8 +60,8 @@ import Testing
     @Test(arguments: 1...3)
     func `R7.2 R7.3 R8.5 a follower sees every version once, however the hub is started again`(round: Int) async throws
     {
-        var random = Seeded(UInt64.random(in: .min ... .max))
-        let seed = random.state
+        let seed = UInt64.random(in: .min ... .max)
+        var random = SeededGenerator(seed: seed)
         let folder = try Folder()
         var kept = Kept()
         var given: Int64 = 0

@@ -2,6 +2,7 @@ import Foundation
 import HubSettings
 import HubWire
 import Samples
+import Seeds
 import Testing
 
 @testable import HubCore
@@ -72,7 +73,7 @@ import Testing
         round: Int
     ) async throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let folder = try Folder()
         func some(_ names: [String]) -> [String] { names.filter { _ in Bool.random(using: &random) } }
         let grants = (0..<4).map { number in
@@ -149,7 +150,7 @@ import Testing
 
     @Test func `a listener is told that it waits in vain exactly if no topic that is granted begins with its prefix`() {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let names = ["anna", "anna-b", "ü"]
         for _ in 0..<2_000 {
             let types = Self.types.filter { _ in Bool.random(using: &random) }

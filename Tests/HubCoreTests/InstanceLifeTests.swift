@@ -1,3 +1,4 @@
+import Seeds
 import Testing
 
 @testable import HubCore
@@ -142,7 +143,7 @@ import Testing
     @Test(arguments: 0..<200) func `law: one process at a time, bounded pauses, and nothing waits for ever unasked`(
         _ seed: UInt64
     ) {
-        var generator = Seeded(seed)
+        var generator = SeededGenerator(seed: seed)
         var policy = Self.policy
         policy.jitter = 0.25
         var life = InstanceLife(policy: policy)

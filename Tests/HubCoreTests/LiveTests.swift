@@ -1,5 +1,6 @@
 import Foundation
 import HubWire
+import Seeds
 import Testing
 
 @testable import HubCore
@@ -13,7 +14,7 @@ import Testing
     }
 
     /// The `n`th message of a session: mostly plain LIVE bodies, between them what takes the long way.
-    private static func message(_ n: Int, of plugin: String, _ random: inout Seeded) -> (
+    private static func message(_ n: Int, of plugin: String, _ random: inout SeededGenerator) -> (
         verb: String, body: String, Said
     ) {
         let number = ["0", "-7", "72.5", "1e2", "\(n).25"].randomElement(using: &random) ?? "0"
@@ -42,7 +43,7 @@ import Testing
         async throws
     {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let folder = try Folder()
         var setting = try GrantTests.setting([(name: "scales", read: ["weight"], persons: nil)], in: folder)
         setting.policy.limits.livePerSecond = 1_000_000

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Seeds
 import Testing
 
 @testable import HubCore
@@ -47,7 +48,7 @@ import Testing
 
     @Test(arguments: 0..<60) func `a secret in a line without an end is hidden wherever the line is cut`(_ seed: UInt64)
     {
-        var generator = Seeded(seed)
+        var generator = SeededGenerator(seed: seed)
         let secret = String(
             (0..<Int.random(in: 4...3_000, using: &generator)).map { _ in
                 Character(Unicode.Scalar(UInt8.random(in: 97...122, using: &generator)))

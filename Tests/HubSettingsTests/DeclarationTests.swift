@@ -1,5 +1,6 @@
 import Foundation
 import HubSettings
+import Seeds
 import Testing
 
 @Suite struct DeclarationTests {

@@ -1,3 +1,4 @@
+import Seeds
 import TOMLKit
 import Testing
 

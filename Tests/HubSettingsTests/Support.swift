@@ -1,23 +1,6 @@
 import Foundation
 import HubSettings
 
-/// A seeded generator (SplitMix64), so that a failure can be repeated from the seed in its message.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// Mutations per seed; `HUB_MUTATION_ROUNDS` sets more for a long run.
 let mutationRounds = ProcessInfo.processInfo.environment["HUB_MUTATION_ROUNDS"].flatMap { Int($0) } ?? 60
 

@@ -1,5 +1,6 @@
 import HubStore
 import Samples
+import Seeds
 import Testing
 
 /// The laws of what people do by hand, over random work of sources and hands.
@@ -10,7 +11,7 @@ import Testing
         var cursor: Samples.Cursor
         var records: [Int64: StoredRecord] = [:]
 
-        mutating func catchUp(_ store: Store, _ random: inout Seeded) async throws {
+        mutating func catchUp(_ store: Store, _ random: inout SeededGenerator) async throws {
             var query = RecordQuery()
             query.persons = persons
             query.since = cursor
@@ -51,7 +52,7 @@ import Testing
     func `R6.4 R6.24 no source undoes a hand, and every follower ends with exactly what its persons have`(seed: UInt64)
         async throws
     {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let (folder, shadowFolder) = (try Folder(), try Folder())
         var store = try folder.open()
         let shadow = try shadowFolder.open()  // Hears the sources alone.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Samples
+import Seeds
 import Testing
 
 @testable import HubStore
@@ -9,7 +10,7 @@ import Testing
 private struct LedgerRun {
     let folder: Folder
     var store: Store
-    var random: Seeded
+    var random: SeededGenerator
     let seed: UInt64
     let persons: [Person]
     let types: [TypeID]
@@ -23,7 +24,7 @@ private struct LedgerRun {
 
     init(seed: UInt64) async throws {
         self.seed = seed
-        random = Seeded(seed)
+        random = SeededGenerator(seed: seed)
         folder = try Folder()
         store = try folder.open()
         persons = try await store.ensurePersons(["me", "you"], recordedAt: 1)

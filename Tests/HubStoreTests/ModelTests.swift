@@ -1,5 +1,6 @@
 import HubStore
 import Samples
+import Seeds
 import Testing
 
 /// What the store must do, in memory and as plainly as it can be said.
@@ -123,7 +124,7 @@ private struct Model {
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64]) func `the store does what the model does`(seed: UInt64)
         async throws
     {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let folder = try Folder()
         var store = try folder.open()
         let names = ["me", "you"]
@@ -218,7 +219,7 @@ private struct Model {
     }
 
     private func compare(
-        _ store: Store, _ model: Model, _ cursors: [Samples.Cursor], _ types: [TypeID], _ random: inout Seeded,
+        _ store: Store, _ model: Model, _ cursors: [Samples.Cursor], _ types: [TypeID], _ random: inout SeededGenerator,
         _ seed: UInt64
     ) async throws {
         let changes = model.changes

@@ -1,5 +1,6 @@
 import GRDB
 import Samples
+import Seeds
 import Testing
 
 @testable import HubStore
@@ -21,7 +22,7 @@ import Testing
     }
 
     /// A household's month: everybody nearly every morning, a holiday, a diet, a guest for three days, and misread weighings.
-    private static func month(_ random: inout Seeded) -> [WeighIn] {
+    private static func month(_ random: inout SeededGenerator) -> [WeighIn] {
         var weighIns: [WeighIn] = []
         for day in 0..<31 {
             for (place, name) in Home.names.enumerated() where Int.random(in: 0..<10, using: &random) > 1 {
@@ -57,7 +58,7 @@ import Testing
         round: Int
     ) async throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let home = try await Home(folder)
         let month = Self.month(&random)
         for weighIn in month {
@@ -107,7 +108,7 @@ import Testing
         async throws
     {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let home = try await Home(folder)
         for round in 0..<60 {
             let kilograms = [62.3, 74.6, 88.1, 69, 100][round % 5]
@@ -172,7 +173,7 @@ import Testing
         async throws
     {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let month = Self.month(&random)
         var stories: [[String]] = []
         for way in 0..<3 {

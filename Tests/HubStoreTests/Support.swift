@@ -19,21 +19,6 @@ final class Folder {
     func open() throws -> Store { try Store(path: store, now: 1_000) }
 }
 
-/// SplitMix64: a run is repeated by its seed.
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
-
 func type(_ name: String) throws -> TypeID { try TypeID(name) }
 
 let scale = Source(plugin: "ihealth-hs3", device: "00:4D:32:1A:2B:3C")

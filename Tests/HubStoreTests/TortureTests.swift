@@ -1,6 +1,7 @@
 import Foundation
 import HubStore
 import Samples
+import Seeds
 import Testing
 
 @Suite struct TortureTests {
@@ -10,7 +11,7 @@ import Testing
     @Test func `every record that was confirmed before a kill is there once, under its number`() async throws {
         let folder = try Folder()
         let seed = UInt64.random(in: .min ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var confirmed: [Int: Int64] = [:]
         var next = 0
         for _ in 0..<Self.rounds {
@@ -48,7 +49,7 @@ import Testing
     {
         let folder = try Folder()
         let seed = UInt64.random(in: .min ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var settled: Set<[Int64]> = []
         var next = 0
         for _ in 0..<Self.rounds {

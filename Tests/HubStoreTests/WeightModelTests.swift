@@ -1,4 +1,5 @@
 import Samples
+import Seeds
 import Testing
 
 @testable import HubStore
@@ -9,7 +10,7 @@ import Testing
 
     /// Weighings of the last days, one each day until day 0, of this weight give or take a meal.
     private func weighings(
-        _ kilograms: Double, days: Int, until last: Int64 = 0, _ random: inout Seeded
+        _ kilograms: Double, days: Int, until last: Int64 = 0, _ random: inout SeededGenerator
     ) -> [WeightModel.Weighing] {
         (0..<days).map { day in
             WeightModel.Weighing(
@@ -24,7 +25,7 @@ import Testing
 
     @Test func `all shares add up to one, whatever is weighed and known`() throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let strange = [0, -1, 1e-300, 1e300, -1e308, 500, .leastNonzeroMagnitude, .greatestFiniteMagnitude]
         for round in 0..<2_000 {
             let count = Int.random(in: 0...5, using: &random)
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test func `the nearer of two trends wins, the middle is nobody's, and a guest fits nobody`() {
-        var random = Seeded(1)
+        var random = SeededGenerator(seed: 1)
         let known = [weighings(62, days: 20, &random), weighings(75, days: 20, &random)]
         let members = [member("anna"), member("ben")]
         func odds(_ kilograms: Double) -> WeightOdds {
@@ -101,7 +102,7 @@ import Testing
     }
 
     @Test func `the longer the last weighing is ago, the more a weight may have changed`() {
-        var random = Seeded(2)
+        var random = SeededGenerator(seed: 2)
         let known = weighings(62, days: 20, &random)
         var last = 1.0
         for days in [Int64(0), 10, 30, 90, 365, 3_650] {
@@ -118,7 +119,7 @@ import Testing
     }
 
     @Test func `one misread weighing moves nobody's trend, and what a person vouches for does`() throws {
-        var random = Seeded(3)
+        var random = SeededGenerator(seed: 3)
         var known = weighings(62, days: 20, until: -1, &random)
         let before = try #require(WeightModel.belief(at: 0, from: known, tolerance: 3)).mean
         known.append(WeightModel.Weighing(number: 99, start: 0, kilograms: 31))
@@ -134,7 +135,7 @@ import Testing
     }
 
     @Test func `the expected weight begins the trend, and a long trend outweighs it`() throws {
-        var random = Seeded(4)
+        var random = SeededGenerator(seed: 4)
         let begun = try #require(WeightModel.belief(at: 0, from: [], expected: 62, tolerance: 3))
         #expect(begun.mean == 62 && begun.variance == 9)
         let changed = weighings(72, days: 30, &random)

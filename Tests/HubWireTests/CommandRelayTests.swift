@@ -1,4 +1,5 @@
 import HubWire
+import Seeds
 import Testing
 
 @Suite struct CommandRelayTests {

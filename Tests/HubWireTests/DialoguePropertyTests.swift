@@ -1,4 +1,5 @@
 import HubWire
+import Seeds
 import Testing
 
 /// Clients and a hub over links that are cut, with a hub that restarts and a store that fails: nothing lost, nothing answered twice.

@@ -1,5 +1,6 @@
 import HubWire
 import Samples
+import Seeds
 import Testing
 
 /// Broken bytes by the thousand: nothing may crash, and what is accepted all the same must obey the laws.

@@ -1,4 +1,5 @@
 import Samples
+import Seeds
 import Testing
 
 @testable import HubWire

@@ -1,4 +1,5 @@
 import Samples
+import Seeds
 
 /// Records of every kind with every member now and then, from a seed.
 extension SeededGenerator {

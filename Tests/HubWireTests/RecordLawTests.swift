@@ -1,5 +1,6 @@
 import HubWire
 import Samples
+import Seeds
 import Testing
 
 /// What holds for every record, tried on seeded random ones.

@@ -1,5 +1,6 @@
 import Foundation
 import HubProcess
+import Seeds
 import Testing
 
 /// What the README promises to people who write clients, done as they would do it.

@@ -1,5 +1,6 @@
 import Foundation
 import HubProcess
+import Seeds
 import Testing
 
 /// What a person does by hand while the hub is killed: it is done whole or not at all, and doing it once more is safe.

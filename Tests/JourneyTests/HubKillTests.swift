@@ -1,5 +1,6 @@
 import Foundation
 import HubProcess
+import Seeds
 import Testing
 
 /// What STORED is worth: kill -9 of the hub while sources send.

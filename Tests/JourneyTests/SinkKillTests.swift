@@ -1,5 +1,6 @@
 import Foundation
 import HubProcess
+import Seeds
 import Testing
 
 /// What DONE is worth: kill -9 of the hub and of a sink while records pass through both.

@@ -1,5 +1,6 @@
 import Foundation
 import PluginState
+import Seeds
 import Testing
 
 @Suite struct `A killed plugin` {
@@ -9,7 +10,7 @@ import Testing
     @Test func `what spool confirmed is there once after kill -9 and nothing is half done`() throws {
         let directory = try TemporaryDirectory()
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var confirmed: [Int: Int64] = [:]
         for round in 1...Self.kills {
             let (process, output, _) = try tortureProcess("spool", directory.state)

@@ -1,4 +1,5 @@
 import PluginState
+import Seeds
 import Testing
 
 /// What `PluginState` is said to do, in a few arrays.
@@ -97,7 +98,7 @@ private struct Model {
 @Suite struct `State and spool follow their model` {
     @Test(arguments: 0..<6) func `after any calls and restarts`(_ run: Int) throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let directory = try TemporaryDirectory()
         var limits = PluginState.Limits()
         (limits.records, limits.bytes, limits.refusedRecords, limits.refusedBytes) = (40, 500, 12, 150)
@@ -157,7 +158,9 @@ private struct Model {
         }
     }
 
-    private func compare(_ state: PluginState, _ model: Model, _ random: inout Seeded, _ context: Comment) throws {
+    private func compare(_ state: PluginState, _ model: Model, _ random: inout SeededGenerator, _ context: Comment)
+        throws
+    {
         let counters = try state.counters()
         #expect(counters.isBalanced, context)
         #expect(counters.pending == Int64(model.pending.count), context)

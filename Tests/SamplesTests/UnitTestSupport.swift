@@ -1,4 +1,5 @@
 import Foundation
+import Seeds
 
 @testable import Samples
 
@@ -32,20 +33,8 @@ enum Tables {
     }
 }
 
-/// A generator whose failures can be repeated: SplitMix64 with a printed seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
+extension SeededGenerator {
     private static let names = UnitNames.all.keys.sorted()
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 
     /// A unit string of the grammar, some of them beyond a bound.
     mutating func unitText() -> String {

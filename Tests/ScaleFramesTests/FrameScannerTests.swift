@@ -1,10 +1,11 @@
+import Seeds
 import Testing
 
 @testable import ScaleFrames
 
 struct FrameScannerTests {
     /// Frames, noise, cut frames and damaged frames in any order; noise is rich in head bytes and product bytes.
-    static func stream(_ random: inout Seeded) -> [UInt8] {
+    static func stream(_ random: inout SeededGenerator) -> [UInt8] {
         var stream: [UInt8] = []
         for _ in 0..<Int.random(in: 1...12, using: &random) {
             let data = (0..<Int.random(in: 0...30, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)
@@ -23,7 +24,7 @@ struct FrameScannerTests {
     }
 
     @Test(arguments: 0..<300) func `the same bytes give the same frames and counts however they are cut`(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let stream = FrameScannerTests.stream(&random)
         for product in [HS3Frame.product, nil] {
             var whole = FrameScanner(from: .scale, product: product)
@@ -43,7 +44,7 @@ struct FrameScannerTests {
     }
 
     @Test(arguments: 0..<200) func `every byte is part of a frame or counted as skipped`(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let stream = FrameScannerTests.stream(&random)
         var scanner = HS3Frame.scanner(from: .scale)
         let frames = scanner.append(stream) + scanner.flush()
@@ -75,7 +76,7 @@ struct FrameScannerTests {
     }
 
     @Test func `what is held never exceeds one unfinished frame`() {
-        var (scanner, random) = (FrameScanner(from: .scale), Seeded(5))
+        var (scanner, random) = (FrameScanner(from: .scale), SeededGenerator(seed: 5))
         var taken = 0
         for _ in 0..<2000 {
             let piece = (0..<97).map { _ in

@@ -1,3 +1,4 @@
+import Seeds
 import Testing
 
 @testable import ScaleFrames
@@ -212,7 +213,7 @@ struct HS3DialogueTests {
     }
 
     @Test(arguments: 0..<120) func `under random faults every weighing arrives exactly once`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         func maybe(_ range: ClosedRange<Int>) -> Int? {
             random.chance(40) ? Int.random(in: range, using: &random) : nil
         }
@@ -245,7 +246,7 @@ struct HS3DialogueTests {
     }
 
     @Test(arguments: 0..<60) func `no bytes make the scale trap`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var device = HS3Device(memory: try weighings(25), seed: seed)
         let wall = try #require(WallTime("2026-11-20 07:30"))
         var uptime = Duration.zero

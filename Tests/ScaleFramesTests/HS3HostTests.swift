@@ -1,3 +1,4 @@
+import Seeds
 import Testing
 
 @testable import ScaleFrames
@@ -249,7 +250,7 @@ struct HS3HostTests {
     }
 
     @Test(arguments: 0..<150) mutating func `no bytes and no order of inputs makes it trap`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var tokens: [ScaleToken] = []
         for _ in 0..<300 {
             let input: ScaleInput

@@ -1,3 +1,4 @@
+import Seeds
 import Testing
 
 @testable import ScaleFrames
@@ -115,7 +116,7 @@ struct HS4DialogueTests {
     }
 
     @Test(arguments: 0..<200) func `whatever goes wrong, all weighings are kept in the end`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var faults = HS4Device.Faults()
         if random.chance(30) { faults.deafEvery = Int.random(in: 2...5, using: &random) }
         if random.chance(30) { faults.badChecksumEvery = Int.random(in: 2...5, using: &random) }
@@ -204,7 +205,7 @@ struct HS4DialogueTests {
     }
 
     @Test(arguments: 0..<300) func `no bytes bring the host out of order`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var rig = try rig(random.chance(50) ? .lowEnergy : .serialPort, memory: 2)
         rig.connect()
         rig.run(for: .seconds(Int.random(in: 0...5, using: &random)))

@@ -1,3 +1,4 @@
+import Seeds
 import Testing
 
 @testable import ScaleFrames
@@ -170,7 +171,7 @@ struct HS5DialogueTests {
 
     @Test(arguments: 0..<150) func `whatever is lost on the way, all weighings are kept in the end`(seed: UInt64) throws
     {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var faults = HS5Device.Faults()
         if random.chance(40) { faults.deafEvery = Int.random(in: 3...6, using: &random) }
         if random.chance(40) { faults.loseEvery = Int.random(in: 3...6, using: &random) }
@@ -255,7 +256,7 @@ struct HS5DialogueTests {
     }
 
     @Test(arguments: 0..<200) func `no datagrams bring the host out of order`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         var rig = try rig(memory: 2)
         rig.connect()
         rig.run(for: .seconds(Int.random(in: 0...5, using: &random)))

@@ -1,4 +1,5 @@
 import Foundation
+import Seeds
 import Testing
 
 @testable import ScaleFrames
@@ -38,7 +39,7 @@ struct HSLJSONTests {
     @Test(arguments: 0..<40) func `what is written comes back, and Foundation agrees about what is damaged`(
         seed: UInt64
     ) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<50 {
             let value = Self.value(3, &random)
             var bytes = Array(value.line.utf8)
@@ -53,7 +54,7 @@ struct HSLJSONTests {
         }
     }
 
-    private static func value(_ depth: Int, _ random: inout Seeded) -> HSLJSON {
+    private static func value(_ depth: Int, _ random: inout SeededGenerator) -> HSLJSON {
         switch Int.random(in: 0...(depth == 0 ? 4 : 6), using: &random) {
         case 0: .null
         case 1: .bool(random.chance(50))

@@ -1,4 +1,5 @@
 import Foundation
+import Seeds
 import Testing
 
 @testable import ScaleFrames
@@ -113,7 +114,7 @@ struct HSLSessionTests {
     @Test(arguments: 0..<60) func `whatever goes wrong on the way, all weighings are kept in the end`(seed: UInt64)
         throws
     {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let model = try #require(ScaleModel.allCases.randomElement(using: &random))
         var faults = HSLDevice.Faults()
         let isDeaf = random.chance(30)
@@ -154,7 +155,7 @@ struct HSLSessionTests {
     }
 
     @Test(arguments: 0..<80) func `no lines bring the connector out of order`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let model = try #require(ScaleModel.allCases.randomElement(using: &random))
         var rig = try Self.rig(model, memory: 2)
         rig.connect()

@@ -1,9 +1,10 @@
+import Seeds
 import Testing
 
 @testable import ScaleFrames
 
 struct TimeTests {
-    static func anyTime(_ random: inout Seeded) throws -> WallTime {
+    static func anyTime(_ random: inout SeededGenerator) throws -> WallTime {
         let seconds = Int.random(in: 0..<64 * 365 * 86400, using: &random)
         return try #require(WallTime(secondsSince2000: seconds))
     }
@@ -56,7 +57,7 @@ struct TimeTests {
     }
 
     @Test(arguments: 0..<200) func `every encoding reads back what it wrote`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let time = try TimeTests.anyTime(&random)
         for mode in [HS3HourMode.sdk12, .raw24] {
             #expect(time.hs3Packed(mode: mode).flatMap { WallTime(hs3Packed: $0, mode: mode) } == time, "seed \(seed)")
@@ -115,7 +116,7 @@ struct TimeTests {
     }
 
     @Test(arguments: 0..<100) func `a key is the bytes of the record, whatever they are`(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededGenerator(seed: seed)
         let data = (0..<7).map { _ in UInt8.random(in: 0...255, using: &random) }
         let record = try #require(HS3Record(data[...]))
         #expect(record.bytes == data)

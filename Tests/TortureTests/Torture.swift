@@ -1,5 +1,6 @@
 import Foundation
 import HubProcess
+import Seeds
 import Synchronization
 import TortureDiary
 

@@ -1,4 +1,5 @@
 import Glibc
+import Seeds
 import Synchronization
 import Testing
 
@@ -165,7 +166,7 @@ private final class FiredTimers {
     {
         let (context, loop) = (try Context(), try PollLoop())
         try loop.start()
-        var random = SplitMix(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let delays = (0..<300).map { _ in Int.random(in: 0...9, using: &random) }
         let cancelled = Set((0..<150).map { _ in Int.random(in: 0..<300, using: &random) })
         let expected = delays.indices.filter { !cancelled.contains($0) }.sorted { (delays[$0], $0) < (delays[$1], $1) }

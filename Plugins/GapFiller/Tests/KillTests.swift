@@ -1,6 +1,7 @@
 import DaySeries
 import Foundation
 import Samples
+import Seeds
 import Testing
 
 /// What the days are worth: kill -9 of the hub and of the gap-filler while weigh-ins come, change and go.
@@ -8,22 +9,11 @@ import Testing
     /// Kills in one run; `FILLER_KILLS` asks for more.
     private static let kills = ProcessInfo.processInfo.environment["FILLER_KILLS"].flatMap(Int.init) ?? 10
 
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {  // SplitMix64
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     @Test(.timeLimit(.minutes(5)))
     func `hub and gap-filler are killed at random instants: in the end every day is right`() async throws {
         let seed =
             ProcessInfo.processInfo.environment["FILLER_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
-        var dice = Dice(state: seed)
+        var dice = SeededGenerator(seed: seed)
         let scene = try await Scene(hub: "clock = \"2024-05-20T10:00:00Z@1\"")
         try await scene.startFiller("series = [\"mean\", \"first\"]", isReady: false)
         let first = try #require(LocalDate("2023-05-01"))

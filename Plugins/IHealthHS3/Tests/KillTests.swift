@@ -3,6 +3,7 @@ import PluginKit
 import PluginTesting
 import ScaleFrames
 import ScaleSimulation
+import Seeds
 import Testing
 
 @testable import IHealthHS3
@@ -38,7 +39,7 @@ struct KillTests {
     @Test func `kill -9 at any instant loses nothing and doubles nothing`() async throws {
         let kills = ProcessInfo.processInfo.environment["HUB_TEST_KILLS"].flatMap { Int($0) } ?? 6
         let seed = UInt64.random(in: .min ... .max)
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let bench = try await Bench()
         let memory = SimulatedScale.memory(60)
         let scale = try SimulatedScale(memory: memory)
@@ -90,18 +91,5 @@ struct KillTests {
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
         #expect(try JSONDecoder().decode(Manifest.self, from: output) == IHealthHS3.fullManifest)
-    }
-}
-
-/// A seeded generator (SplitMix64), so that a failure can be repeated.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,10 +1,11 @@
+import Seeds
 import Synchronization
 
 /// What is to go wrong, and what of it still can.
 public final class FaultDesk: Sendable {
     private struct State {
         var faults: [Fault] = []
-        var random: SplitMix
+        var random: SeededGenerator
     }
 
     /// Names of what only the service can do.
@@ -14,7 +15,7 @@ public final class FaultDesk: Sendable {
     /// - Parameter seed: fixes which of a share it is.
     public init(_ faults: [Fault] = [], forms: [String] = [], seed: UInt64 = 1) {
         self.forms = forms
-        state = Mutex(State(faults: faults, random: SplitMix(state: seed)))
+        state = Mutex(State(faults: faults, random: SeededGenerator(seed: seed)))
     }
 
     /// What is planned, with what is left of it.
@@ -48,18 +49,5 @@ public final class FaultDesk: Sendable {
             state.faults.removeAll { $0.times == 0 }
             return drawn
         }
-    }
-}
-
-/// The same numbers for the same seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

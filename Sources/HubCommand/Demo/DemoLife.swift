@@ -1,3 +1,5 @@
+import Seeds
+
 /// Invents a month: habits with some chance in them, and incidents that always come.
 ///
 /// The same seed and length give the same month.
@@ -134,22 +136,14 @@ struct DemoLife {
     }
 }
 
-/// SplitMix64: chance that is the same on every machine and in every version of Swift.
+/// Chance that is the same in every version of Swift, which `Int.random(in:using:)` need not be.
 private struct Dice {
-    private var state: UInt64
+    private var generator: SeededGenerator
 
-    init(seed: UInt64) { state = seed }
-
-    private mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
     mutating func roll(_ range: ClosedRange<Int>) -> Int {
-        range.lowerBound + Int(next() % UInt64(range.count))
+        range.lowerBound + Int(generator.next() % UInt64(range.count))
     }
 
     mutating func chance(_ percent: Int) -> Bool { roll(0...99) < percent }

@@ -1,15 +1,16 @@
 public import ScaleFrames
+import Seeds
 
 /// Invented weighings that look like a person's: one each morning, drifting and jittering by a few hundred grams.
 ///
 /// The same seed gives the same series.
 public struct WeighingSeries: Sendable {
-    private var state: UInt64
+    private var generator: SeededGenerator
     private var level: Double
 
     /// A series that starts somewhere between 64 and 82 kg.
     public init(seed: UInt64) {
-        state = seed
+        generator = SeededGenerator(seed: seed)
         level = 0
         level = 64 + 18 * fraction()
     }
@@ -34,11 +35,7 @@ public struct WeighingSeries: Sendable {
     }
 
     private mutating func fraction() -> Double {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return Double((mixed ^ (mixed >> 31)) >> 11) * 0x1p-53
+        Double(generator.next() >> 11) * 0x1p-53
     }
 }
 

@@ -1,4 +1,5 @@
 import PluginKit
+import Seeds
 import TortureDiary
 
 /// Invents what to give next, by chance, from what was given.
@@ -9,11 +10,11 @@ struct Author {
     private(set) var operation: Int64 = 0
     private var keys: [String] = []
     private var last: [String: Step] = [:]
-    private var chance: Chance
+    private var chance: SeededGenerator
 
     init(seed: UInt64, isVersioned: Bool) {
         (self.seed, self.isVersioned) = (seed, isVersioned)
-        chance = Chance(state: seed)
+        chance = SeededGenerator(seed: seed)
     }
 
     /// What an earlier life has written down.
@@ -30,7 +31,7 @@ struct Author {
 
     mutating func next() -> [Step] {
         operation += 1
-        chance = Chance(state: seed &+ UInt64(operation) &* 0x9E37_79B9_7F4A_7C15)
+        chance = SeededGenerator(seed: seed &+ UInt64(operation) &* 0x9E37_79B9_7F4A_7C15)
         var steps: [Step] = []
         var used: Set<String> = []
         for _ in 0..<Int.random(in: 1...12, using: &chance) {
@@ -61,18 +62,5 @@ struct Author {
     private mutating func recent() -> Step? {
         let first = Int.random(in: 0..<10, using: &chance) == 0 ? 0 : max(0, keys.count - 40)
         return keys[first...].randomElement(using: &chance).flatMap { last[$0] }
-    }
-}
-
-/// The same numbers for the same state.
-struct Chance: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
