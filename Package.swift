@@ -182,7 +182,7 @@ let package = Package(
         module("ScaleLinks"),
         tests("ScaleLinksTests", ["ScaleLinks"]),
         module("ScaleConnector", ["CloudClient", "PluginKit", "ScaleFrames", "ScaleLinks"]),
-        tests("ScaleConnectorTests", ["ScaleConnector", "PluginKit", "ScaleFrames"]),
+        tests("ScaleConnectorTests", ["ScaleConnector", "PluginKit", "ScaleBench", "ScaleFrames", "ScaleLinks"]),
         .target(
             name: "ScaleSimulation", dependencies: ["Seeds", "ScaleFrames"],
             path: "Simulators/Scales/Sources/ScaleSimulation",

@@ -27,23 +27,26 @@ public struct ScaleCheck {
 
     private func look() async throws -> String {
         let runner: LinkRunner
-        do throws(ScaleLinkError) { runner = try LinkRunner(setup.link) } catch {
+        var dialogue = setup.dialogue(setup.device)
+        let door = HSLDoor(setup.link, dialogue)
+        do throws(ScaleLinkError) { runner = try LinkRunner(setup.link, doorkeeper: door) } catch {
             throw PluginFailure(.failed, "\(error)")
         }
         defer { runner.stop() }
         let (startedAt, local) = (ContinuousClock.now, setup.clock(persons: []).clock)
-        var dialogue = setup.dialogue(setup.device)
         var (isOpen, problem) = (false, ScaleLinkError?.none)
         runner.setAlarm(at: startedAt + patience)
         while let event = await runner.next() {
             let uptime = ContinuousClock.now - startedAt
             if uptime >= patience { break }
-            let input: ScaleInput
+            let inputs: [ScaleInput]
             switch event {
-            case .opened: (isOpen, input) = (true, .linkOpened)
-            case .received(let bytes): input = .received(bytes)
-            case .alarm: input = .tick
-            case .closed(let reason): (isOpen, problem, input) = (false, reason, .linkClosed)
+            case .opened: (isOpen, inputs) = (true, runner.greeting(at: door))
+            case .received(let bytes): inputs = [.received(bytes)]
+            case .alarm: inputs = [.tick]
+            case .closed(let reason): (isOpen, problem, inputs) = (false, reason, [.linkClosed])
+            case .contested: inputs = [.contested]
+            case .remark: continue
             case .unreachable(let error):
                 problem = error
                 // A sleeping scale may wake up yet.
@@ -51,7 +54,7 @@ public struct ScaleCheck {
                 throw failure("\(error)", error.code)
             }
             let now = ScaleMoment(uptime: uptime, wall: local.wall(at: clock.now()))
-            for action in dialogue.handle(input, at: now) {
+            for action in inputs.flatMap({ dialogue.handle($0, at: now) }) {
                 switch action {
                 case .send(let bytes): runner.send(bytes)
                 case .search(let bytes): runner.search(bytes)

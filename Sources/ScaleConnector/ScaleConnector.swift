@@ -23,6 +23,7 @@ public struct ScaleConnector {
     let rule: String
     var dialogue: any ScaleDialogue
     private var runner: LinkRunner?
+    private var door: HSLDoor?
     var reports: ScaleReports
     var cloud: (any ScaleCloud)?
 
@@ -119,10 +120,13 @@ public struct ScaleConnector {
     /// Serves the scale while the verification holds; true when all is done.
     private mutating func serve(until goal: Goal) async throws -> Bool {
         let runner: LinkRunner
-        do throws(ScaleLinkError) { runner = try LinkRunner(setup.link, pause: setup.pause) } catch {
+        let door = HSLDoor(setup.link, dialogue)
+        do throws(ScaleLinkError) {
+            runner = try LinkRunner(setup.link, pause: setup.pause, doorkeeper: door)
+        } catch {
             throw PluginFailure(.failed, "\(error)")
         }
-        self.runner = runner
+        (self.runner, self.door) = (runner, door)
         desk.open { runner.wake() }
         hub.logger.info("waiting for the scale", metadata: ["link": "\(runner.link)"])
         var isDone = true
@@ -150,16 +154,16 @@ public struct ScaleConnector {
         runner.stop()
         while await runner.next() != nil {}
         _ = dialogue.handle(.linkClosed, at: now)
-        self.runner = nil
+        (self.runner, door) = (nil, nil)
         isConnected = false
         if let asked { answer(asked.request, .nobody) }
     }
 
     private mutating func follow(_ event: LinkRunner.Event, of runner: LinkRunner) async throws {
         switch event {
-        case .opened:
-            try await handle(.caller(runner.caller))
-            try await handle(.linkOpened)
+        case .opened: for input in runner.greeting(at: door) { try await handle(input) }
+        case .contested: try await handle(.contested)
+        case .remark(let text): await reports.report(.protocolWarning(.other(text)))
         case .received(let bytes): try await handle(.received(bytes))
         case .alarm: try await handle(.tick)
         case .closed(let reason):

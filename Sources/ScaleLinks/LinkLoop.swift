@@ -8,6 +8,8 @@ struct LinkLoop {
     private let shortestPause: Duration
 
     private var listener: Listener?
+    /// Those who have dialled, where somebody decides who is let in.
+    private var anteroom: Anteroom?
     private var opening: Attempt?
     private var connection: Descriptor?
     /// The same, where it carries datagrams.
@@ -31,8 +33,9 @@ struct LinkLoop {
     /// How long a scale may take to answer a call.
     private static let openTimeout = Duration.seconds(10)
 
-    init(_ link: ScaleLink, _ mailbox: Mailbox, _ bell: Bell, pause: Duration) {
+    init(_ link: ScaleLink, _ mailbox: Mailbox, _ bell: Bell, pause: Duration, doorkeeper: (any Doorkeeper)?) {
         (self.link, self.mailbox, self.bell, self.pause, shortestPause) = (link, mailbox, bell, pause, pause)
+        anteroom = doorkeeper.map { Anteroom($0) }
     }
 
     mutating func run() {
@@ -56,10 +59,16 @@ struct LinkLoop {
                 var opening = attempt.opening
                 take(opening.expire(), of: opening)
             }
+            anteroom?.pass(at: now)
             if hasEnded { continue }
             // A new link begins only when the owner has seen the end of the last one, so that no byte gets across.
             let mayBegin = connection == nil && orders.isDrained
+            if mayBegin, let guest = anteroom?.admit(at: now) {
+                opened(guest)
+                continue
+            }
             if mayBegin, opening == nil, tryAt <= now { begin() }
+            tellOfGuests()
             wait(orders, mayBegin)
         }
         if let connection, !unsent.isEmpty { _ = connection.write(unsent[...]) }
@@ -77,14 +86,19 @@ struct LinkLoop {
         } else {
             files.append(pollfd(fd: opening?.descriptor.number ?? -1, events: Int16(POLLOUT), revents: 0))
         }
-        let awaited = mayBegin && connection == nil ? listener?.descriptor.number : nil
-        files.append(pollfd(fd: awaited ?? -1, events: Int16(POLLIN), revents: 0))
+        let mayCome = anteroom != nil || mayBegin && connection == nil
+        files.append(pollfd(fd: mayCome ? listener?.descriptor.number ?? -1 : -1, events: Int16(POLLIN), revents: 0))
+        files += anteroom?.files ?? []
 
-        var due = [orders.alarm, opening?.deadline].compactMap(\.self)
+        var due = [orders.alarm, opening?.deadline, anteroom?.deadline].compactMap(\.self)
         if mayBegin, opening == nil, listener == nil || link.dialled != nil { due.append(tryAt) }
         guard poll(&files, nfds_t(files.count), LinkLoop.timeout(until: due.min())) > 0 else { return }
         if files[0].revents != 0 { bell.silence() }
-        if files[2].revents != 0, let caller = listener?.accept() { return opened(caller) }
+        anteroom?.serve(files[3...], at: .now)
+        if files[2].revents != 0, let caller = listener?.accept() {
+            guard anteroom != nil else { return opened(caller) }
+            anteroom?.enter(caller, at: .now)
+        }
         guard files[1].revents != 0 else { return }
         if let attempt = opening {
             opening = nil
@@ -101,6 +115,11 @@ struct LinkLoop {
         guard let instant else { return -1 }
         let left = (instant - .now).components
         return Int32(max(0, min(60_000, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1)))
+    }
+
+    private mutating func tellOfGuests() {
+        for remark in anteroom?.takeRemarks() ?? [] { mailbox.post(.remark(remark)) }
+        if connection != nil, anteroom?.announces() == true { mailbox.post(.contested) }
     }
 
     // MARK: Opening
@@ -163,6 +182,7 @@ struct LinkLoop {
         case .done(let bytes):
             pause = shortestPause  // Whoever talks is there; silence after a connection is not.
             mailbox.post(.received(bytes))
+            anteroom?.decline(at: .now)
         case .later, nil: break
         case .ended(let number): close(lost(number))
         }

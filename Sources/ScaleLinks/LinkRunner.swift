@@ -20,6 +20,12 @@ public final class LinkRunner: Sendable {
         case unreachable(ScaleLinkError)
         /// The time of ``LinkRunner/setAlarm(at:)`` has come.
         case alarm
+        /// Somebody whom the doorkeeper lets in waits for the link that stands to end.
+        ///
+        /// They are sent away when the other end of that link is heard before it has ended.
+        case contested
+        /// What the doorkeeper has to say of others who came.
+        case remark(String)
     }
 
     /// What it connects to.
@@ -31,11 +37,15 @@ public final class LinkRunner: Sendable {
     ///
     /// After a failure it waits `pause` (with jitter), then twice as long each time, up to 5 s for a Bluetooth link and
     /// 30 s for others. Throws when the machine is out of descriptors or threads.
-    public init(_ link: ScaleLink, pause: Duration = .seconds(1)) throws(ScaleLinkError) {
+    ///
+    /// - Parameter doorkeeper: who is let in where the link is awaited; nil: whoever dials first.
+    public init(
+        _ link: ScaleLink, pause: Duration = .seconds(1), doorkeeper: (any Doorkeeper)? = nil
+    ) throws(ScaleLinkError) {
         bell = try Bell()
         mailbox = Mailbox(bell)
         self.link = link
-        let loop = LinkLoop(link, mailbox, bell, pause: pause)
+        let loop = LinkLoop(link, mailbox, bell, pause: pause, doorkeeper: doorkeeper)
         try startThread { [mailbox] in
             var loop = loop
             loop.run()

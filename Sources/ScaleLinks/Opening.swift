@@ -114,7 +114,7 @@ struct Listener {
             case .tcp: setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
             case .serial, .udp: break
             }
-            if address.use({ bind(number, $0, $1) }) == 0, listen(number, 4) == 0 {
+            if address.use({ bind(number, $0, $1) }) == 0, listen(number, 16) == 0 {
                 self.descriptor = descriptor
                 port = Listener.port(of: number)
                 return

@@ -40,6 +40,9 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         if case .serial = dialled { true } else { bluetoothAddress != nil }
     }
 
+    /// Whether a program that speaks HSL/1 is awaited.
+    public var awaitsHSL: Bool { isHSL && awaited != nil }
+
     /// Whether it is awaited where other machines can come.
     public var isOpenToOthers: Bool {
         guard case .tcp(let host, _) = awaited else { return false }

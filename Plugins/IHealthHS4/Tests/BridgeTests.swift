@@ -16,11 +16,14 @@ private final class Bridge: Sendable {
     private let task: Task<Void, Never>
     private let heard = Heard()
 
-    /// - Parameter authentication: the vendor's number of what came of the person's verification.
-    init(authentication: Int) throws {
-        let port = Ports.next()
-        link = "hsl://127.0.0.1:\(port)"
-        let runner = try LinkRunner(try ScaleLink("tcp-accept://127.0.0.1:\(port)"), pause: .milliseconds(5))
+    /// - Parameters:
+    ///   - authentication: the vendor's number of what came of the person's verification.
+    ///   - port: where it dials the plugin; nil: it waits to be dialled.
+    init(authentication: Int, dialling port: UInt16? = nil) throws {
+        let own = Ports.next()
+        link = port.map { "hsl-accept://127.0.0.1:\($0)" } ?? "hsl://127.0.0.1:\(own)"
+        let place = port.map { "tcp://127.0.0.1:\($0)" } ?? "tcp-accept://127.0.0.1:\(own)"
+        let runner = try LinkRunner(try ScaleLink(place), pause: .milliseconds(5))
         self.runner = runner
         let heard = heard
         task = Task {
@@ -86,7 +89,7 @@ private final class Bridge: Sendable {
                             say("{\"t\":\"res\",\"ref\":\(id),\"status\":\"done\"}")
                         }
                     }
-                case .alarm, .closed, .unreachable: break
+                case .alarm, .closed, .unreachable, .contested, .remark: break
                 }
             }
         }
@@ -135,6 +138,23 @@ struct BridgeTests {
         #expect(await bench.hub.lives.contains { $0.value == 72.4 })
         #expect(await bench.events("authentication").first?.code == 2)
         await bridge.stop()
+    }
+
+    @Test func `a bridge that dials is let in though others hold the door`() async throws {
+        let bench = try await ScaleBench()
+        let port = Ports.next()
+        let silent = try (0..<20).map { _ in
+            try LinkRunner(try ScaleLink("tcp://127.0.0.1:\(port)"), pause: .milliseconds(5))
+        }
+        let run = await bench.run(
+            HS4Bench.plugin(), try HS4Bench.settings("hsl-accept://127.0.0.1:\(port)", auth: "bridge"))
+        for runner in silent { while let event = await runner.next(), event != .opened {} }
+        let bridge = try Bridge(authentication: 2, dialling: port)
+        await bench.hub.records(4)
+        #expect(await bench.end(run) == .done)
+        #expect(await bench.samples.count == 4)
+        await bridge.stop()
+        for runner in silent { runner.stop() }
     }
 
     @Test(arguments: 5...8) func `a person whom the bridge refuses measures nothing, which is error 111`(

@@ -129,7 +129,7 @@ public struct HS3Host: ScaleDialogue {
             openAt = now.uptime + settings.openAfter
             tick(at: now, &actions)
         case .received(let bytes): receive(bytes, at: now, &actions)
-        case .caller: break  // Whoever is there is told by its own bytes.
+        case .caller, .greeted, .contested: break  // Whoever is there is told by its own bytes.
         case .kept(let token): resolve(token, isKept: true, at: now, &actions)
         case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
         case .tick: tick(at: now, &actions)

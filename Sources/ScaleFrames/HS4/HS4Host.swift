@@ -60,7 +60,7 @@ public struct HS4Host: ScaleDialogue {
                 receive(link.receive(piece), at: now, &actions)
             }
             lastReceived = now.uptime
-        case .caller: break  // Whoever is there is told by its own bytes.
+        case .caller, .greeted, .contested: break  // Whoever is there is told by its own bytes.
         case .kept(let token): resolve(token, isKept: true, at: now, &actions)
         case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
         case .tick: tick(at: now, &actions)

@@ -63,7 +63,7 @@ public struct HS5Host: ScaleDialogue {
         case .received(let datagram) where phase != .offline && phase != .closing:
             receive(datagram, at: now, &actions)
         case .received: break
-        case .caller: break  // Whoever is there is told by its own bytes.
+        case .caller, .greeted, .contested: break  // Whoever is there is told by its own bytes.
         case .kept(let token): resolve(token, isKept: true, at: now, &actions)
         case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
         case .tick: if phase != .offline { tick(at: now, &actions) }

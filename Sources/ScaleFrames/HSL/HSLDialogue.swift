@@ -15,6 +15,13 @@ public struct HSLDialogue: ScaleDialogue {
         session.only = deviceId.flatMap { HSLDeviceID(settings.model, $0) }
     }
 
+    /// For a link that is awaited: where whoever dials greets and proves itself before it gets the session.
+    ///
+    /// - Parameter seed: another one each time: with the nonces of an earlier lobby an overheard proof would be good again.
+    public func lobby(seed: [UInt8] = HSLSession.freshSeed()) -> HSLLobby {
+        HSLLobby(settings: session.settings, seed: seed)
+    }
+
     public var deadline: Duration? { session.deadline }
 
     public var deviceID: String? {
@@ -28,6 +35,8 @@ public struct HSLDialogue: ScaleDialogue {
         switch input {
         case .linkOpened: forwarded = .linkOpened
         case .caller(let address): forwarded = .caller(address)
+        case .greeted(let greeting): forwarded = .greeted(greeting)
+        case .contested: forwarded = .contested
         case .received(let bytes): forwarded = .received(bytes)
         case .kept(let token): forwarded = .kept(token)
         case .notKept(let token): forwarded = .notKept(token)

@@ -1,7 +1,7 @@
 /// Cuts a stream into lines; a line may be cut or joined anywhere.
 ///
 /// At most one unfinished line is held.
-struct HSLLines: Sendable {
+struct HSLLines: Sendable, Hashable {
     /// Bytes of one line, without its end.
     static let limit = 65_536
 

@@ -43,7 +43,7 @@ extension HSLSession {
         case (.bye, _): close(nil, at: now, &actions)
         case (.error(let complaint), _): complained(complaint, at: now, &actions)
         case (.hello(let hello), .greeting) where peer == nil: try greet(hello, at: now, &actions)
-        case (.auth(let proof), .greeting): try prove(proof, at: now, &actions)
+        case (.auth(let proof), .greeting) where !isProven: try prove(proof, at: now, &actions)
         // A device that has a token where this side has none may prove it all the same.
         case (.auth, .open) where settings.token == nil: break
         case (.event(let event), .open): take(event, at: now, &actions)
@@ -56,11 +56,8 @@ extension HSLSession {
         _ hello: HSLHello, at now: ScaleMoment, _ actions: inout [Action]
     ) throws(HSLComplaint) {
         guard hello.role == .device else { throw HSLComplaint(.badMessage, "role: both sides are connectors") }
-        (peer, family) = (hello, hello.family)
-        if !hello.models.isEmpty, !hello.models.contains(settings.model) {
-            warn(nil, "the other side has no \(settings.model.rawValue)", &actions)
-        }
-        if settings.token == nil { welcome(at: now, &actions) }
+        peer = hello
+        if settings.token == nil { admit(at: now, &actions) }
     }
 
     private mutating func prove(
@@ -74,10 +71,29 @@ extension HSLSession {
             refusals.note(caller, at: now.uptime)
             throw HSLComplaint(.authFailed, "the proof is not that of the token")
         }
+        admit(at: now, &actions)
+    }
+
+    private mutating func admit(at now: ScaleMoment, _ actions: inout [Action]) {
+        guard isGuest else { return welcome(at: now, &actions) }
+        (isProven, helloBy) = (true, nil)
+    }
+
+    /// What a guest has said so far is said to this session, which goes on with it.
+    mutating func takeOver(_ greeting: HSLGreeting, at now: ScaleMoment, _ actions: inout [Action]) {
+        connections += 1
+        (nonce, peer, lines) = (greeting.nonce, greeting.hello, greeting.lines)
+        (phase, complaints) = (.greeting, 0)
         welcome(at: now, &actions)
     }
 
     private mutating func welcome(at now: ScaleMoment, _ actions: inout [Action]) {
+        if let peer {
+            family = peer.family
+            if !peer.models.isEmpty, !peer.models.contains(settings.model) {
+                warn(nil, "the other side has no \(settings.model.rawValue)", &actions)
+            }
+        }
         (phase, helloBy, pingAt) = (.open, nil, now.uptime + settings.pingAfter)
         let random = Array(Digests.authenticate(Array("session \(connections)".utf8), key: seed).prefix(16)).hex
         let parts = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)].map { (start, end) in

@@ -22,6 +22,10 @@ public struct HSLSession: Sendable {
     /// When the link is made anew, because something could not be kept.
     var reconnectAt: Duration?
 
+    /// Whether this is only a greeting, in an ``HSLLobby``: who has proved itself waits there to be welcomed.
+    var isGuest = false
+    var isProven = false
+
     /// Whether one scale is served, and which; the others behind the link are named once.
     var isForOne = false
     var only: HSLDeviceID?
@@ -49,6 +53,10 @@ public struct HSLSession: Sendable {
         case linkOpened
         /// Whose link opens next.
         case caller(String?)
+        /// The link stands, and whoever is at its other end has proved itself.
+        case greeted(HSLGreeting)
+        /// Somebody else has proved themselves, and would take this link's place.
+        case contested
         /// Bytes of the stream, cut anywhere.
         case received([UInt8])
         case kept(ScaleToken)
@@ -113,6 +121,10 @@ public struct HSLSession: Sendable {
             closeLink(&actions)
             open(at: now, &actions)
         case .caller(let address): caller = address
+        case .greeted(let greeting):
+            closeLink(&actions)
+            takeOver(greeting, at: now, &actions)
+        case .contested: if phase == .open, pongBy == nil { ping(at: now, &actions) }
         case .received(let bytes):
             // In pieces, so that what is held is bounded whatever the driver hands over.
             for start in stride(from: 0, to: bytes.count, by: 4096) where phase == .greeting || phase == .open {
@@ -175,6 +187,12 @@ public struct HSLSession: Sendable {
         actions.append(.close)
     }
 
+    private mutating func ping(at now: ScaleMoment, _ actions: inout [Action]) {
+        pings += 1
+        send(.ping(pings), at: now, &actions)
+        (pongBy, pingAt) = (now.uptime + settings.pongTimeout, nil)
+    }
+
     private mutating func tick(at now: ScaleMoment, _ actions: inout [Action]) {
         guard phase != .offline, phase != .closing else { return }
         if let by = helloBy, now.uptime >= by {
@@ -187,12 +205,7 @@ public struct HSLSession: Sendable {
             actions.append(.send(HSLMessage.bye(reason: "to repeat what was not acknowledged").bytes))
             return close(nil, at: now, &actions)
         }
-        if let at = pingAt, now.uptime >= at {
-            pings += 1
-            send(.ping(pings), at: now, &actions)
-            pongBy = now.uptime + settings.pongTimeout
-            pingAt = nil
-        }
+        if let at = pingAt, now.uptime >= at { ping(at: now, &actions) }
         if let by = listing?.by, now.uptime >= by {
             return close(HSLComplaint(.timeout, "no answer to devices.list", ref: listing?.id), at: now, &actions)
         }

@@ -31,6 +31,12 @@ public enum ScaleInput: Sendable, Hashable {
     case linkOpened
     /// Whose link opens next: the address of the machine at its other end, where there is one.
     case caller(String?)
+    /// The link stands, with a program that has greeted and proved itself in an ``HSLLobby``.
+    ///
+    /// In place of ``linkOpened``, and for HSL/1 alone.
+    case greeted(HSLGreeting)
+    /// Somebody else has proved themselves and waits: find out whether the other end of the link is still there.
+    case contested
     /// Bytes came from the scale: cut anywhere on a stream, one datagram otherwise.
     case received([UInt8])
     /// The readings of this delivery are durable: acknowledge them.

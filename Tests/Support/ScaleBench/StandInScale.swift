@@ -64,7 +64,7 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
                     state.value.withLock { $0.isLinked = false }
                     inputs = [.linkClosed]
                 case .alarm: inputs = [.tick]
-                case .unreachable: break
+                case .unreachable, .contested, .remark: break
                 }
                 while let input = inputs.isEmpty ? state.value.withLock({ $0.takeInput() }) : inputs.removeFirst() {
                     let moment = ScaleMoment(

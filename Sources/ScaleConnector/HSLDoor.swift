@@ -1,0 +1,59 @@
+import ScaleFrames
+import ScaleLinks
+import Synchronization
+
+/// The lobby of a link at which a program that speaks HSL/1 is awaited.
+final class HSLDoor: Doorkeeper {
+    private struct State {
+        var lobby: HSLLobby
+        /// What the guest that was let in last has said.
+        var greeting: HSLGreeting?
+    }
+
+    private let state: Mutex<State>
+    private let startedAt = ContinuousClock.now
+
+    /// Nil where nobody is awaited, or a scale itself.
+    init?(_ link: ScaleLink, _ dialogue: any ScaleDialogue) {
+        guard link.awaitsHSL, let dialogue = dialogue as? HSLDialogue else { return nil }
+        state = Mutex(State(lobby: dialogue.lobby()))
+    }
+
+    var deadline: ContinuousClock.Instant? {
+        state.withLock { $0.lobby.deadline.map { startedAt + $0 } }
+    }
+
+    func handle(_ event: DoorEvent, at now: ContinuousClock.Instant) -> [DoorOrder] {
+        state.withLock { state in
+            let input: HSLLobby.Input
+            switch event {
+            case .came(let number, let address): input = .came(number, from: address)
+            case .said(let number, let bytes): input = .said(number, bytes)
+            case .left(let number): input = .left(number)
+            case .declined(let number): input = .declined(number)
+            case .tick: input = .tick
+            case .entered(let number):
+                state.greeting = state.lobby.enter(number)
+                return []
+            }
+            return state.lobby.handle(input, at: now - startedAt).map { action in
+                switch action {
+                case .send(let bytes, let number): .say(number, bytes)
+                case .dismiss(let number): .dismiss(number)
+                case .admit(let number): .admit(number)
+                case .warning(let text): .remark(text)
+                }
+            }
+        }
+    }
+
+    /// What whoever has just been let in has said; nobody else is before that link has ended.
+    fileprivate func takeGreeting() -> HSLGreeting? { state.withLock { $0.greeting.take() } }
+}
+
+extension LinkRunner {
+    /// What a dialogue is told of ``Event/opened``.
+    func greeting(at door: HSLDoor?) -> [ScaleInput] {
+        [.caller(caller), door?.takeGreeting().map { .greeted($0) } ?? .linkOpened]
+    }
+}
