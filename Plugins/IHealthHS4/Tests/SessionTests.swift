@@ -54,23 +54,26 @@ struct SessionTests {
     }
 
     /// Three records and a weighing are 430 bytes by Bluetooth LE and 240 on a serial port, both directions together.
-    @Test(arguments: ["ble", "spp"], Array(stride(from: 0, to: 440, by: ScaleBench.cutStep)))
-    func `a link cut at any byte loses nothing and doubles nothing`(framing: String, byte: Int) async throws {
-        let bench = try await ScaleBench()
-        var profile = HS4Device.Profile()
-        profile.link = framing == "ble" ? .lowEnergy : .serialPort
-        let scale = try Scale(at: bench.place, memory: try Scale.mornings(3), profile: profile)
-        scale.cut(after: byte)
-        let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"framing\":\"\(framing)\""))
-        scale.step(on: 812) { $0.isMeasuring }
-        await bench.hub.records(4)
-        // What the scale kept of a weighing that nobody confirmed is read, and is the same one.
-        while !(scale.device.memory.isEmpty && scale.device.isIdle && scale.device.isMeasuring) {
-            try await Task.sleep(for: .milliseconds(5))
+    @Test(arguments: ["ble", "spp"], ScaleBench.cuts(of: 440))
+    func `a link cut at any byte loses nothing and doubles nothing`(framing: String, bytes: [Int]) async throws {
+        try await ScaleBench.eachAtOnce(bytes) { byte in
+            let bench = try await ScaleBench()
+            var profile = HS4Device.Profile()
+            profile.link = framing == "ble" ? .lowEnergy : .serialPort
+            let scale = try Scale(at: bench.place, memory: try Scale.mornings(3), profile: profile)
+            scale.cut(after: byte)
+            let run = await bench.run(
+                HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"framing\":\"\(framing)\""))
+            scale.step(on: 812) { $0.isMeasuring }
+            await bench.hub.records(4)
+            // What the scale kept of a weighing that nobody confirmed is read, and is the same one.
+            while !(scale.device.memory.isEmpty && scale.device.isIdle && scale.device.isMeasuring) {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(await bench.end(run) == .done, "cut at \(byte)")
+            #expect(await Self.values(bench).sorted() == [70, 70.1, 70.2, 81.2], "cut at \(byte)")
+            await scale.stop()
         }
-        #expect(await bench.end(run) == .done)
-        #expect(await Self.values(bench).sorted() == [70, 70.1, 70.2, 81.2])
-        await scale.stop()
     }
 
     @Test(arguments: ["bad", "repeat", "deaf", "lose", "shuffle", "garbage", "pieces", "power", "again"])

@@ -97,21 +97,23 @@ struct SessionTests {
     }
 
     /// A log-in, a memory of three and a weighing are 900 bytes; a datagram that is cut off is one that is lost, and the scale's port closes.
-    @Test(arguments: Array(stride(from: 0, to: 910, by: ScaleBench.cutStep)))
-    func `a link cut at any byte loses nothing and doubles nothing`(byte: Int) async throws {
-        let bench = try await ScaleBench()
-        let scale = try Scale(memory: [1234: try Scale.mornings(3)])
-        scale.cut(after: byte)
-        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
-        scale.step(on: 812) { $0.isMeasuring }
-        await bench.hub.records(4 * 7)
-        while !(scale.device.memory.values.allSatisfy(\.isEmpty) && scale.device.isIdle) {
-            try await Task.sleep(for: .milliseconds(5))
+    @Test(arguments: ScaleBench.cuts(of: 910))
+    func `a link cut at any byte loses nothing and doubles nothing`(bytes: [Int]) async throws {
+        try await ScaleBench.eachAtOnce(bytes) { byte in
+            let bench = try await ScaleBench()
+            let scale = try Scale(memory: [1234: try Scale.mornings(3)])
+            scale.cut(after: byte)
+            let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
+            scale.step(on: 812) { $0.isMeasuring }
+            await bench.hub.records(4 * 7)
+            while !(scale.device.memory.values.allSatisfy(\.isEmpty) && scale.device.isIdle) {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(await bench.end(run) == .done, "cut at \(byte)")
+            #expect(await Self.weights(bench).sorted() == [70, 70.1, 70.2, 81.2], "cut at \(byte)")
+            #expect(await bench.samples.count == 4 * 7, "cut at \(byte)")
+            await scale.stop()
         }
-        #expect(await bench.end(run) == .done)
-        #expect(await Self.weights(bench).sorted() == [70, 70.1, 70.2, 81.2])
-        #expect(await bench.samples.count == 4 * 7)
-        await scale.stop()
     }
 
     @Test func `muscle in kilograms is a type that this plugin declares`() async throws {

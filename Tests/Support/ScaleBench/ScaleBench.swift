@@ -8,8 +8,22 @@ public struct ScaleBench: Sendable {
     /// The clock of hub and scale: 13:00 in Berlin.
     public static let clock = "2026-11-20T12:00:00Z@1"
 
-    /// From one cut of a link to the next; with EVERY_BYTE=1 in the environment every byte is one.
-    public static let cutStep = ProcessInfo.processInfo.environment["EVERY_BYTE"] == nil ? 13 : 1
+    /// Places in a session of so many bytes at which its link is cut: every 13th, with EVERY_BYTE=1 in the environment every one.
+    ///
+    /// In handfuls that are played side by side (``eachAtOnce(_:_:)``), since a session mostly waits.
+    public static func cuts(of length: Int) -> [[Int]] {
+        let step = ProcessInfo.processInfo.environment["EVERY_BYTE"] == nil ? 13 : 1
+        let cuts = Array(stride(from: 0, to: length, by: step))
+        return stride(from: 0, to: cuts.count, by: 12).map { Array(cuts[$0..<min($0 + 12, cuts.count)]) }
+    }
+
+    /// Does the same for all of them side by side; returns when all are done, and throws what one of them threw.
+    public static func eachAtOnce(_ cuts: [Int], _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            for cut in cuts { group.addTask { try await body(cut) } }
+            try await group.waitForAll()
+        }
+    }
 
     public let place: TestPlace
     public let hub: FakeHub
