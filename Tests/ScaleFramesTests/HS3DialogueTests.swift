@@ -5,6 +5,8 @@ import Testing
 
 /// Host and scale run against each other over a virtual link.
 struct HS3DialogueTests {
+    typealias Rig = SessionRig<HS3Host, HS3Device>
+
     static func settings() -> HS3Host.Settings {
         var settings = HS3Host.Settings()
         settings.openAfter = .milliseconds(100)
@@ -19,7 +21,7 @@ struct HS3DialogueTests {
         var set = HS3Device.Faults()
         faults(&set)
         let device = HS3Device(profile: profile, memory: try weighings(count), faults: set)
-        return try Rig(host: settings(), device: device)
+        return try Rig(host: HS3Host(settings: settings()), device: device)
     }
 
     static func progress(_ rig: Rig) -> [Double] {
@@ -80,7 +82,7 @@ struct HS3DialogueTests {
         for tenths in [731, 732, 733] {
             rig.connect()
             rig.run(for: .seconds(5))
-            rig.give(device: .weigh(tenthsOfKilogram: tenths, at: nil))
+            rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: tenths)))
             rig.run(for: .seconds(5))
             rig.disconnect()
             rig.run(for: .seconds(5))
@@ -94,7 +96,7 @@ struct HS3DialogueTests {
         var rig = try HS3DialogueTests.rig(0)
         rig.connect()
         rig.run(for: .seconds(5))
-        rig.give(device: .weigh(tenthsOfKilogram: 1501, at: nil))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 1501)))
         rig.run(for: .seconds(5))
         #expect(rig.kept.isEmpty)
         #expect(rig.events.contains(.deviceError(.sent(0xE2, by: .hs3))))
@@ -148,7 +150,7 @@ struct HS3DialogueTests {
         var rig = try HS3DialogueTests.rig(45, HS3DialogueTests.faults[fault].1)
         rig.connect()
         rig.run(for: .seconds(120))
-        rig.give(device: .weigh(tenthsOfKilogram: 733, at: nil))
+        rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 733)))
         rig.run(for: .seconds(60))
         rig.disconnect()
         HS3DialogueTests.complete(&rig)
@@ -198,7 +200,7 @@ struct HS3DialogueTests {
             rig.bytesUntilCut = length
             rig.connect()
             rig.run(for: .seconds(4))
-            rig.give(device: .weigh(tenthsOfKilogram: 733, at: nil))
+            rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 733)))
             rig.run(for: .seconds(4))
             let wasCut = !rig.isLinked
             rig.bytesUntilCut = nil
@@ -223,7 +225,7 @@ struct HS3DialogueTests {
         (faults.garbage, faults.pieces) = (maybe(1...12) ?? 0, maybe(1...40))
         (faults.powerOffAfterRecords, faults.weighOnLink) = (maybe(0...40), maybe(500...1500))
         let device = HS3Device(memory: try weighings(.random(in: 0...60, using: &random)), faults: faults, seed: seed)
-        var rig = try Rig(host: HS3DialogueTests.settings(), device: device)
+        var rig = try Rig(host: HS3Host(settings: HS3DialogueTests.settings()), device: device)
         for round in 0..<8 {
             rig.bytesUntilCut = random.chance(60) ? Int.random(in: 0...700, using: &random) : nil
             let isBusy = seed % 2 == 1
@@ -231,7 +233,7 @@ struct HS3DialogueTests {
                 !isBusy ? .zero : random.chance(20) ? nil : .milliseconds(.random(in: 0...2000, using: &random))
             if !rig.isLinked { rig.connect() }
             rig.run(for: .milliseconds(.random(in: 0...9000, using: &random)))
-            if random.chance(70) { rig.give(device: .weigh(tenthsOfKilogram: 600 + round, at: nil)) }
+            if random.chance(70) { rig.give(device: .weigh(StandInWeighing(tenthsOfKilogram: 600 + round))) }
             rig.run(for: .milliseconds(.random(in: 0...9000, using: &random)))
             if random.chance(50) { rig.disconnect() }
         }
@@ -252,12 +254,12 @@ struct HS3DialogueTests {
         var uptime = Duration.zero
         for _ in 0..<300 {
             uptime += .milliseconds(.random(in: 0...2000, using: &random))
-            let input: HS3Device.Input
+            let input: StandInInput
             switch Int.random(in: 0..<8, using: &random) {
             case 0: input = .linkOpened
             case 1: input = .received((0..<40).map { _ in .random(in: 0...255, using: &random) })
             case 2: input = .tick
-            case 3: input = .weigh(tenthsOfKilogram: .random(in: -5...20000, using: &random), at: nil)
+            case 3: input = .weigh(StandInWeighing(tenthsOfKilogram: .random(in: -5...20000, using: &random)))
             case 4:
                 input =
                     [.restart, .linkClosed, .fail(7), .moveClock(seconds: .max)].randomElement(using: &random) ?? .tick

@@ -18,6 +18,7 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
     var kept: [ScaleReading] = []
     var events: [ScaleEvent] = []
     var deviceEvents: [StandInEvent] = []
+    var sentByHost: [[UInt8]] = []
     /// Bytes carried so far.
     var carried = 0
 
@@ -61,7 +62,9 @@ struct SessionRig<Host: ScaleDialogue, Device: ScaleStandIn> {
     mutating func give(host input: ScaleInput) {
         for action in host.handle(input, at: now) {
             switch action {
-            case .send(let bytes), .search(let bytes): carry(bytes, to: .device)
+            case .send(let bytes), .search(let bytes):
+                sentByHost.append(bytes)
+                carry(bytes, to: .device)
             case .deliver(let delivery):
                 if let keepAfter {
                     spooling.append((uptime + keepAfter, delivery))

@@ -73,11 +73,11 @@ final class SimulatedScale: PluginCase.FarSide {
 
     /// The weighings that the scale knows to be kept.
     var acknowledged: [HS3RecordKey] {
-        events.compactMap { if case .scale(.weightAcknowledged(let key)) = $0 { key } else { nil } }
+        events.compactMap { if case .scale(.acknowledged(let key)) = $0 { HS3Record(key[...])?.key } else { nil } }
     }
     /// All that anybody weighed on it.
     var weighed: [HS3RecordKey] {
-        events.compactMap { if case .scale(.weighed(let key)) = $0 { key } else { nil } }
+        events.compactMap { if case .scale(.stored(let key)) = $0 { HS3Record(key[...])?.key } else { nil } }
     }
 
     func step(on tenths: Int) { simulator.submit(.stepOn(tenthsOfKilogram: tenths, at: nil)) }

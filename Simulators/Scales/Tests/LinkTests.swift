@@ -177,7 +177,7 @@ struct LinkTests {
         for _ in 0..<2000 { scale.simulator.submit(.stepOn(tenthsOfKilogram: 700, at: nil)) }
         scale.simulator.submit(.quit)
         scale.waitForEnd()
-        #expect(scale.events.filter { if case .scale(.weighed) = $0 { true } else { false } }.count == 2000)
+        #expect(scale.events.filter { if case .scale(.stored) = $0 { true } else { false } }.count == 2000)
     }
 
     @Test func `an address in use is an error that names it`() throws {

@@ -101,7 +101,7 @@ struct ModelTests {
         scale.simulator.submit(.fault(try FaultOption("busy")))
         scale.simulator.submit(.fail(0xE7))
         driver.serve { $0.events.contains(.deviceError(.sent(0xE7, by: .hs4))) }
-        #expect(scale.events.contains(.standIn(.refused("this scale has no fault busy"))))
+        #expect(scale.events.contains(.scale(.refused("this scale has no fault busy"))))
     }
 
     @Test func `a scale out of reach keeps what is weighed there, and gives it when it is back`() throws {
@@ -206,7 +206,7 @@ struct ModelTests {
         _ = link.write([0xB0, 3, 0xA6, 0xFF, 3, 0xA8][...])
         #expect(hear(4) == [0xA0, 0xFF, 0xFF, 1])
         let fault = "the host says something else at its line 3"
-        #expect(running.events.contains(.standIn(.fault(fault))))
+        #expect(running.events.contains(.scale(.fault(fault))))
     }
 
     @Test(arguments: ["> zz", "= aa", "> 1 2 3", "", "# only", "< <9 x"]) func `a script that is none is refused`(

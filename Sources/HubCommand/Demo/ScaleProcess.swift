@@ -37,7 +37,7 @@ final class ScaleProcess: Sendable {
             case "listening": address = event["address"]
             case "weighing":
                 if let weight = event["kg"] { weighings.append(Told(kilograms: weight, user: event["user"])) }
-            case "acknowledged", "weightAcknowledged": confirmed += 1
+            case "acknowledged": confirmed += 1
             case "stored": stored += 1
             case "clockSet": clockSet += 1
             case "fault": faults += 1

@@ -7,7 +7,7 @@
 /// Where captures are silent it does this: on a lost link it forgets every unacknowledged frame but weights; a
 /// repeated command is acknowledged again and not carried out again; while a weight is unacknowledged it answers no
 /// `23`.
-public struct HS3Device: Sendable {
+public struct HS3Device: ScaleStandIn {
     /// What it is like.
     public let profile: Profile
     /// What goes wrong.
@@ -64,7 +64,6 @@ public struct HS3Device: Sendable {
         (clockOffset, sequence) = (profile.skewSeconds, profile.firstSequence)
     }
 
-    /// The uptime at which to call with ``Input/tick``; nil where nothing is waited for.
     public var deadline: Duration? {
         guard isLinked else { return nil }
         let partial = scanner.isInsideFrame ? lastReceived.map { $0 + .seconds(1) } : nil
@@ -77,9 +76,9 @@ public struct HS3Device: Sendable {
     /// What its clock shows at `now`.
     public func clock(at now: ScaleMoment) -> WallTime { now.wall.adding(seconds: clockOffset) ?? now.wall }
 
-    /// Takes what has happened and returns what to do about it, in order.
-    public mutating func handle(_ input: Input, at now: ScaleMoment) -> [Action] {
-        var actions: [Action] = []
+    /// Above 150 kg it reports Er2 and keeps nothing; a restart forgets what is not acknowledged, but not the memory.
+    public mutating func handle(_ input: StandInInput, at now: ScaleMoment) -> [StandInAction] {
+        var actions: [StandInAction] = []
         switch input {
         case .linkOpened: open(at: now, &actions)
         case .received(let bytes) where isLinked:
@@ -88,8 +87,9 @@ public struct HS3Device: Sendable {
         case .received: break
         case .linkClosed: unlink()
         case .tick: tick(at: now, &actions)
-        case .weigh(let tenths, let time): weigh(tenths, at: time ?? clock(at: now), now, &actions)
-        case .store(let tenths, let time): remember(tenths, at: time, &actions)
+        case .weigh(let weighing):
+            weigh(weighing.tenthsOfKilogram, at: weighing.time ?? clock(at: now), now, &actions)
+        case .store(let weighing, let time): remember(weighing.tenthsOfKilogram, at: time, &actions)
         case .fail(let raw): enqueue(Outgoing(command: .error, data: [raw]), at: now, &actions)
         case .moveClock(let seconds):
             // Kept within what a date can show, so that no sum of jumps overflows.
@@ -101,7 +101,7 @@ public struct HS3Device: Sendable {
 
     // MARK: The link
 
-    private mutating func open(at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func open(at now: ScaleMoment, _ actions: inout [StandInAction]) {
         if isLinked { unlink() }
         isLinked = true
         if let tenths = faults.weighOnLink {
@@ -119,14 +119,14 @@ public struct HS3Device: Sendable {
         queue.removeAll { $0.weight == nil }
     }
 
-    mutating func restart(_ actions: inout [Action]) {
+    mutating func restart(_ actions: inout [StandInAction]) {
         if isLinked { actions.append(.hangUp) }
         unlink()
         (unanswered, sequence) = (nil, profile.firstSequence)
         queue.removeAll()
     }
 
-    private mutating func tick(at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func tick(at now: ScaleMoment, _ actions: inout [StandInAction]) {
         guard isLinked else { return }
         if scanner.isInsideFrame, let last = lastReceived, now.uptime >= last + .seconds(1) {
             receive(scanner.flush(), at: now, &actions)
@@ -136,7 +136,7 @@ public struct HS3Device: Sendable {
 
     // MARK: Receiving
 
-    private mutating func receive(_ frames: [Frame], at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func receive(_ frames: [Frame], at now: ScaleMoment, _ actions: inout [StandInAction]) {
         for frame in frames {
             guard isLinked, let frame = HS3Frame(frame) else { continue }
             counts.heard += 1
@@ -153,10 +153,10 @@ public struct HS3Device: Sendable {
         }
     }
 
-    private mutating func acknowledged(_ number: UInt8, at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func acknowledged(_ number: UInt8, at now: ScaleMoment, _ actions: inout [StandInAction]) {
         guard let waiting = unanswered, let sent = waiting.frame, number == sent.sequence &+ 1 else { return }
         unanswered = nil
-        if let key = waiting.weight { actions.append(.event(.weightAcknowledged(key))) }
+        if let key = waiting.weight { actions.append(.event(.acknowledged(key.bytes))) }
         if waiting.records > 0 {
             transferLeft -= waiting.records
             if transferLeft == 0 { actions.append(.event(.transferFinished)) }
@@ -165,7 +165,7 @@ public struct HS3Device: Sendable {
     }
 
     private mutating func obey(
-        _ message: HS3HostMessage, _ frame: HS3Frame, at now: ScaleMoment, _ actions: inout [Action]
+        _ message: HS3HostMessage, _ frame: HS3Frame, at now: ScaleMoment, _ actions: inout [StandInAction]
     ) {
         // As captured: a scale with an unacknowledged weight does not answer 23.
         if message == .open, unanswered?.weight != nil { return }
@@ -181,7 +181,7 @@ public struct HS3Device: Sendable {
         if !isRepeat { carryOut(message, at: now, &actions) }
     }
 
-    private mutating func carryOut(_ message: HS3HostMessage, at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func carryOut(_ message: HS3HostMessage, at now: ScaleMoment, _ actions: inout [StandInAction]) {
         switch message {
         case .open:
             actions.append(.event(.sessionOpened))
@@ -201,7 +201,8 @@ public struct HS3Device: Sendable {
 
     // MARK: Weighings
 
-    private mutating func weigh(_ tenths: Int, at time: WallTime, _ now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func weigh(_ tenths: Int, at time: WallTime, _ now: ScaleMoment, _ actions: inout [StandInAction])
+    {
         guard tenths <= 1500 else {
             return enqueue(Outgoing(command: .error, data: [0xE2]), at: now, &actions)
         }
@@ -210,7 +211,8 @@ public struct HS3Device: Sendable {
     }
 
     @discardableResult
-    private mutating func remember(_ tenths: Int, at time: WallTime, _ actions: inout [Action]) -> HS3RecordKey? {
+    private mutating func remember(_ tenths: Int, at time: WallTime, _ actions: inout [StandInAction]) -> HS3RecordKey?
+    {
         guard let record = HS3Record(time, tenthsOfKilogram: tenths, mode: profile.hourMode) else {
             actions.append(
                 .event(.refused("an HS3 cannot store this: its years are 2000–2063 and its weights 0–999.9 kg")))
@@ -218,11 +220,11 @@ public struct HS3Device: Sendable {
         }
         memory.append(record.key)
         if memory.count > profile.memoryLimit { memory.removeFirst(memory.count - profile.memoryLimit) }
-        actions.append(.event(.weighed(record.key)))
+        actions.append(.event(.stored(record.key.bytes)))
         return record.key
     }
 
-    private mutating func transfer(at now: ScaleMoment, _ actions: inout [Action]) {
+    private mutating func transfer(at now: ScaleMoment, _ actions: inout [StandInAction]) {
         let newestFirst = Array(memory.reversed())
         (transferTotal, transferLeft) = (newestFirst.count, newestFirst.count)
         actions.append(.event(.transferStarted(newestFirst.count)))

@@ -1,18 +1,18 @@
 extension HS3Device {
-    mutating func enqueue(_ outgoing: Outgoing, at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func enqueue(_ outgoing: Outgoing, at now: ScaleMoment, _ actions: inout [StandInAction]) {
         guard queue.count < HS3Device.queueLimit else { return }
         queue.append(outgoing)
         sendNext(at: now, &actions)
     }
 
-    mutating func sendNext(at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func sendNext(at now: ScaleMoment, _ actions: inout [StandInAction]) {
         guard isLinked, unanswered == nil, !queue.isEmpty else { return }
         unanswered = queue.removeFirst()
         transmit(at: now, &actions)
     }
 
     /// Sends the frame that waits to be acknowledged, the first time or again.
-    mutating func transmit(at now: ScaleMoment, _ actions: inout [Action]) {
+    mutating func transmit(at now: ScaleMoment, _ actions: inout [StandInAction]) {
         guard var outgoing = unanswered else { return }
         let repeated = outgoing.frame
         let frame = repeated ?? HS3Frame(checked: .scale, outgoing.command.rawValue, sequence, spoilt(outgoing))
@@ -70,7 +70,7 @@ extension HS3Device {
         return count % every == 0
     }
 
-    mutating func write(_ bytes: [UInt8], _ actions: inout [Action]) {
+    mutating func write(_ bytes: [UInt8], _ actions: inout [StandInAction]) {
         guard isLinked, !bytes.isEmpty else { return }
         actions.append(.send(garbage() + bytes))
     }
@@ -83,14 +83,14 @@ extension HS3Device {
     }
 
     /// Joins and cuts what is to be written, where that is asked for.
-    func written(_ actions: [Action]) -> [Action] {
+    func written(_ actions: [StandInAction]) -> [StandInAction] {
         guard let size = faults.pieces, size > 0 else { return actions }
-        var (bytes, others): ([UInt8], [Action]) = ([], [])
+        var (bytes, others): ([UInt8], [StandInAction]) = ([], [])
         for action in actions {
             if case .send(let more) = action { bytes += more } else { others.append(action) }
         }
         let pieces = stride(from: 0, to: bytes.count, by: size).map { start in
-            Action.send(Array(bytes[start..<min(start + size, bytes.count)]))
+            StandInAction.send(Array(bytes[start..<min(start + size, bytes.count)]))
         }
         return pieces + others
     }

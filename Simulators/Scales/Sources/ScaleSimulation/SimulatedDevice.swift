@@ -10,13 +10,6 @@ public enum SimulatedDevice: Sendable {
     /// One side of a conversation that was written down.
     case replay(ReplayDevice)
 
-    /// What it does for the link.
-    enum Action: Sendable {
-        case send([UInt8])
-        case hangUp
-        case event(SimulatorEvent, opensSession: Bool)
-    }
-
     var deadline: Duration? {
         switch self {
         case .hs3(let device): device.deadline
@@ -38,53 +31,23 @@ public enum SimulatedDevice: Sendable {
         }
     }
 
-    mutating func handle(_ input: StandInInput, at now: ScaleMoment) -> [Action] {
+    mutating func handle(_ input: StandInInput, at now: ScaleMoment) -> [StandInAction] {
         switch self {
         case .hs3(var device):
             defer { self = .hs3(device) }
-            return device.handle(Self.hs3(input), at: now).map(Self.action)
+            return device.handle(input, at: now)
         case .hs4(var device):
             defer { self = .hs4(device) }
-            return device.handle(input, at: now).map(Self.action)
+            return device.handle(input, at: now)
         case .hs5(var device):
             defer { self = .hs5(device) }
-            return device.handle(input, at: now).map(Self.action)
+            return device.handle(input, at: now)
         case .hsl(var device):
             defer { self = .hsl(device) }
-            return device.handle(input, at: now).map(Self.action)
+            return device.handle(input, at: now)
         case .replay(var device):
             defer { self = .replay(device) }
-            return device.handle(input, at: now).map(Self.action)
-        }
-    }
-
-    private static func hs3(_ input: StandInInput) -> HS3Device.Input {
-        switch input {
-        case .linkOpened: .linkOpened
-        case .received(let bytes): .received(bytes)
-        case .linkClosed: .linkClosed
-        case .tick: .tick
-        case .weigh(let person): .weigh(tenthsOfKilogram: person.tenthsOfKilogram, at: person.time)
-        case .store(let person, let time): .store(tenthsOfKilogram: person.tenthsOfKilogram, at: time)
-        case .fail(let raw): .fail(raw)
-        case .moveClock(let seconds): .moveClock(seconds: seconds)
-        case .restart: .restart
-        }
-    }
-
-    private static func action(_ action: HS3Device.Action) -> Action {
-        switch action {
-        case .send(let bytes): .send(bytes)
-        case .hangUp: .hangUp
-        case .event(let event): .event(.scale(event), opensSession: event == .sessionOpened)
-        }
-    }
-
-    private static func action(_ action: StandInAction) -> Action {
-        switch action {
-        case .send(let bytes): .send(bytes)
-        case .hangUp: .hangUp
-        case .event(let event): .event(.standIn(event), opensSession: event == .sessionOpened)
+            return device.handle(input, at: now)
         }
     }
 

@@ -17,9 +17,7 @@ public enum SimulatorEvent: Sendable, Hashable {
     /// Comes before what the scale makes of it.
     case weighing(StandInWeighing, isStored: Bool)
     /// Something happened in the scale.
-    case scale(HS3Device.Event)
-    /// The same of another scale.
-    case standIn(StandInEvent)
+    case scale(StandInEvent)
     /// Everything planned has happened, all of it is acknowledged, and the link has been silent for half a second
     /// since.
     case done
@@ -36,21 +34,7 @@ public enum SimulatorEvent: Sendable, Hashable {
             [("event", origin == .host ? "received" : "sent"), ("hex", SimulatorEvent.hex(bytes))]
         case .weighing(let weighing, let isStored): SimulatorEvent.members(weighing, isStored)
         case .scale(let event): SimulatorEvent.members(event)
-        case .standIn(let event): SimulatorEvent.members(event)
         case .done: [("event", "done")]
-        }
-    }
-
-    private static func members(_ event: HS3Device.Event) -> [(name: String, value: String)] {
-        switch event {
-        case .sessionOpened: [("event", "sessionOpened")]
-        case .clockSet(let time): [("event", "clockSet"), ("local", "\(time)")]
-        case .weighed(let key): [("event", "weighed"), ("key", "\(key)")] + weight(key)
-        case .weightAcknowledged(let key): [("event", "weightAcknowledged"), ("key", "\(key)")]
-        case .transferStarted(let count): [("event", "transferStarted"), ("count", "\(count)")]
-        case .transferFinished: [("event", "transferFinished")]
-        case .fault(let text): [("event", "fault"), ("text", text)]
-        case .refused(let text): [("event", "refused"), ("text", text)]
         }
     }
 
@@ -76,11 +60,6 @@ public enum SimulatorEvent: Sendable, Hashable {
     }
 
     private static func kilograms(_ tenths: Int) -> String { "\(tenths / 10).\(tenths % 10)" }
-
-    private static func weight(_ key: HS3RecordKey) -> [(name: String, value: String)] {
-        guard let tenths = key.tenthsOfKilogram else { return [] }
-        return [("kg", kilograms(tenths))]
-    }
 
     /// One JSON object without line break.
     public var json: String {

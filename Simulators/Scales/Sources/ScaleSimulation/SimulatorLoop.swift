@@ -134,7 +134,7 @@ struct SimulatorLoop {
         case .restart: try give(.restart)
         case .clock(let seconds): try give(.moveClock(seconds: seconds))
         case .fault(let fault) where fault.scales.isDisjoint(with: device.faultNames):
-            report(.standIn(.refused("this scale has no fault \(fault.name)")))
+            report(.scale(.refused("this scale has no fault \(fault.name)")))
         case .fault(let fault): hangUpAfter = device.begin(fault) ?? hangUpAfter
         case .noFaults:
             device.endFaults()
@@ -143,14 +143,14 @@ struct SimulatorLoop {
         }
     }
 
-    mutating func perform(_ actions: [SimulatedDevice.Action]) {
+    mutating func perform(_ actions: [StandInAction]) {
         for action in actions {
             switch action {
             case .send(let bytes): write(bytes)
             case .hangUp: drop()
-            case .event(let event, let opensSession):
-                if opensSession, firstSession == nil { firstSession = uptime }
-                report(event)
+            case .event(let event):
+                if event == .sessionOpened, firstSession == nil { firstSession = uptime }
+                report(.scale(event))
             }
         }
     }
