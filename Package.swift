@@ -172,7 +172,11 @@ let package = Package(
         program("example-cloud", ["CloudClient", "PluginKit"], path: "Tests/Support/ExampleCloud"),
         tests(
             "JourneyTests",
-            ["Seeds", "HubProcess", "HubCommand", "example-source", "example-cloud", "JSONLines", "OAuthServer"]),
+            [
+                "Seeds", "HubProcess", "HubCommand", "example-source", "example-cloud", "JSONLines", "OAuthServer",
+                "SAMI", "hub-sami-server",
+            ],
+            resources: [.copy("sami_weigh.py")]),
 
         // Scales.
         module("ScaleFrames", ["Digests"]),

@@ -43,6 +43,15 @@ public final class ChildProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, outputStart, 1)
         posix_spawn_file_actions_adddup2(&actions, errorStart, 2)
 
+        // The threads of a test hold signals back, and a child would inherit that: it could not be asked to end.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
         let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
         var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
         var settings: [UnsafeMutablePointer<CChar>?] = variables.map { strdup($0) } + [nil]
@@ -50,7 +59,7 @@ public final class ChildProcess: Sendable {
             for word in words + settings { free(word) }
         }
         var spawned: pid_t = 0
-        let result = posix_spawn(&spawned, program, &actions, nil, &words, &settings)
+        let result = posix_spawn(&spawned, program, &actions, &attributes, &words, &settings)
         guard result == 0 else {
             close(outputEnd)
             close(errorEnd)

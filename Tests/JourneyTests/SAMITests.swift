@@ -1,0 +1,121 @@
+import Foundation
+import HubProcess
+import OAuthServer
+import Testing
+
+/// From a scale at a SAMI-compatible exchange to the hub, with real programs.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct SAMITests {
+    private func end(_ programs: ChildProcess...) async {
+        for program in programs {
+            program.signal(SIGTERM)
+            #expect(await program.waitForExit() == 0, "\(program.errorLines.suffix(5))")
+        }
+    }
+
+    private static func ago(_ seconds: Int64) -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) - seconds * 1_000 }
+
+    @Test func `A weight posted at the exchange is on the feed, and after a restart of either side there once`()
+        async throws
+    {
+        let scene = try SAMIScene()
+        var server = try await scene.startServer(history: 20)
+        var hub = try await scene.startHub()
+        let login = try await scene.logIn()
+        #expect(await login.waitForExit() == 0, "\(login.errorLines)")
+        // Every tenth message of the history has no weight.
+        try await scene.until("the history is there") { try await scene.weights().count == 18 }
+        let status = try await scene.host.command("status")
+        #expect(status.lines.contains { $0.hasPrefix("sami") && $0.contains("Ada Example") }, "\(status.lines)")
+
+        let tap = try ChildProcess(
+            Programs.path("hub"), ["tap", "sample/weight/me/sami/", "--frames"],
+            environment: scene.host.environment)
+        try await scene.until("the live stream is open") {
+            try scene.send("GET", "/control/state").body.contains(#""sockets":1"#)
+        }
+        // A listener hears what is published once its subscription has arrived, so it is weighed until it does.
+        var number: Int64 = 0
+        try await scene.until("the feed has it") {
+            number += 1
+            try scene.weigh(90 + Double(number) / 10, at: Self.ago(3_600) + number)
+            return !tap.lines.isEmpty
+        }
+        let sdk = try scene.weighBySDK(65.25, at: Self.ago(300))
+        _ = await sdk.lines(count: 1) { $0 == "posting" }
+        let begun = ContinuousClock.now
+        let heard = await tap.lines(count: 1) { $0.contains("65.25") }
+        print("from the SDK's call to the feed: \(ContinuousClock.now - begun)")
+        #expect(heard.count == 1 && heard.allSatisfy { $0.contains(#""topic":"sample/weight/me/sami/""#) })
+        #expect(heard.allSatisfy { $0.contains(#""value":65.25,"unit":"kg""#) }, "\(heard)")
+        #expect(await sdk.waitForExit() == 0, "\(sdk.errorLines)")
+        tap.signal(SIGTERM)
+        _ = await tap.waitForExit()
+        let expected = 19 + Int(number)
+        try await scene.until("all are there") { try await scene.weights().count == expected }
+        #expect(try await scene.weights().allSatisfy { $0.unit == "kg" })
+
+        await hub.killAndWait()
+        try scene.weigh(70, at: Self.ago(60))
+        hub = try await scene.startHub()
+        try await scene.until("what came while the hub was away is there") {
+            try await scene.weights().count == expected + 1
+        }
+        try await scene.killPlugin()
+        try scene.weigh(72, at: Self.ago(20))
+        try await scene.until("what came after the plugin's restart is there") {
+            try await scene.weights().count == expected + 2
+        }
+        await server.killAndWait()
+        server = try await scene.startServer()
+        try scene.weigh(71, at: Self.ago(30))
+        #expect(try await scene.host.command("refresh", "sami").status == 0)
+        try await scene.until("what came after the server's restart is there") {
+            try await scene.weights().count == expected + 3
+        }
+        let keys = try await scene.weights().map(\.key)
+        #expect(Set(keys).count == keys.count)
+        await end(hub, server)
+    }
+
+    @Test func `A weight of the hub is at the exchange once, whoever is started again, and does not come back`()
+        async throws
+    {
+        let scene = try SAMIScene(settings: "post = [\"weight\"]")
+        var server = try await scene.startServer()
+        var hub = try await scene.startHub()
+        #expect(await (try await scene.logIn()).waitForExit() == 0)
+        try await scene.until("the hub is asked for weights") { try await !scene.status().sinks.isEmpty }
+        #expect(try await scene.host.command("log", "weight", "80.5kg", "--yes").status == 0)
+        try await scene.until("it is at the exchange") { try scene.posted() == [80.5] }
+        await hub.killAndWait()
+        hub = try await scene.startHub()
+        try await scene.killPlugin()
+        await server.killAndWait()
+        #expect(try await scene.host.command("log", "weight", "80.75kg", "--yes").status == 0)
+        server = try await scene.startServer()
+        // The hub offers it again, by itself, until the service takes it.
+        try await scene.until("the second is there, too") { try scene.posted() == [80.5, 80.75] }
+        // What the hub would read of its own device, it would have read now.
+        #expect(try await scene.host.command("refresh", "sami").status == 0)
+        #expect(try await scene.weights().map(\.value) == [80.5, 80.75])
+        #expect(try scene.posted() == [80.5, 80.75])
+        await end(hub, server)
+    }
+
+    @Test func `Who says no is told so, and who logs out has no token any more, at the service neither`() async throws {
+        let scene = try SAMIScene(settings: "client_secret = \"5ec2e70000000000000000000000005a\"")
+        let server = try await scene.startServer()
+        let hub = try await scene.startHub()
+        let refused = try await scene.logIn(decision: "deny")
+        #expect(await refused.waitForExit() == 77, "\(refused.errorLines)")
+        let login = try await scene.logIn()
+        #expect(await login.waitForExit() == 0, "\(login.errorLines)")
+        #expect(try await scene.host.command("refresh", "sami").status == 0)
+        #expect(try await scene.host.command("logout", "sami", "--yes").status == 0)
+        let state = try scene.send("GET", "/control/state").body
+        #expect(state.contains(#""token":1"#), "only the application's own, which asked for the revocation: \(state)")
+        let after = try await scene.host.command("refresh", "sami")
+        #expect(after.status != 0 && (after.lines + after.errors).contains { $0.contains("hub login sami") })
+        await end(hub, server)
+    }
+}
