@@ -18,12 +18,12 @@ public struct SessionMachine: Sendable {
     public private(set) var window: CreditWindow
     /// Batches that are not answered, in the order they came (R5.6).
     public private(set) var batches: [Batch] = []
-    public private(set) var queries: [Int64] = []
-    public private(set) var commands: [Int64] = []
+    public internal(set) var queries: [Int64] = []
+    public internal(set) var commands: [Int64] = []
     /// The subscriptions it has asked for.
-    public private(set) var wants: Set<String> = []
+    public internal(set) var wants: Set<String> = []
     /// TOKEN and TOKEN-PUT that are not answered.
-    public private(set) var tokens: [Int64] = []
+    public internal(set) var tokens: [Int64] = []
     public private(set) var passing: PassingAllowance
     public private(set) var heardAt: Int64
     private(set) var proof: ReadingProof
@@ -32,7 +32,7 @@ public struct SessionMachine: Sendable {
     private var failures = 0
     /// Whether it has been sent STOP: nothing new is given to it.
     public private(set) var isStopping: Bool
-    private let policy: SessionPolicy
+    let policy: SessionPolicy
 
     /// A batch that waits for its answer.
     public struct Batch: Hashable, Sendable {
@@ -237,85 +237,7 @@ public struct SessionMachine: Sendable {
         return [.end(reason)]
     }
 
-    // MARK: - Requests
-
-    private mutating func receive(_ query: QueryRequest) -> [SessionAction] {
-        if query.want != .records, endpoint != .owner {
-            return refuse(
-                WireError(.forbidden, "QUERY.want: \"\(query.want.rawValue)\" is the owner's to ask", ref: query.id))
-        }
-        guard !queries.contains(query.id) else {
-            return refuse(WireError(.field, "QUERY.id: query \(query.id) is still open", ref: query.id))
-        }
-        guard queries.count < policy.limits.queries else {
-            return refuse(
-                WireError(
-                    .busy, "QUERY: \(queries.count) queries of this session are open; wait for a RESULT", ref: query.id)
-            )
-        }
-        queries.append(query.id)
-        return [.admit(.query(query))]
-    }
-
-    private mutating func receive(_ command: CommandRequest) -> [SessionAction] {
-        guard endpoint == .owner else {
-            return refuse(WireError(.forbidden, "COMMAND: only the owner commands the hub", ref: command.id))
-        }
-        guard case .run = command.content else {
-            guard commands.contains(command.id) else {
-                return refuse(WireError(.field, "COMMAND.id: no command \(command.id) is open", ref: command.id))
-            }
-            return [.admit(.command(command))]
-        }
-        guard !commands.contains(command.id) else {
-            return refuse(WireError(.field, "COMMAND.id: command \(command.id) is still open", ref: command.id))
-        }
-        guard commands.count < policy.commands else {
-            return refuse(
-                WireError(.busy, "COMMAND: \(commands.count) commands of this session are open", ref: command.id))
-        }
-        commands.append(command.id)
-        return [.admit(.command(command))]
-    }
-
-    private mutating func receive(_ want: WantRequest) -> [SessionAction] {
-        guard hello.mode != .check else {
-            return refuse(
-                WireError(.forbidden, "WANT: a session of mode \"check\" takes no records", want: want.want))
-        }
-        guard !isStopping else { return refuse(WireError(.stopping, "the hub is stopping", want: want.want)) }
-        guard wants.contains(want.want) || wants.count < policy.limits.wants else {
-            return refuse(
-                WireError(
-                    .limit, "WANT: at most \(policy.limits.wants) subscriptions of an instance", closed: false,
-                    want: want.want))
-        }
-        wants.insert(want.want)
-        return [.admit(.want(want))]
-    }
-
-    private mutating func receive(_ report: DeliveryReport) -> [SessionAction] {
-        guard wants.contains(report.want) else {
-            return refuse(
-                WireError(
-                    .field, "DONE.want: this session has not asked for it", ref: report.delivery, want: report.want))
-        }
-        return [.admit(.done(report))]
-    }
-
-    private mutating func receive(_ message: ClientMessage, of id: Int64) -> [SessionAction] {
-        guard !tokens.contains(id) else {
-            return refuse(WireError(.field, "\(message.verb.rawValue).id: question \(id) is still open", ref: id))
-        }
-        guard tokens.count < policy.tokens else {
-            return refuse(
-                WireError(.busy, "\(message.verb.rawValue): \(tokens.count) questions of tokens are open", ref: id))
-        }
-        tokens.append(id)
-        return [.admit(message)]
-    }
-
-    private mutating func refuse(_ error: WireError) -> [SessionAction] {
+    mutating func refuse(_ error: WireError) -> [SessionAction] {
         guard error.closed else { return [.reply(.error(error))] }
         return [.reply(.error(error))] + end(.refused(error.code))
     }

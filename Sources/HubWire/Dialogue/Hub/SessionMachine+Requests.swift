@@ -1,0 +1,78 @@
+/// What a session may ask, and how much of it at a time.
+extension SessionMachine {
+    mutating func receive(_ query: QueryRequest) -> [SessionAction] {
+        if query.want != .records, endpoint != .owner {
+            return refuse(
+                WireError(.forbidden, "QUERY.want: \"\(query.want.rawValue)\" is the owner's to ask", ref: query.id))
+        }
+        guard !queries.contains(query.id) else {
+            return refuse(WireError(.field, "QUERY.id: query \(query.id) is still open", ref: query.id))
+        }
+        guard queries.count < policy.limits.queries else {
+            return refuse(
+                WireError(
+                    .busy, "QUERY: \(queries.count) queries of this session are open; wait for a RESULT", ref: query.id)
+            )
+        }
+        queries.append(query.id)
+        return [.admit(.query(query))]
+    }
+
+    mutating func receive(_ command: CommandRequest) -> [SessionAction] {
+        guard endpoint == .owner else {
+            return refuse(WireError(.forbidden, "COMMAND: only the owner commands the hub", ref: command.id))
+        }
+        guard case .run = command.content else {
+            guard commands.contains(command.id) else {
+                return refuse(WireError(.field, "COMMAND.id: no command \(command.id) is open", ref: command.id))
+            }
+            return [.admit(.command(command))]
+        }
+        guard !commands.contains(command.id) else {
+            return refuse(WireError(.field, "COMMAND.id: command \(command.id) is still open", ref: command.id))
+        }
+        guard commands.count < policy.commands else {
+            return refuse(
+                WireError(.busy, "COMMAND: \(commands.count) commands of this session are open", ref: command.id))
+        }
+        commands.append(command.id)
+        return [.admit(.command(command))]
+    }
+
+    mutating func receive(_ want: WantRequest) -> [SessionAction] {
+        guard hello.mode != .check else {
+            return refuse(
+                WireError(.forbidden, "WANT: a session of mode \"check\" takes no records", want: want.want))
+        }
+        guard !isStopping else { return refuse(WireError(.stopping, "the hub is stopping", want: want.want)) }
+        guard wants.contains(want.want) || wants.count < policy.limits.wants else {
+            return refuse(
+                WireError(
+                    .limit, "WANT: at most \(policy.limits.wants) subscriptions of an instance", closed: false,
+                    want: want.want))
+        }
+        wants.insert(want.want)
+        return [.admit(.want(want))]
+    }
+
+    mutating func receive(_ report: DeliveryReport) -> [SessionAction] {
+        guard wants.contains(report.want) else {
+            return refuse(
+                WireError(
+                    .field, "DONE.want: this session has not asked for it", ref: report.delivery, want: report.want))
+        }
+        return [.admit(.done(report))]
+    }
+
+    mutating func receive(_ message: ClientMessage, of id: Int64) -> [SessionAction] {
+        guard !tokens.contains(id) else {
+            return refuse(WireError(.field, "\(message.verb.rawValue).id: question \(id) is still open", ref: id))
+        }
+        guard tokens.count < policy.tokens else {
+            return refuse(
+                WireError(.busy, "\(message.verb.rawValue): \(tokens.count) questions of tokens are open", ref: id))
+        }
+        tokens.append(id)
+        return [.admit(message)]
+    }
+}
