@@ -133,6 +133,7 @@ struct ScaleReports {
     }
 
     private mutating func report(_ warning: ScaleWarning) async {
+        if case .lateAnswer = warning { return hub.logger.debug("\(warning)") }
         guard told.insert(warning.kind).inserted else { return }
         hub.logger.warning("\(warning)")
         await send("protocol", .warning, text: "\(warning)")

@@ -84,6 +84,8 @@ public struct HS5Device: ScaleStandIn {
         public var losesComposition = false
         /// Changes to the users fail.
         public var refusesUsers = false
+        /// How long the scale is silent before this message of a weighing.
+        public var silence: [HS5Command: Duration] = [:]
 
         public init() {}
     }
@@ -304,6 +306,10 @@ public struct HS5Device: ScaleStandIn {
 
     private mutating func step(at now: ScaleMoment, _ actions: inout [StandInAction]) {
         guard var open = weighing, let next = open.steps.first else { return }
+        if let silence = faults.silence[next.command] {
+            (open.bytes, open.repeatAt) = ([], now.uptime + silence)
+            return weighing = open
+        }
         say(next.command, next.data, &actions)
         open.bytes = said.last ?? []
         (open.repeatAt, open.repeatsLeft) = (now.uptime + profile.repeatAfter, profile.repeats)
@@ -320,12 +326,18 @@ public struct HS5Device: ScaleStandIn {
     }
 
     private mutating func tick(at now: ScaleMoment, _ actions: inout [StandInAction]) {
-        guard var open = weighing, now.uptime >= open.repeatAt else { return }
-        guard open.repeatsLeft > 0 else { return breakOff(&actions) }
-        open.repeatsLeft -= 1
+        guard var open = weighing, let next = open.steps.first, now.uptime >= open.repeatAt else { return }
+        if open.bytes.isEmpty {
+            say(next.command, next.data, &actions)
+            open.bytes = said.last ?? []
+            open.repeatsLeft = profile.repeats
+        } else {
+            guard open.repeatsLeft > 0 else { return breakOff(&actions) }
+            open.repeatsLeft -= 1
+            transmit(open.bytes, &actions)
+        }
         open.repeatAt = now.uptime + profile.repeatAfter
         weighing = open
-        transmit(open.bytes, &actions)
     }
 
     // MARK: Sending

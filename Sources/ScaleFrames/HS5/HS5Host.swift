@@ -32,7 +32,9 @@ public struct HS5Host: ScaleDialogue {
     var round: [User] = []
     var transfer: Transfer?
     /// The stable weight of a weighing whose composition may follow.
-    var stable: ScaleReading?
+    var stable: Weight?
+    /// The one that was delivered alone, as long as nobody has stepped on since: its composition may follow yet.
+    var shown: Weight?
     var asked: ScaleCommand?
 
     var nextToken = 0
@@ -123,8 +125,9 @@ public struct HS5Host: ScaleDialogue {
             }
         }
         if let due = weighingBy, now.uptime >= due {
-            actions.append(.event(.deviceError(.noAnswer(.hs5))))
+            // Before the error, which ends a weighing.
             endWeighing(at: now, &actions)
+            actions.append(.event(.deviceError(.noAnswer(.hs5))))
             weighingBy = nil
             if phase == .measuring { beginRound(at: now, &actions) }
         }

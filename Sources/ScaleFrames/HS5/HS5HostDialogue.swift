@@ -12,6 +12,11 @@ extension HS5Host {
         // may give one to two messages.
         if datagram.message == last, datagram.message.sequence != 0 { return }
         last = datagram.message
+        // Late, and to a request that has been answered or given up: what it says belongs to another user, packet or question.
+        if message.isAnswer, datagram.message.sequence != request?.reply {
+            let (command, sequence) = (datagram.message.command, datagram.message.sequence)
+            return actions.append(.event(.protocolWarning(.lateAnswer(command: command, sequence: sequence))))
+        }
         counter = datagram.message.sequence &+ 1
         answer(message, datagram.message, at: now, &actions)
     }
@@ -105,17 +110,19 @@ extension HS5Host {
         case (.memorySummary(let count), .summing): counted(Int(count), at: now, &actions)
         case (.memoryPacket(let records, let more, let announced, let trailing), .transferring):
             took(records, more: more, announced: announced, trailing: trailing, at: now, &actions)
-        case (.ended, .endingMemory): next(at: now, &actions)
+        case (.ended, .endingMemory) where frame.sequence == request?.reply: next(at: now, &actions)
         case (.measure(accepted: true), .openingMeasurement): (request, phase) = (nil, .measuring)
         case (.measure, .openingMeasurement):
             actions.append(.event(.deviceError(.refused(.hs5))))
             rest(at: now)
-        case (.unstableWeight, _), (.stableWeight, _), (.impedanceWeight, _), (.composition, _), (.ended, .measuring):
-            weighed(message, at: now, &actions)
+        case (.unstableWeight, _), (.stableWeight, _), (.impedanceWeight, _), (.composition, _), (.ended, _):
+            weighed(message, frame, at: now, &actions)
         case (.error(let raw), _):
             confirm(.error, at: now)
+            // Before the error, which ends a weighing; its weight had stood.
+            endWeighing(at: now, &actions)
             actions.append(.event(.deviceError(.sent(raw, by: .hs5, table: settings.errors))))
-            (weighingBy, stable) = (nil, nil)
+            (weighingBy, shown) = (nil, nil)
             if phase == .openingMeasurement || phase == .measuring { rest(at: now) }
         case (.busy, _):
             actions.append(.event(.deviceError(.refused(.hs5))))

@@ -78,10 +78,16 @@ extension HS5Host {
 
     struct Request: Sendable {
         var bytes: [UInt8]
-        /// The counter of the reply.
+        /// The counter of its answer, which tells it from a late one to an earlier request.
         var reply: UInt8
         var repeatAt: Duration
         var repeatsLeft: Int
+    }
+
+    /// A stable weight and the message that told it.
+    struct Weight: Sendable {
+        var reading: ScaleReading
+        var message: FamilyMessage
     }
 
     struct User: Sendable, Hashable {

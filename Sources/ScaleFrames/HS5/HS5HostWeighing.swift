@@ -1,13 +1,21 @@
 extension HS5Host {
     /// A message of a measurement.
-    mutating func weighed(_ message: HS5ScaleMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        if phase == .openingMeasurement { (request, phase) = (nil, .measuring) }
+    mutating func weighed(
+        _ message: HS5ScaleMessage, _ frame: FamilyMessage, at now: ScaleMoment, _ actions: inout [ScaleAction]
+    ) {
         weighingBy = now.uptime + settings.weighingTimeout
         switch message {
         case .unstableWeight(let tenths):
+            begins()
+            shown = nil
             if (1...HS5Host.capacity).contains(tenths) { actions.append(.event(.unstableWeight(tenths))) }
         case .stableWeight(let tenths):
-            stable = weight(tenths, at: now, &actions)
+            // Said again, because its confirmation got lost: what was delivered meanwhile is this weighing.
+            if shown?.message != frame {
+                begins()
+                shown = nil
+                stable = weight(tenths, at: now, &actions).map { Weight(reading: $0, message: frame) }
+            }
             tell(.confirm(.stableWeight), &actions)
         case .impedanceWeight(let tenths):
             if (1...HS5Host.capacity).contains(tenths) { actions.append(.event(.impedanceWeight(tenths))) }
@@ -17,17 +25,24 @@ extension HS5Host {
                 actions.append(.event(.deviceError(.overCapacity(.hs5))))
                 return confirm(.composition, at: now)
             }
-            stable = nil
-            let reading = reading(record, settings.measures)
+            var reading = reading(record, settings.measures)
+            // After a long silence its weight has been delivered already.
+            if let shown { reading = reading.following(shown.reading) }
+            (stable, shown) = (nil, nil)
             deliver(Waiting(readings: [reading], source: .weighing, confirms: .composition), &actions)
         case .ended:
-            weighingBy = nil
+            (weighingBy, shown) = (nil, nil)
             guard let weight = stable else { return confirm(.end, at: now) }
             // Shoes, or no contact: a weighing without composition.
             stable = nil
-            deliver(Waiting(readings: [weight], source: .weighing, confirms: .end), &actions)
+            deliver(Waiting(readings: [weight.reading], source: .weighing, confirms: .end), &actions)
         default: break
         }
+    }
+
+    /// Somebody stands on the scale: the measurement is open, whether or not that was heard.
+    private mutating func begins() {
+        if phase == .openingMeasurement { (request, phase) = (nil, .measuring) }
     }
 
     /// A weight that came without a time has the host's.
@@ -47,8 +62,8 @@ extension HS5Host {
     /// A weighing was broken off after its weight stood: it is one all the same.
     mutating func endWeighing(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard let weight = stable else { return }
-        stable = nil
-        deliver(Waiting(readings: [weight], source: .weighing), &actions)
+        (stable, shown) = (nil, weight)
+        deliver(Waiting(readings: [weight.reading], source: .weighing), &actions)
     }
 
     mutating func finishMeasurement(at now: ScaleMoment, _ actions: inout [ScaleAction]) {

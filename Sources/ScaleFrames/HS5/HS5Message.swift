@@ -205,6 +205,18 @@ public enum HS5ScaleMessage: Sendable, Hashable {
         }
     }
 
+    /// Whether a scale says it only when it is asked.
+    var isAnswer: Bool {
+        switch self {
+        case .users, .userCreated, .userModified, .userDeleted, .measure, .memoryReady, .memorySummary, .memoryPacket,
+            .cloudTaken, .logIn:
+            true
+        case .error, .unstableWeight, .stableWeight, .impedanceWeight, .composition, .ended, .busy, .identity,
+            .unknown, .malformed:
+            false
+        }
+    }
+
     private static let free: UInt32 = 0xFFFF_FFFF
 
     private static func users(in data: [UInt8]) -> [UInt32?]? {

@@ -14,6 +14,8 @@ public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
     case malformed(command: UInt8, sequence: UInt8)
     /// A known command at a time it does not belong to; acknowledged.
     case unexpected(command: UInt8, sequence: UInt8)
+    /// An answer to no request that waits for one, as after a repeat; nothing is wrong with the link.
+    case lateAnswer(command: UInt8, sequence: UInt8)
     /// A command nobody has documented; acknowledged.
     case unknown(command: UInt8, sequence: UInt8)
     /// A nibble above 9 in a weight; the record is dropped.
@@ -48,6 +50,8 @@ public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
             "frame \(hex(command)) number \(sequence) has data of a wrong length; its content is lost"
         case .unexpected(let command, let sequence):
             "frame \(hex(command)) number \(sequence) does not belong at this place; acknowledged and ignored"
+        case .lateAnswer(let command, let sequence):
+            "frame \(hex(command)) number \(sequence) answers no request that waits; ignored"
         case .unknown(let command, let sequence):
             "frame \(hex(command)) number \(sequence) has a meaning nobody knows; acknowledged and ignored"
         case .badWeightDigits(let command, let sequence):
