@@ -109,6 +109,7 @@ public struct HSLDevice: ScaleStandIn {
             say(.auth(proof: faults.wrongProof ? String(proof.reversed()) : proof), at: now, &actions)
         case .welcome: welcomed(at: now, &actions)
         case .request(let request): obey(request, at: now, &actions)
+        case .acknowledge where faults.losesAcknowledgements: break
         case .acknowledge(let device, let rid): acknowledged(device, rid, &actions)
         case .cancel(let ref): cancelled(ref, at: now, &actions)
         case .ping(let mark): say(.pong(mark), at: now, &actions)
@@ -166,10 +167,11 @@ public struct HSLDevice: ScaleStandIn {
     }
 
     private func data(of weighing: Weighing, _ name: HSLEventName, _ device: HSLDeviceID) -> HSLJSON {
-        var data: [String: HSLJSON] = [
-            "weight": .tenths(weighing.tenthsOfKilogram), "local": .string(weighing.time.description),
-        ]
-        if let minutes = profile.utcOffsetMinutes { data["date"] = .string(weighing.time.dated(minutes)) }
+        var data: [String: HSLJSON] = ["weight": .tenths(weighing.tenthsOfKilogram)]
+        if name != .stableWeight || profile.datesWeights {
+            data["local"] = .string(weighing.time.description)
+            if let minutes = profile.utcOffsetMinutes { data["date"] = .string(weighing.time.dated(minutes)) }
+        }
         if device.model == .hs5 {
             data["serialNumber"] = weighing.user.map { .int(Int($0)) }
             if name != .stableWeight, let body = weighing.composition, body != .none {

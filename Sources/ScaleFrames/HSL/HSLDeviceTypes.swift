@@ -64,6 +64,8 @@ extension HSLDevice {
         public var seed: [UInt8] = []
         /// Of every date it writes; nil: dates are local alone.
         public var utcOffsetMinutes: Int?
+        /// Whether a stable weight says when it was.
+        public var datesWeights = true
         /// From one event to the next.
         public var pace = Duration.zero
 
@@ -91,6 +93,8 @@ extension HSLDevice {
         /// Nothing is said about the person.
         public var ignoresAuthentication = false
         public var wrongProof = false
+        /// No acknowledgement is heard.
+        public var losesAcknowledgements = false
         /// A line longer than the protocol allows; once.
         public var overlongLine = false
 

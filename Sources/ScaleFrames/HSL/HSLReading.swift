@@ -70,6 +70,11 @@ enum HSLFields {
     static func hasTime(_ data: HSLJSON) -> Bool {
         data["local"] != nil || data["MDate"] != nil || member("date", of: data) != nil
     }
+
+    /// Whether nobody knows when it was: not the scale, and not this machine, which knows of a weight of this moment alone.
+    static func isUndated(_ event: HSLEventName, _ data: HSLJSON) -> Bool {
+        (event != .stableWeight || hasTime(data)) && local(data) == nil && instant(data) == nil
+    }
 }
 
 /// A weighing as an HSL event tells it.
@@ -89,8 +94,11 @@ struct HSLReading {
     /// - Parameters:
     ///   - now: for a stable weight that comes without a time.
     ///   - user: whose request it answers; the data may say it itself.
+    ///   - rid: a name that is this weighing's alone; nil where it has none.
+    ///   - occurrence: how many without name and date, alike to the last byte, came before it in its transfer.
     init(
-        _ event: HSLEventName, _ data: HSLJSON, of device: HSLDeviceID, now: WallTime, user: UInt32?
+        _ event: HSLEventName, _ data: HSLJSON, of device: HSLDeviceID, now: WallTime, user: UInt32?,
+        rid: String? = nil, occurrence: Int = 0
     ) throws(Refusal) {
         guard let weight = HSLFields.tenths("weight", of: data), weight.tenths > 0 else { throw .noWeight }
         guard weight.tenths <= device.model.capacity else { throw .overCapacity }
@@ -106,14 +114,24 @@ struct HSLReading {
         }
         let serial = HSLFields.member("serialNumber", of: data)?.whole.flatMap { UInt32(exactly: $0) } ?? user
         let bytes = time.flatMap { device.model.record($0, weight.tenths, composition) }
-        // What no record of the scale can hold has a name of its own.
-        let when = time?.description ?? instant.map { "\($0)Z" } ?? data.line
-        let name = "\(device)|\(when)|\(weight.tenths)"
-        let key = bytes?.key ?? Array(Digests.sha256(Array(name.utf8)).prefix(device.model.keySize))
+        let isDatedByHost = !hasTime && event == .stableWeight
+        let key: [UInt8]
+        if let rid, isDatedByHost || time == nil && instant == nil {
+            // Told again it would have another time of this machine's, or none: what it is called is all that stays the same.
+            key = device.key(named: rid)
+        } else if let bytes {
+            key = bytes.key
+        } else {
+            // What no record of the scale can hold has a name of its own.
+            let again = occurrence == 0 ? "" : "|\(occurrence)"
+            let when = time?.description ?? instant.map { "\($0)Z" } ?? data.line + again
+            let name = "\(device)|\(when)|\(weight.tenths)"
+            key = Array(Digests.sha256(Array(name.utf8)).prefix(device.model.keySize))
+        }
         reading = ScaleReading(
             key: key, time: time, tenthsOfKilogram: weight.tenths, composition: composition,
             user: device.model == .hs5 ? serial : nil, raw: bytes?.bytes ?? Array(data.line.utf8),
-            isDatedByHost: !hasTime && event == .stableWeight, instant: instant)
+            isDatedByHost: isDatedByHost, instant: instant)
         self.warnings = warnings
     }
 
@@ -164,7 +182,12 @@ public struct CloudReading: Sendable, Hashable {
 }
 
 extension HSLDeviceID {
-    /// What a durable event is acknowledged by: the same for every repeat of it.
+    /// The key of a weighing that its name alone tells from others: longer than any record's.
+    func key(named rid: String) -> [UInt8] { Array(Digests.sha256(Array("\(self)|\(rid)".utf8)).prefix(16)) }
+
+    /// What a durable event is acknowledged by where it says nothing else.
+    ///
+    /// Without a time it is that of every weighing of this weight, and names none of them.
     func rid(_ event: HSLEventName, _ time: WallTime?, tenths: Int) -> String {
         let name = "\(model.rawValue)|\(deviceId)|\(time?.description ?? "")|\(tenths)|\(event.rawValue)"
         return Array(Digests.sha256(Array(name.utf8)).prefix(16)).hex

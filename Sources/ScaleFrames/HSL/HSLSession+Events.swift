@@ -6,19 +6,25 @@ extension HSLSession {
         if name == .deviceDisconnected { return detach(device, isError: true, &actions) }
         if scales[device]?.isHere != true { attach(info(event), at: now, &actions) }
         guard let scale = scales[device], scale.isHere else { return }
-        if let last = scale.lastNumber, event.number != last + 1 {
+        let isRepeat = event == scale.last
+        if let last = scale.last, event.number != last.number + 1 {
             warn(device, "events of the scale are missing, or come twice", &actions)
+            if event.number == last.number, !isRepeat { scales[device]?.isCounting = false }
         }
-        scales[device]?.lastNumber = event.number
+        scales[device]?.last = event
         if event.name == "historyData" {
             let items = event.data.items ?? event.data["history"]?.items ?? [event.data]
-            for item in items { offer(.memoryRecord, item, nil, event, at: now, &actions) }
+            for item in items {
+                offer(.memoryRecord, item, nil, event, isRepeat: isRepeat, at: now, &actions)
+            }
             return
         }
         guard let name else {
             return warn(device, "an event of an unknown name; ignored", &actions)
         }
-        if name.isDurable { return offer(name, event.data, event.rid, event, at: now, &actions) }
+        if name.isDurable {
+            return offer(name, event.data, event.rid, event, isRepeat: isRepeat, at: now, &actions)
+        }
         switch name {
         case .battery:
             if let percent = event.data["percent"]?.whole, (0...100).contains(percent) {
@@ -149,6 +155,7 @@ extension HSLSession {
         _ name: HSLEventName, _ data: HSLJSON, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
     ) {
         scales[device]?.request?.isWaiting = false
+        if name == .unstableWeight { scales[device]?.shown = nil }
         wait(settings.weighingTimeout, device, at: now)
         guard let weight = HSLFields.tenths("weight", of: data), (1...device.model.capacity).contains(weight.tenths)
         else { return }

@@ -1,44 +1,82 @@
 extension HSLSession {
     /// A durable event.
+    ///
+    /// - Parameters:
+    ///   - given: its rid, as it stands there.
+    ///   - isRepeat: whether the same line came before, and nothing since.
     mutating func offer(
-        _ name: HSLEventName, _ data: HSLJSON, _ given: String?, _ event: HSLEvent, at now: ScaleMoment,
-        _ actions: inout [Action]
+        _ kind: HSLEventName, _ data: HSLJSON, _ given: String?, _ event: HSLEvent, isRepeat: Bool,
+        at now: ScaleMoment, _ actions: inout [Action]
     ) {
         let device = event.device
         let request = scales[device]?.request.flatMap { $0.id == event.ref ? $0 : nil }
         if request?.isRefused == true {
-            return warn(device, "\(name.rawValue) follows a refusal; not taken", &actions)
+            return warn(device, "\(kind.rawValue) follows a refusal; not taken", &actions)
         }
         let found: HSLReading
+        let name: Name
         do throws(HSLReading.Refusal) {
-            found = try HSLReading(name, data, of: device, now: now.wall, user: request?.serial)
+            (found, name) = try read(event, kind, data, given, request?.serial, isRepeat, at: now)
         } catch {
             let weight = HSLFields.tenths("weight", of: data)?.tenths
-            let rid = given ?? weight.map { device.rid(name, HSLFields.local(data), tenths: $0) }
+            let rid = given ?? weight.map { device.rid(kind, HSLFields.local(data), tenths: $0) }
             return unusable(error, device, rid, at: now, &actions)
         }
         for warning in found.warnings { warn(device, warning, &actions) }
-        let rid = given ?? device.rid(name, found.reading.time, tenths: found.reading.tenthsOfKilogram)
-        if request != nil { goesOn(name, device, at: now) }
-        if name == .stableWeight, device.model == .hs5, request != nil {
-            releaseHeld(device, &actions)
-            scales[device]?.held = Held(reading: found.reading, rid: rid)
-            return actions.append(.event(.stableWeight(found.reading, isRepeat: isKept(rid, device)), of: device))
-        }
-        var rids = [rid]
-        if name == .bodyComposition, let held = scales[device]?.held {
-            scales[device]?.held = nil
-            if held.reading.tenthsOfKilogram == found.reading.tenthsOfKilogram {
-                rids.insert(held.rid, at: 0)
-            } else {
-                deliver(held.reading, [held.rid], .stableWeight, device, isTold: true, &actions)
+        if request != nil { goesOn(kind, device, at: now) }
+        if kind == .stableWeight, device.model == .hs5 {
+            guard request == nil else {
+                releaseHeld(device, &actions)
+                scales[device]?.held = Held(reading: found.reading, name: name)
+                return actions.append(.event(.stableWeight(found.reading, isRepeat: isKept(name, device)), of: device))
             }
+            scales[device]?.shown = found.reading
         }
-        if isKept(rid, device) {
-            for rid in rids { acknowledge(rid, device, &actions) }
-            return actions.append(.event(told(name, found.reading, isRepeat: true), of: device))
+        var (reading, names) = (found.reading, [name])
+        if kind == .bodyComposition {
+            let weight = scales[device]?.held
+            if let weight, weight.reading.tenthsOfKilogram == reading.tenthsOfKilogram {
+                scales[device]?.held = nil
+                names.insert(weight.name, at: 0)
+                reading = reading.following(weight.reading)
+            } else {
+                releaseHeld(device, &actions)
+                if let shown = scales[device]?.shown { reading = reading.following(shown) }
+            }
+            scales[device]?.shown = nil
         }
-        deliver(found.reading, rids, name, device, &actions)
+        // Of weighings that share what they are acknowledged by, the one told first is acknowledged first.
+        if isKept(name, device), !isAwaited(name.rid, device) {
+            for name in names { acknowledge(name.rid, device, &actions) }
+            return actions.append(.event(told(kind, reading, isRepeat: true), of: device))
+        }
+        deliver(reading, names, kind, device, &actions)
+    }
+
+    /// A weighing, and what it is called.
+    private mutating func read(
+        _ event: HSLEvent, _ kind: HSLEventName, _ data: HSLJSON, _ given: String?, _ user: UInt32?, _ isRepeat: Bool,
+        at now: ScaleMoment
+    ) throws(HSLReading.Refusal) -> (HSLReading, Name) {
+        let device = event.device
+        let tenths = HSLFields.tenths("weight", of: data)?.tenths ?? 0
+        // One without a time is that of every weighing of this weight, and no name.
+        let own = given == device.rid(kind, nil, tenths: tenths) ? nil : given
+        let isUndated = HSLFields.isUndated(kind, data)
+        let occurrence =
+            isUndated && own == nil ? scales[device]?.undated.next(data, in: event, isRepeat: isRepeat) ?? 0 : 0
+        var found = try HSLReading(
+            kind, data, of: device, now: now.wall, user: user, rid: own, occurrence: occurrence)
+        let rid = given ?? device.rid(kind, HSLFields.local(data), tenths: tenths)
+        if let own { return (found, Name(rid: rid, own: own)) }
+        guard found.reading.isDatedByHost else {
+            let user = found.reading.user.map { " \($0)" } ?? ""
+            return (found, Name(rid: rid, own: "\(kind.rawValue) \(found.reading.key.hex)\(user)"))
+        }
+        // Neither name nor time: only the number of its line tells it from another of the same weight.
+        eventsWithoutNumber += scales[device]?.isCounting == false ? 1 : 0
+        found.warnings.append("a weight has neither a time nor a rid of its own; told again it would be another one")
+        return (found, Name(rid: rid, own: "line \(connections) \(event.number) \(eventsWithoutNumber)"))
     }
 
     /// What the request of a durable event does next.
@@ -74,10 +112,17 @@ extension HSLSession {
         if let rid { acknowledge(rid, device, &actions) }
     }
 
-    private func isKept(_ rid: String, _ device: HSLDeviceID) -> Bool { keptEvents.contains("\(device)|\(rid)") }
+    private func isKept(_ name: Name, _ device: HSLDeviceID) -> Bool { keptEvents.contains("\(device)|\(name.own)") }
+
+    /// Whether a weighing that is acknowledged so waits to be kept.
+    private func isAwaited(_ rid: String, _ device: HSLDeviceID) -> Bool {
+        deliveries.values.contains { waiting in
+            waiting.isCurrent && waiting.device == device && waiting.names.contains { $0.rid == rid }
+        }
+    }
 
     private mutating func acknowledge(_ rid: String, _ device: HSLDeviceID, _ actions: inout [Action]) {
-        guard phase == .open else { return }
+        guard phase == .open, !withheld.contains("\(device)|\(rid)") else { return }
         scales[device]?.lastAcknowledged = rid
         actions.append(.send(HSLMessage.acknowledge(device, rid: rid).bytes))
     }
@@ -91,20 +136,23 @@ extension HSLSession {
         }
     }
 
-    /// A weight whose composition does not come.
+    /// A weight whose composition does not come, or not in time.
     mutating func releaseHeld(_ device: HSLDeviceID, _ actions: inout [Action]) {
         guard let held = scales[device]?.held else { return }
         scales[device]?.held = nil
-        guard !isKept(held.rid, device) else { return acknowledge(held.rid, device, &actions) }
-        deliver(held.reading, [held.rid], .stableWeight, device, isTold: true, &actions)
+        scales[device]?.shown = held.reading
+        guard !isKept(held.name, device) else { return acknowledge(held.name.rid, device, &actions) }
+        deliver(held.reading, [held.name], .stableWeight, device, isTold: true, &actions)
     }
 
     private mutating func deliver(
-        _ reading: ScaleReading, _ rids: [String], _ name: HSLEventName, _ device: HSLDeviceID, isTold: Bool = false,
+        _ reading: ScaleReading, _ names: [Name], _ kind: HSLEventName, _ device: HSLDeviceID, isTold: Bool = false,
         _ actions: inout [Action]
     ) {
         // On its way already.
-        let isWaiting = deliveries.values.contains { $0.isCurrent && $0.device == device && $0.rids == rids }
+        let isWaiting = deliveries.values.contains { waiting in
+            waiting.isCurrent && waiting.device == device && waiting.names.last == names.last
+        }
         guard !isWaiting else { return }
         guard deliveries.count < Self.waitingLimit else {
             // Not acknowledged: the device repeats it in the next session.
@@ -116,9 +164,9 @@ extension HSLSession {
         let token = ScaleToken(number: nextToken)
         nextToken += 1
         deliveries[token] = Waiting(
-            device: device, rids: rids, reading: reading, event: name, isTold: isTold, isCurrent: phase == .open)
+            device: device, names: names, reading: reading, event: kind, isTold: isTold, isCurrent: phase == .open)
         let source: ScaleDelivery.Source =
-            name == .memoryRecord ? .memory : name == .cloudRecord ? .cloud : .weighing
+            kind == .memoryRecord ? .memory : kind == .cloudRecord ? .cloud : .weighing
         actions.append(.deliver(ScaleDelivery(token: token, source: source, readings: [reading]), of: device))
     }
 
@@ -131,15 +179,18 @@ extension HSLSession {
     mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [Action]) {
         guard let waiting = deliveries.removeValue(forKey: token) else { return }
         let device = waiting.device
-        if isKept { for rid in waiting.rids { keptEvents.insert("\(device)|\(rid)") } }
+        if isKept { for name in waiting.names { keptEvents.insert("\(device)|\(name.own)") } }
         let isCurrent = waiting.isCurrent && phase == .open
         if isKept {
-            if isCurrent { for rid in waiting.rids { acknowledge(rid, device, &actions) } }
+            if isCurrent { for name in waiting.names { acknowledge(name.rid, device, &actions) } }
             if !waiting.isTold {
                 actions.append(.event(told(waiting.event, waiting.reading, isRepeat: false), of: device))
             }
         } else if isCurrent {
-            reconnectAt = reconnectAt ?? now.uptime + settings.reconnectAfter
+            // Another one that is acknowledged so would take this one with it.
+            for name in waiting.names where name.rid != name.own { withheld.insert("\(device)|\(name.rid)") }
+            let isFull = withheld.count >= Self.waitingLimit
+            reconnectAt = isFull ? now.uptime : reconnectAt ?? now.uptime + settings.reconnectAfter
         }
         guard !deliveries.values.contains(where: { $0.device == device && $0.isCurrent }) else { return }
         let backlog = scales[device]?.backlog ?? []

@@ -33,7 +33,8 @@ extension HSLSession {
         guard var scale = scales[device], scale.isHere else { return }
         let asked = scale.asked
         let isTold = scale.request?.told.contains(ScaleError.disconnected(device.model).code ?? -1) ?? false
-        (scale.isHere, scale.request, scale.asked, scale.lastNumber) = (false, nil, nil, nil)
+        (scale.isHere, scale.request, scale.asked, scale.last) = (false, nil, nil, nil)
+        (scale.isCounting, scale.undated) = (true, Undated())
         (scale.pauseUntil, scale.memoryAt, scale.round, scale.hasFreshList) = (nil, nil, [], false)
         scales[device] = scale
         // What was shown as stable is a weighing, whether or not the rest of it comes.
@@ -126,6 +127,8 @@ extension HSLSession {
         if request.transfer == nil, request.operation == .hs4Memory || request.operation == .hs5Memory {
             actions.append(.event(.memoryStart(false), of: device))
         }
+        // Before the error, which ends a weighing.
+        releaseHeld(device, &actions)
         tell(.noAnswer(device.model), device, &actions)
         scales[device]?.pauseUntil = now.uptime + settings.retryAfter
         cancel(device, at: now, &actions)

@@ -17,8 +17,12 @@ public struct HSLSession: Sendable {
 
     var nextToken = 0
     var deliveries: [ScaleToken: Waiting] = [:]
-    /// Device and rid of what is kept.
+    /// Device and name of what is kept.
     var keptEvents = RecentKeys<String>()
+    /// Device and rid of what is not to be acknowledged in this session.
+    var withheld: Set<String> = []
+    /// Weights without a name, a time and a number.
+    var eventsWithoutNumber = 0
     /// When the link is made anew, because something could not be kept.
     var reconnectAt: Duration?
 
@@ -162,6 +166,7 @@ public struct HSLSession: Sendable {
         for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) { detach(device, isError: isError, &actions) }
         for token in deliveries.keys { deliveries[token]?.isCurrent = false }
         (helloBy, pingAt, pongBy, listing, reconnectAt, nextRequest) = (nil, nil, nil, nil, nil, 1)
+        withheld = []
     }
 
     /// Says why, and closes.

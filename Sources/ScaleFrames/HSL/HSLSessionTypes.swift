@@ -3,7 +3,9 @@ extension HSLSession {
     struct Scale: Sendable {
         var info: HSLDeviceInfo
         var isHere = false
-        var lastNumber: Int?
+        var last: HSLEvent?
+        /// Whether the events are numbered, as they must be: of one number there are never two.
+        var isCounting = true
         var lastAcknowledged: String?
         var request: Request?
         /// Nothing is asked before.
@@ -22,13 +24,44 @@ extension HSLSession {
         var asked: ScaleCommand?
         /// HS5: a weight whose composition may follow.
         var held: Held?
+        /// HS5: the weight that was delivered alone, while nobody has stepped on since; its composition may follow yet.
+        var shown: ScaleReading?
+        var undated = Undated()
         /// What is told once the records before it are kept.
         var backlog: [ScaleEvent] = []
     }
 
     struct Held: Sendable {
         var reading: ScaleReading
+        var name: Name
+    }
+
+    /// What a durable event is called.
+    struct Name: Sendable, Hashable {
+        /// What it is acknowledged by.
         var rid: String
+        /// What a repeat of it is known by: no other weighing has it.
+        var own: String
+    }
+
+    /// How often weighings without name and date came, alike to the last byte; those of one transfer are counted together.
+    struct Undated: Sendable {
+        private var counts: [HSLJSON: Int] = [:]
+        private var request: Int?
+        private var event: HSLEvent?
+        private var before: [HSLJSON: Int] = [:]
+
+        /// More than any memory has.
+        private static let limit = 1024
+
+        /// How many like `data` there were before; a line that came twice is counted once.
+        mutating func next(_ data: HSLJSON, in line: HSLEvent, isRepeat: Bool) -> Int {
+            if line.ref != request { (counts, request, event) = ([:], line.ref, nil) }
+            if event != line { (event, before) = (line, counts) } else if isRepeat { counts = before }
+            if counts.count >= Self.limit { counts = [:] }
+            defer { counts[data, default: 0] += 1 }
+            return counts[data, default: 0]
+        }
     }
 
     /// A request that is open.
@@ -64,7 +97,7 @@ extension HSLSession {
     struct Waiting: Sendable {
         var device: HSLDeviceID
         /// The events it acknowledges.
-        var rids: [String]
+        var names: [Name]
         var reading: ScaleReading
         var event: HSLEventName
         /// Its event was told when it came.

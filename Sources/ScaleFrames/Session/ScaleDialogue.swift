@@ -147,22 +147,34 @@ public struct ScaleReading: Sendable, Hashable {
     public let isDatedByHost: Bool
     /// When it was, in seconds since 2000-01-01T00:00:00Z, where that is what is known and no wall clock's time is.
     public let instant: Int?
+    /// The key of the weight alone, where that came before its composition and has another: both are one weighing.
+    public let shownAs: [UInt8]?
 
     public init(
         key: [UInt8], time: WallTime?, tenthsOfKilogram: Int, composition: HS5Record.Composition? = nil,
         user: UInt32? = nil, raw: [UInt8], isDatedByHost: Bool = false,
-        instant: Int? = nil
+        instant: Int? = nil, shownAs: [UInt8]? = nil
     ) {
         (self.key, self.time, self.tenthsOfKilogram) = (key, time, tenthsOfKilogram)
         (self.composition, self.user, self.raw, self.isDatedByHost) = (composition, user, raw, isDatedByHost)
-        self.instant = instant
+        (self.instant, self.shownAs) = (instant, shownAs)
     }
 
     /// The same weighing with what a clock on the wall showed at its ``instant``.
     public func placed(at wall: WallTime) -> ScaleReading {
         ScaleReading(
             key: key, time: wall, tenthsOfKilogram: tenthsOfKilogram, composition: composition, user: user, raw: raw,
-            isDatedByHost: isDatedByHost, instant: instant)
+            isDatedByHost: isDatedByHost, instant: instant, shownAs: shownAs)
+    }
+
+    /// The same as the rest of a weighing whose `weight` came alone; unchanged where they cannot be one.
+    func following(_ weight: ScaleReading) -> ScaleReading {
+        let isSameUser = user == weight.user || user == nil || weight.user == nil
+        guard tenthsOfKilogram == weight.tenthsOfKilogram, isSameUser else { return self }
+        return ScaleReading(
+            key: key, time: time, tenthsOfKilogram: tenthsOfKilogram, composition: composition,
+            user: user ?? weight.user, raw: raw, isDatedByHost: isDatedByHost, instant: instant,
+            shownAs: weight.key == key ? nil : weight.key)
     }
 
     /// Whether more than the weight was measured.
