@@ -280,6 +280,9 @@ let package = Package(
                 "WebFaults",
             ],
             path: "Plugins/IHealthHS5/Tests"),
+        tests(
+            "ScalePluginTests",
+            ["IHealthHS3", "IHealthHS4", "IHealthHS5", "PluginTesting", "ScaleBench", "ScaleConnector", "ScaleFrames"]),
         .target(
             name: "ScaleBench", dependencies: ["PluginTesting", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
             path: "Tests/Support/ScaleBench", swiftSettings: strict),

@@ -44,10 +44,10 @@ extension ScaleConnector {
             muscleUnit: setup.muscleUnit)
         var (next, samples, undated) = (known, [Sample](), [ScaleReading]())
         for reading in readings {
-            let key = KnownWeighings.Key(reading)
-            let old = known[key]
-            // A weight alone may have been shown and recorded before its composition came.
-            if let old, old.isSettled, old.isComposed || !reading.isComposed {
+            let key = next.key(of: reading)
+            let old = next[key]
+            // A weight alone may have been shown and recorded before its composition came, and adds nothing when it comes again after.
+            if let old, reading.isComposed ? old.isSettled && old.isComposed : old.isSettled || old.isComposed {
                 next.touch(key)
                 continue
             }
@@ -57,10 +57,20 @@ extension ScaleConnector {
                 continue
             }
             let entry = entry(of: reading, source, key, wall, old, &next, mapping, deviation(reading))
-            samples += mapping.samples(weighing(of: reading, entry, wall))
+            // A copy of the weight alone says nothing new.
+            let isCopy = old == nil && !reading.isComposed && entry.twin.flatMap { next[$0] }?.isSettled == true
+            if !isCopy { samples += mapping.samples(weighing(of: reading, entry, wall)) }
             next.note(entry)
+            // A bridge may tell the weight again that came before this composition: it is this weighing.
+            if let shown = reading.shownAs, entry.twin?.bytes != shown {
+                next.note(
+                    .init(
+                        key: .init(bytes: shown, user: key.user), tenthsOfKilogram: reading.tenthsOfKilogram,
+                        isComposed: true, twin: entry.twin ?? key))
+            }
         }
-        guard try await save(samples, next, undated: undated.map(\.raw), device) else { return false }
+        guard try await save(samples, next, undated: undated, device) else { return false }
+        next.settle()
         known = next
         for reading in undated { await reports.undated(.init(reading)) }
         return true
@@ -75,6 +85,10 @@ extension ScaleConnector {
         // The first judgement stays, unless there was none because the date could not be read.
         var entry = old.flatMap { $0.isUndated ? nil : $0 } ?? KnownWeighings.Entry(key: key)
         entry.isSettled = true
+        // It came alone, and the weight of its impedance after it.
+        if source == .weighing, old?.isComposed == false, entry.impedanceWeight == nil {
+            entry.impedanceWeight = impedanceWeight
+        }
         (entry.tenthsOfKilogram, entry.isComposed) = (reading.tenthsOfKilogram, reading.isComposed)
         if old == nil || old?.isUndated == true {
             if reading.isDatedByHost {
@@ -82,18 +96,31 @@ extension ScaleConnector {
             } else {
                 entry.isClockSuspect = mapping.isClockSuspect(wall, deviation: deviation, now: hub.clock.now())
             }
-            // A HS3 has the same bytes for a weighing of now and for the copy in its memory.
-            if source == .weighing, setup.model != .hs3 {
-                (entry.liveWall, entry.impedanceWeight) = (wall.secondsSince2000, impedanceWeight)
-            } else if source != .weighing, var twin = next.twin(of: reading) {
+            if var twin = twin(of: reading, source, next) {
                 entry.twin = twin.key
                 (entry.hostTime, entry.liveWall) = (twin.hostTime, twin.liveWall)
-                (entry.isClockSuspect, entry.impedanceWeight) = (twin.isClockSuspect, twin.impedanceWeight)
+                entry.isClockSuspect = twin.isClockSuspect
+                entry.impedanceWeight = twin.impedanceWeight ?? (source == .weighing ? impedanceWeight : nil)
                 twin.isTwin = true
                 next.note(twin)
+            } else if source == .weighing, setup.model != .hs3 || reading.isDatedByHost {
+                // A HS3 has the same bytes for a weighing of now and for the copy in its memory.
+                (entry.liveWall, entry.impedanceWeight) = (wall.secondsSince2000, impedanceWeight)
             }
         }
         return entry
+    }
+
+    /// The weighing that has been recorded already and is the same one.
+    private func twin(
+        of reading: ScaleReading, _ source: ScaleDelivery.Source, _ known: KnownWeighings
+    ) -> KnownWeighings.Entry? {
+        let shown = reading.shownAs.flatMap { bytes in
+            known[.init(bytes: bytes, user: reading.user)] ?? known[.init(bytes: bytes)]
+        }
+        if let shown, shown.twin == nil { return shown }
+        guard source == .weighing else { return known.twin(of: reading) }
+        return reading.isComposed ? known.twin(of: reading, amongDatedByHost: true) : nil
     }
 
     /// A copy of a weighing has the identity, the time and the impedance of the weighing it is a copy of.
@@ -110,8 +137,8 @@ extension ScaleConnector {
         return Weighing(
             key: (entry.twin ?? entry.key).text,
             time: time,
-            tenthsOfKilogram: reading.tenthsOfKilogram, composition: reading.composition, user: reading.user,
-            slot: reading.user.flatMap { user in users.firstIndex { $0 == user } },
+            tenthsOfKilogram: reading.tenthsOfKilogram, composition: reading.composition, user: entry.key.user,
+            slot: entry.key.user.flatMap { user in users.firstIndex { $0 == user } },
             impedanceWeight: entry.impedanceWeight, raw: raw)
     }
 
@@ -123,19 +150,20 @@ extension ScaleConnector {
 
     /// Puts the records into the spool and what is known into the state, in one commit.
     ///
-    /// What could not be dated is kept there whole, as lines of hex digits: once acknowledged, a scale may forget it.
+    /// What could not be dated is kept there whole, a line for each with its name and its bytes in hex digits: once acknowledged, a scale
+    /// may forget it.
     private func save(
-        _ samples: [Sample], _ next: KnownWeighings, undated: [[UInt8]], _ device: String
+        _ samples: [Sample], _ next: KnownWeighings, undated: [ScaleReading], _ device: String
     ) async throws -> Bool {
-        guard next != known else { return true }
+        guard !next.changed.isEmpty else { return true }
         do {
-            var kept: [String: StateValue?] = [
-                "weighings-\(device)": .bytes(next.bytes), "rule-\(device)": .text(next.rule),
-            ]
+            var kept = next.changes(of: device)
+            kept.updateValue(.text(next.rule), forKey: "rule-\(device)")
             if !undated.isEmpty {
                 let old = try await hub.state.text("undated-\(device)") ?? ""
                 let lines = old.split(separator: "\n").map(String.init)
-                let new = undated.map(KnownWeighings.Key.hex).filter { !lines.contains($0) }
+                let new = undated.map { KnownWeighings.Key($0).text + " " + KnownWeighings.Key.hex($0.raw) }
+                    .filter { !lines.contains($0) }
                 let text = (lines + new).joined(separator: "\n")
                 guard text.utf8.count <= Self.undatedLimit else {
                     hub.logger.warning("weighings are not acknowledged: too many of them have no readable date")

@@ -35,7 +35,7 @@ public struct ScaleConnector {
     /// By position.
     var users: [UInt32?] = []
     /// The user whose measurement is held open.
-    private var openUser: UInt32?
+    var openUser: UInt32?
     /// The weight while the impedance of the weighing was measured that has not been kept yet.
     var impedanceWeight: Int?
     private var isConnected = false
@@ -45,7 +45,8 @@ public struct ScaleConnector {
     private var verifiedUntil: Int64?
 
     private let startedAt = ContinuousClock.now
-    private var inputs: [ScaleInput] = []
+    /// What the dialogue has still to be told of what was done.
+    var inputs: [ScaleInput] = []
 
     /// Reads what is known of the scale.
     ///
@@ -68,41 +69,7 @@ public struct ScaleConnector {
         try await readOrders()
     }
 
-    /// What the scale was told last, where the settings say nothing else.
-    ///
-    /// The user matters before the scale is heard: it may still be telling of a weighing that began before this program did.
-    private mutating func readOrders() async throws {
-        do {
-            let unit = try await hub.state.integer(ScaleSetup.unitKey).flatMap { UInt8(exactly: $0) }
-            if setup.remembersUnit, let unit = unit.flatMap({ ScaleDisplayUnit(rawValue: $0) }) {
-                _ = dialogue.handle(.command(.display(unit)), at: now)
-            }
-            let user = try await hub.state.integer(Self.userKey).flatMap { UInt32(exactly: $0) }
-            openUser = setup.measures ?? user
-            if setup.measures == nil, let user { _ = dialogue.handle(.command(.measure(serial: user)), at: now) }
-        } catch {
-            throw PluginFailure(.state, "\(error)")
-        }
-    }
-
-    private static let userKey = "openUser"
-
-    /// Where the state has the id of the scale that answered first.
-    public static let deviceKey = "device"
-
-    private mutating func readKnown() async throws {
-        guard let device else { return }
-        do {
-            let saved = try await hub.state.bytes("weighings-\(device)") ?? []
-            known = KnownWeighings(rule: rule, saved: saved, under: try await hub.state.text("rule-\(device)"))
-            let list = try await hub.state.text("users-\(device)") ?? ""
-            users = list.split(separator: ",", omittingEmptySubsequences: false).map { UInt32($0) }
-        } catch {
-            throw PluginFailure(.state, "\(error)")
-        }
-    }
-
-    private var now: ScaleMoment {
+    var now: ScaleMoment {
         ScaleMoment(uptime: ContinuousClock.now - startedAt, wall: clock.wall(at: hub.clock.now()))
     }
 
@@ -234,47 +201,6 @@ public struct ScaleConnector {
     private mutating func answer(_ request: ScaleDesk.Request, _ answer: ScaleDesk.Answer) {
         asked = nil
         request.answer.resume(returning: answer)
-    }
-
-    /// The first scale that answers is this plugin's from now on: another one has records of its own.
-    private mutating func adopt(_ id: String) async throws {
-        device = id
-        reports.device = id
-        do {
-            try await hub.state.set(Self.deviceKey, to: .text(id))
-        } catch {
-            hub.logger.warning("the scale's id cannot be kept; it is asked for again next time: \(error)")
-        }
-        try await readKnown()
-    }
-
-    /// Who has which place on the scale; remembered, because records of the cloud come also while it sleeps.
-    private mutating func learn(_ list: [UInt32?]) async {
-        guard users != list else { return }
-        users = list
-        guard let device else { return }
-        do {
-            let text = list.map { $0.map(String.init) ?? "" }.joined(separator: ",")
-            try await hub.state.set("users-\(device)", to: .text(text))
-        } catch {
-            hub.logger.warning("the users of the scale cannot be kept: \(error)")
-        }
-    }
-
-    /// Where nobody has said whose measurement to hold open, it is that of the only user there is.
-    private mutating func openMeasurement() async {
-        let present = users.compactMap(\.self)
-        let serial = setup.measures ?? (present.count == 1 ? present[0] : nil)
-        reports.slot = serial.flatMap { serial in users.firstIndex { $0 == serial } }
-        guard serial != openUser else { return }
-        openUser = serial
-        guard setup.measures == nil else { return }
-        inputs.append(.command(.measure(serial: serial)))
-        do {
-            try await hub.state.set(Self.userKey, to: serial.map { StateValue.integer(Int64($0)) })
-        } catch {
-            hub.logger.warning("whose measurement is open cannot be kept: \(error)")
-        }
     }
 }
 

@@ -1,3 +1,4 @@
+import PluginKit
 import ScaleFrames
 import Testing
 
@@ -61,6 +62,22 @@ struct KnownWeighingsTests {
         #expect(Self.known(first, second).twin(of: record) == nil)
     }
 
+    /// What is saved, read as a new start reads it.
+    static func saved(_ known: KnownWeighings, under rule: String? = nil) -> KnownWeighings {
+        let prefix = KnownWeighings.prefix("X")
+        var rows: [KnownWeighings.Row] = []
+        for (key, value) in known.changes(of: "X") where key.hasPrefix(prefix) {
+            if case .bytes(let bytes) = value, let row = KnownWeighings.Row(bytes) { rows.append(row) }
+        }
+        var read = KnownWeighings(rule: rule ?? known.rule)
+        read.take(rows, under: known.rule)
+        return read
+    }
+
+    static func entries(_ known: KnownWeighings) -> [KnownWeighings.Entry] {
+        known.rows.values.sorted { $0.turn < $1.turn }.map(\.entry)
+    }
+
     @Test func `what is known survives being saved, keeps what comes again, and forgets the rest at its bound`() throws
     {
         let keys = (0..<4200).compactMap { second in
@@ -72,14 +89,63 @@ struct KnownWeighingsTests {
         }
         known.touch(keys[0])
         known.note(.init(key: keys[4150]))
-        #expect(known.entries.count == KnownWeighings.limit)
+        #expect(known.rows.count == KnownWeighings.limit)
         #expect(known[keys[0]] != nil, "seen again")
         #expect(known[keys[1]] == nil, "the longest unseen")
-        let other = KnownWeighings(rule: "Asia/Tokyo sdk12", saved: known.bytes, under: known.rule)
-        #expect(other.entries.allSatisfy { !$0.isSettled })
-        #expect(other.entries.map(\.isClockSuspect) == known.entries.map(\.isClockSuspect))
-        let torn = KnownWeighings(rule: known.rule, saved: Array(known.bytes.dropLast(3)), under: known.rule)
-        #expect(torn.entries.count == known.entries.count - 1)
+        #expect(Self.entries(Self.saved(known)) == Self.entries(known))
+        #expect(Self.saved(known).changed.isEmpty)
+        let other = Self.saved(known, under: "Asia/Tokyo sdk12")
+        #expect(Self.entries(other).allSatisfy { !$0.isSettled })
+        #expect(Self.entries(other).map(\.isClockSuspect) == Self.entries(known).map(\.isClockSuspect))
+        #expect(other.changed.count == KnownWeighings.limit, "or a second start would take them for settled")
+    }
+
+    @Test func `only what has changed is written, and what falls out is removed`() throws {
+        var known = KnownWeighings(rule: "Europe/Berlin")
+        for number in 0..<KnownWeighings.limit {
+            known.note(.init(key: .init(bytes: [0, UInt8(number >> 8), UInt8(number & 255)])))
+        }
+        known.settle()
+        #expect(known.changes(of: "X").isEmpty)
+        known.touch(.init(bytes: [0, 15, 255]))
+        #expect(known.changes(of: "X").isEmpty, "it is the last one seen as it is")
+        known.note(.init(key: .init(bytes: [1])))
+        let changes = known.changes(of: "X")
+        #expect(Set(changes.keys) == ["weighing-X-01", "weighing-X-000000"])
+        #expect(changes["weighing-X-000000"] == .some(nil))
+    }
+
+    @Test func `what an earlier version kept in one value is read`() throws {
+        // Flags, key, weight; of the second the host's time and the clock's, the impedance, and a twin.
+        let first: [UInt8] = [4, 6, 0x18, 0xF3, 0x86, 0x1E, 0x33, 0x4A, 0x03, 0x4A]
+        let second: [UInt8] =
+            [0x7C, 2, 1, 2, 0, 0, 4, 0xD2, 0x83, 0x4B, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 8]
+            + [3, 0x4A, 2, 3, 4, 0, 0, 4, 0xD2]
+        let rows = KnownWeighings.Row.list(first + second + [4, 6, 1])
+        #expect(rows.map(\.turn) == [1, 2], "the third was torn off")
+        #expect(rows[0].entry == .init(key: .init(bytes: Array(first[2..<8])), tenthsOfKilogram: 842))
+        #expect(
+            rows[1].entry
+                == .init(
+                    key: .init(bytes: [1, 2], user: 1234), hostTime: 9, liveWall: 8, tenthsOfKilogram: 843,
+                    isComposed: true, impedanceWeight: 842, twin: .init(bytes: [3, 4], user: 1234)))
+    }
+
+    @Test func `a reading that does not say whose it is, is the one that is known`() throws {
+        let known = Self.known(try Self.live("2026-11-20 07:30:00", user: 7))
+        #expect(known.key(of: try Self.reading("2026-11-20 07:30:00")).user == 7)
+        #expect(known.key(of: try Self.reading("2026-11-20 07:30:00", user: 8)).user == 8)
+        #expect(known.key(of: try Self.reading("2026-11-20 07:30:01")).user == nil)
+    }
+
+    @Test func `what is told now is a copy of a weight of the host's time alone`() throws {
+        var live = try Self.live("2026-11-20 07:30:00", user: 7)
+        let record = try Self.reading("2026-11-20 07:29:58", user: 7)
+        #expect(Self.known(live).twin(of: record, amongDatedByHost: true) != nil)
+        live.isComposed = true
+        #expect(Self.known(live).twin(of: record, amongDatedByHost: true) == nil)
+        (live.isComposed, live.hostTime) = (false, nil)
+        #expect(Self.known(live).twin(of: record, amongDatedByHost: true) == nil)
     }
 
     @Test func `what only a weighing as it happened could tell stays, however much the cloud brings`() throws {
@@ -88,25 +154,27 @@ struct KnownWeighingsTests {
         for number in 0..<KnownWeighings.limit + 10 {
             known.note(.init(key: .init(bytes: [0, UInt8(number >> 8), UInt8(number & 255)])))
         }
-        #expect(known.entries.count == KnownWeighings.limit)
+        #expect(known.rows.count == KnownWeighings.limit)
         #expect(known[live.key] == live)
     }
 
     @Test func `every part of an entry is saved`() throws {
         var known = KnownWeighings(rule: "x")
-        for bits in 0..<128 {
-            var key = KnownWeighings.Key(bytes: [UInt8](repeating: UInt8(bits), count: 6 + bits % 4))
+        for bits in 0..<256 {
+            var key = KnownWeighings.Key(bytes: [UInt8](repeating: UInt8(bits), count: 6 + bits % 11))
             if bits & 1 != 0 { key.user = 0x7FFF_FFFF }
             var entry = KnownWeighings.Entry(key: key)
             entry.tenthsOfKilogram = bits * 10
             if bits & 2 != 0 { entry.liveWall = 847_000_000 }
-            if bits & 6 == 6 { entry.hostTime = -1_700_000_000_000_000 }
+            if bits & 6 != 0 { entry.hostTime = -1_700_000_000_000_000 }
             if bits & 4 != 0 { entry.impedanceWeight = 842 }
-            if bits & 8 != 0 { entry.twin = KnownWeighings.Key(bytes: [1, 2, 3], user: key.user) }
+            if bits & 8 != 0 {
+                entry.twin = KnownWeighings.Key(bytes: [1, 2, 3], user: bits & 128 == 0 ? key.user : 5)
+            }
             (entry.isTwin, entry.isClockSuspect, entry.isUndated) = (bits & 16 != 0, bits & 32 != 0, bits & 64 != 0)
             entry.isComposed = bits % 3 == 0
             known.note(entry)
         }
-        #expect(KnownWeighings(rule: "x", saved: known.bytes, under: "x") == known)
+        #expect(Self.entries(Self.saved(known)) == Self.entries(known))
     }
 }

@@ -182,6 +182,58 @@ struct SessionTests {
         await scale.stop()
     }
 
+    /// One weighing, whole: its weight, its composition, and the weight of the impedance.
+    private static func isWhole(_ bench: ScaleBench) async {
+        let samples = await bench.samples
+        #expect(samples.count == 7)
+        #expect(Set(samples.map(\.group)).count == 1 && Set(samples.map(\.start)).count == 1)
+        #expect(samples.first?.metadata?.text.contains("\"impedanceWeight\":81.2") == true)
+        #expect(samples.first?.metadata?.text.contains("\"raw\"") == true)
+        #expect(await bench.hub.violations == [])
+    }
+
+    /// The host gives the composition up after 300 ms here.
+    @Test(arguments: [HS5Command.impedanceWeight, .composition, .end], [100, 290, 400, 1000, 3000])
+    func `a scale that is silent in the middle of a weighing has weighed once`(
+        before command: HS5Command, milliseconds: Int
+    ) async throws {
+        let bench = try await ScaleBench()
+        var faults = HS5Device.Faults()
+        faults.silence[command] = .milliseconds(milliseconds)
+        let scale = try Scale(faults: faults)
+        let plugin = HS5Bench.plugin(weighingTimeout: .milliseconds(300))
+        let run = await bench.run(plugin, try HS5Bench.settings(scale.link))
+        scale.step(on: 812) { $0.isMeasuring }
+        await bench.hub.records(7)
+        while !scale.device.isIdle { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(await bench.end(run) == .done)
+        await Self.isWhole(bench)
+        await scale.stop()
+    }
+
+    @Test(arguments: [false, true])
+    func `a link that ends between the weight and its composition leaves one weighing`(isGivenUp: Bool) async throws {
+        let bench = try await ScaleBench()
+        var faults = HS5Device.Faults()
+        faults.silence[.composition] = .seconds(20)
+        let scale = try Scale(faults: faults)
+        let plugin = HS5Bench.plugin(weighingTimeout: .milliseconds(isGivenUp ? 100 : 5000))
+        let run = await bench.run(plugin, try HS5Bench.settings(scale.link))
+        scale.step(on: 812) { $0.isMeasuring }
+        if isGivenUp {
+            await bench.hub.records(1)
+        } else {
+            // The second time it is the weight of the impedance.
+            await bench.hub.wait { $0.lives.count { $0.value == 81.2 } >= 2 }
+        }
+        scale.cut()
+        await bench.hub.records(7)
+        #expect(await bench.end(run) == .done)
+        let samples = await bench.samples
+        #expect(samples.count == 7 && Set(samples.map(\.start)).count == 1 && Set(samples.map(\.group)).count == 1)
+        await scale.stop()
+    }
+
     @Test func `the first scale that answers is this plugin's, and another one is not`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale(memory: [1234: try Scale.mornings(1)])

@@ -63,12 +63,16 @@ enum HS5Bench {
 
     /// Waits short enough for a stand-in.
     ///
-    /// - Parameter memoryEvery: how often the measurement is interrupted to read what was weighed meanwhile.
-    static func plugin(memoryEvery: Duration = .milliseconds(700)) -> IHealthHS5 {
+    /// - Parameters:
+    ///   - memoryEvery: how often the measurement is interrupted to read what was weighed meanwhile.
+    ///   - weighingTimeout: how long the scale may be silent in a weighing.
+    static func plugin(
+        memoryEvery: Duration = .milliseconds(700), weighingTimeout: Duration = .milliseconds(1500)
+    ) -> IHealthHS5 {
         var plugin = IHealthHS5()
         plugin.timing = IHealthHS5.Timing(pause: .milliseconds(5)) { settings in
             (settings.searchEvery, settings.repeatAfter) = (.milliseconds(200), .milliseconds(120))
-            (settings.confirmAfter, settings.weighingTimeout) = (.milliseconds(10), .milliseconds(1500))
+            (settings.confirmAfter, settings.weighingTimeout) = (.milliseconds(10), weighingTimeout)
             (settings.memoryEvery, settings.busyPause) = (memoryEvery, .milliseconds(200))
         }
         return plugin

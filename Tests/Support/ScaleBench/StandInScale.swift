@@ -109,6 +109,9 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
     public var events: [StandInEvent] { box.value.withLock(\.events) }
     public var device: Device { box.value.withLock(\.device) }
 
+    /// Something about it becomes otherwise, such as a fault.
+    public func change(_ body: @Sendable (inout Device) -> Void) { box.value.withLock { body(&$0.device) } }
+
     /// The weighings that the scale knows to be kept, by key.
     public var acknowledged: [[UInt8]] {
         events.compactMap { if case .acknowledged(let key) = $0 { key } else { nil } }

@@ -1,0 +1,107 @@
+import PluginKit
+import ScaleFrames
+
+/// What a connector remembers from one run to the next, beside the records themselves.
+extension ScaleConnector {
+    private static let userKey = "openUser"
+
+    /// Where the state has the id of the scale that answered first.
+    public static let deviceKey = "device"
+
+    /// What the scale was told last, where the settings say nothing else.
+    ///
+    /// The user matters before the scale is heard: it may still be telling of a weighing that began before this program did.
+    mutating func readOrders() async throws {
+        do {
+            let unit = try await hub.state.integer(ScaleSetup.unitKey).flatMap { UInt8(exactly: $0) }
+            if setup.remembersUnit, let unit = unit.flatMap({ ScaleDisplayUnit(rawValue: $0) }) {
+                _ = dialogue.handle(.command(.display(unit)), at: now)
+            }
+            let user = try await hub.state.integer(Self.userKey).flatMap { UInt32(exactly: $0) }
+            openUser = setup.measures ?? user
+            if setup.measures == nil, let user { _ = dialogue.handle(.command(.measure(serial: user)), at: now) }
+        } catch {
+            throw PluginFailure(.state, "\(error)")
+        }
+    }
+
+    private struct Remembered: Sendable {
+        var rule: String?
+        var rows: [KnownWeighings.Row]
+        /// Whether they were in the one value that an earlier version had for all.
+        var isOld: Bool
+        var users: String?
+    }
+
+    mutating func readKnown() async throws {
+        guard let device else { return }
+        let (oldKey, ruleKey) = ("weighings-\(device)", "rule-\(device)")
+        do {
+            let found = try await hub.state.transaction { state in
+                let old = try state.bytes(oldKey)
+                let rows = try state.keys(prefix: KnownWeighings.prefix(device)).compactMap { key in
+                    try state.bytes(key).flatMap { KnownWeighings.Row($0) }
+                }
+                return Remembered(
+                    rule: try state.text(ruleKey), rows: old.map { KnownWeighings.Row.list($0) } ?? rows,
+                    isOld: old != nil, users: try state.text("users-\(device)"))
+            }
+            known = KnownWeighings(rule: rule)
+            known.take(found.rows, under: found.rule)
+            let list = found.users ?? ""
+            users = list.split(separator: ",", omittingEmptySubsequences: false).map { UInt32($0) }
+            guard found.isOld else { return }
+            var renewed = KnownWeighings(rule: rule)
+            for row in found.rows { renewed.note(row.entry) }
+            var changes = renewed.changes(of: device)
+            changes.updateValue(nil, forKey: oldKey)
+            let written = changes
+            try await hub.state.transaction { state in
+                for (key, value) in written { try state.set(key, to: value) }
+            }
+        } catch {
+            throw PluginFailure(.state, "\(error)")
+        }
+    }
+
+    /// The first scale that answers is this plugin's from now on: another one has records of its own.
+    mutating func adopt(_ id: String) async throws {
+        device = id
+        reports.device = id
+        do {
+            try await hub.state.set(Self.deviceKey, to: .text(id))
+        } catch {
+            hub.logger.warning("the scale's id cannot be kept; it is asked for again next time: \(error)")
+        }
+        try await readKnown()
+    }
+
+    /// Who has which place on the scale; remembered, because records of the cloud come also while it sleeps.
+    mutating func learn(_ list: [UInt32?]) async {
+        guard users != list else { return }
+        users = list
+        guard let device else { return }
+        do {
+            let text = list.map { $0.map(String.init) ?? "" }.joined(separator: ",")
+            try await hub.state.set("users-\(device)", to: .text(text))
+        } catch {
+            hub.logger.warning("the users of the scale cannot be kept: \(error)")
+        }
+    }
+
+    /// Where nobody has said whose measurement to hold open, it is that of the only user there is.
+    mutating func openMeasurement() async {
+        let present = users.compactMap(\.self)
+        let serial = setup.measures ?? (present.count == 1 ? present[0] : nil)
+        reports.slot = serial.flatMap { serial in users.firstIndex { $0 == serial } }
+        guard serial != openUser else { return }
+        openUser = serial
+        guard setup.measures == nil else { return }
+        inputs.append(.command(.measure(serial: serial)))
+        do {
+            try await hub.state.set(Self.userKey, to: serial.map { StateValue.integer(Int64($0)) })
+        } catch {
+            hub.logger.warning("whose measurement is open cannot be kept: \(error)")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import PluginKit
+import PluginTesting
+import ScaleBench
+import ScaleConnector
+import Testing
+
+@testable import IHealthHS3
+@testable import IHealthHS4
+@testable import IHealthHS5
+@testable import ScaleFrames
+
+extension ScaleModel {
+    /// The plugin of this model, which tries to reach its scale as often as a test wants.
+    var plugin: any ScalePlugin {
+        switch self {
+        case .hs3: IHealthHS3(timing: .init(pause: .milliseconds(5)))
+        case .hs4: IHealthHS4(timing: .init(pause: .milliseconds(5)))
+        case .hs5: IHealthHS5(timing: .init(pause: .milliseconds(5)))
+        }
+    }
+
+    /// The settings of a file, and what the plugin has declared for all that it does not name.
+    func settings(_ toml: String) throws -> PluginSettings {
+        func declarations<P: ScalePlugin>(_: P) -> [SettingDeclaration] { P.manifest.settings }
+        let file = SettingsFile.load(
+            text: toml, file: "my.conf", fileMode: 0o600, environment: .process(),
+            declarations: declarations(plugin))
+        return PluginSettings(try #require(file.settings, "\(file.problems)"))
+    }
+}
+
+/// A stand-in for a program with any model of scale behind it, on a port of its own of this machine.
+typealias Bridge = StandInScale<HSLDevice>
+
+extension StandInScale where Device == HSLDevice {
+    /// The user of a HS5.
+    static var user: UInt32 { 1234 }
+
+    convenience init(
+        _ model: ScaleModel, profile: HSLDevice.Profile = .init(), faults: HSLDevice.Faults = .init()
+    ) throws {
+        var scale = HSLDevice.Scale(try #require(HSLDeviceID(model, "020000003001")))
+        if model == .hs5 { scale.users[0] = Self.user }
+        let port = Ports.next()
+        try self.init(
+            HSLDevice(scale, profile: profile, faults: faults), own: "tcp-accept://127.0.0.1:\(port)",
+            link: "hsl://127.0.0.1:\(port)", clock: ScaleBench.clock, zone: ScaleBench.zone)
+    }
+
+    /// Somebody steps on as soon as a weight of this moment is awaited.
+    func step(on tenths: Int) {
+        submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths))) { device in
+            device.scales[0].request?.isMeasuring == true
+        }
+    }
+}
+
+extension ScaleBench {
+    /// Starts the plugin of a model, with what a settings file of a person says.
+    func run(_ model: ScaleModel, _ toml: String) throws -> PluginRun {
+        let settings = try model.settings(toml)
+        func start<P: ScalePlugin>(_ plugin: P) -> PluginRun {
+            PluginRun(plugin, at: place, door: hub.door, settings: settings)
+        }
+        return start(model.plugin)
+    }
+}
