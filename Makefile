@@ -1,4 +1,4 @@
-# make demo    a month of three people and three simulated scales, in two minutes  (ARGS="--days 10 --for 20")
+# make demo    three people and three simulated scales: a year's days, and a month in two minutes  (ARGS="--days 10 --for 20")
 # make test    format check, build, all tests
 # make torture kill -9 and SIGSTOP of hub, sources and sinks at random           (SECONDS=3600 SEED=1)
 # make build   the programs, optimised, in .build/release; they need no Swift to run

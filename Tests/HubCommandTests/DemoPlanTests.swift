@@ -60,6 +60,22 @@ import Testing
         #expect(DemoTime(31, 7, 5).dayName == "Tue 31 March" && DemoTime(-2, 7, 5).dayName == "Thu 26 February")
     }
 
+    @Test(arguments: 1...UInt64(20)) func `whatever the seed, the year before the month has its three holes`(
+        _ seed: UInt64
+    ) throws {
+        let year = DemoLife.plan(days: 1, seed: seed).year
+        #expect(year.readings.count > 150 && year.readings.map(\.time) == year.readings.map(\.time).sorted())
+        #expect(Set(year.readings.map(\.time)).count == year.readings.count, "a time is a key")
+        let measured = Set(year.readings.map(\.time.day))
+        for hole in DemoYear.holes {
+            #expect(measured.isDisjoint(with: Set(hole)))
+            #expect(measured.isSuperset(of: [hole.lowerBound - 1, hole.upperBound + 1]))
+        }
+        let first = try #require(year.readings.first).time
+        #expect(first.local.hasPrefix("2025-03-01T06:") && DemoYear.holes.map(\.count) == [3, 12, 45])
+        #expect(DemoCalendar.timestamp(of: first).text.hasSuffix("+01:00") || DemoCalendar.zone == "UTC")
+    }
+
     @Test func `a scale's diary is what it says of itself`() {
         var diary = ScaleProcess.Diary()
         for line in [
@@ -76,6 +92,53 @@ import Testing
         #expect(diary.weighings == told)
         #expect([diary.confirmed, diary.stored, diary.clockSet] == [1, 1, 1])
         #expect(diary.refused == ["no"])
+    }
+
+    // MARK: The days
+
+    private func date(_ text: String) throws -> LocalDate { try #require(LocalDate(text)) }
+
+    @Test func `a day is the mean of its weigh-ins, the last one's for thirty days, or nothing`() throws {
+        let first = try date("2024-01-01")
+        let readings = [(0, 800), (0, 806), (0, 811), (2, 790), (40, 720), (40, 721)].map { days, tenths in
+            DemoDays.Reading(date: first.adding(days: days), tenthsOfKilogram: tenths)
+        }
+        let days = DemoDays.days(readings, first, first.adding(days: 41)).map(\.day.hundredths)
+        let hole = [Int?](repeating: nil, count: 8)
+        #expect(days == [8057, 8057] + Array(repeating: 7900, count: 30) + hole + [7205, 7205])
+    }
+
+    @Test func `each kind of wrong day at Exist is found, and one that is not due is none`() throws {
+        let first = try date("2024-01-01")
+        let readings = [0, 35].map { DemoDays.Reading(date: first.adding(days: $0), tenthsOfKilogram: 700 + $0) }
+        let last = first.adding(days: 36)
+        let whole = Dictionary(
+            uniqueKeysWithValues: DemoDays.days(readings, first, last.adding(days: 1)).compactMap { date, day in
+                day.hundredths.map { (date, Double($0) / 100) }
+            })
+        func judged(_ change: (inout [LocalDate: Double]) -> Void) -> DemoDays {
+            var held = whole
+            change(&held)
+            return DemoDays(of: "anna", readings, through: last, held: held)
+        }
+        let well = judged { _ in }
+        #expect(well.problems.isEmpty && [well.measured, well.carried, well.empty] == [2, 30, 5])
+        #expect(judged { $0[last.adding(days: 1)] = nil }.problems.isEmpty)
+        let faults: [(String, (inout [LocalDate: Double]) -> Void)] = [
+            ("nothing on 2024-01-02: 70.0 kg is carried from 2024-01-01", { $0[first.adding(days: 1)] = nil }),
+            ("has 70.01 on 2024-01-01: the mean", { $0[first] = 70.01 }),
+            ("has 70.0 on 2024-01-31: nobody was weighed", { $0[first.adding(days: 30)] = 70 }),
+            ("a value on 2023-12-31, before the first", { $0[first.adding(days: -1)] = 70 }),
+            ("has 70.0 on 2024-02-07: 73.5 kg is carried", { $0[last.adding(days: 1)] = 70 }),
+        ]
+        for (words, fault) in faults {
+            let days = judged(fault)
+            #expect(days.problems.count == 1 && days.missing + days.wrong == 1)
+            #expect(days.problems.contains { $0.contains(words) }, "\(words): \(days.problems)")
+            var account = try account()
+            account.add(days)
+            #expect(!account.addsUp && account.lines(colours: false).contains("That does not add up:"))
+        }
     }
 
     // MARK: The account

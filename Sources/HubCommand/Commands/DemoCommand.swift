@@ -13,20 +13,24 @@ struct DemoCommand: AsyncParsableCommand {
             iHealth HS3, HS4 and HS5, their connectors are processes of their own, the hub
             stores each weigh-in before it confirms it. Scales get out of reach and give
             their memory later, links are cut, batteries run low, guests and a cat step on.
+            One of the three has noted the year before, with holes; the gap-filler makes a
+            weight for every day of it, and the exporter sends them to a stand-in for
+            exist.io on this machine, whose page shows them.
 
             The story tells what happens and what the hub decides; the account at the end
-            compares what each scale says it was told with what the store holds. All lives
-            in a folder that goes away then.
+            compares what each scale says it was told with what the store holds, and each
+            day at Exist with what it has to be. All lives in a folder that goes away then.
 
             Examples:
               hub demo                       a month in about two minutes
               hub demo --days 10 --for 20    less of it
+              hub demo --stay                then look around, until Ctrl-C
               hub demo --keep ./demo         keeps hub.conf and the store
               hub demo --json | jq .scales   the account as JSON
 
             Exit codes: 0 every weigh-in is stored once, with the right person or in the
-            inbox; 1 something does not add up, or no scale was stepped on; 71 something
-            could not be started.
+            inbox, and every day is right; 1 something does not add up, or no scale was
+            stepped on; 71 something could not be started.
             """)
 
     @Option(
@@ -39,6 +43,8 @@ struct DemoCommand: AsyncParsableCommand {
     var seed: UInt64 = 1
     @Option(help: ArgumentHelp("Use this new folder, and keep it.", valueName: "folder"))
     var keep: String?
+    @Flag(help: "When the month is over, keep hub and Exist running until Ctrl-C, in real time.")
+    var stay = false
     @Flag(help: "One JSON document, the account; the story goes to stderr.")
     var json = false
 
@@ -58,53 +64,41 @@ struct DemoCommand: AsyncParsableCommand {
         let seconds = duration ?? 4 * days
         let rate = (Double(days) * 86_400 / Double(seconds)).rounded()
         let clock = DemoCalendar.setting(rate: rate)
+        // Both are there before the hub, whose hub.conf says where. They end with this program, and earlier where all goes well.
+        let exist = try ExistStandIn(for: plan.year.person, state: directory.existState, clock: clock)
         let network = try ScaleProcess(
             .hs5, link: ["--listen", "udp://127.0.0.1:0"], clock: clock, zone: DemoCalendar.zone,
             more: ["--users", ""])
-        let story = DemoStory(plan, isAside: json) { interruption.release() }
-        let greeting = DemoGreeting(
-            program: CommandLine.arguments[0], directory: directory, plan: plan, seconds: seconds)
+        let result: Result<Void, any Error>
         do {
-            let address = try await network.address()
-            try directory.write(plan.household, clock: clock, network: address)
-            await story.say(greeting.first)
-            let end = try await play(plan, directory, rate, network, story, interruption)
-            if keep != nil { try directory.write(plan.household, clock: nil, network: address) }
-            try await show(end, story, greeting)
-            if !end.account.addsUp { throw ExitCode(HubExit.notWell.rawValue) }
+            let stage = DemoStage(
+                plan: plan, directory: directory, rate: rate, network: network, exist: exist,
+                story: DemoStory(plan, isAside: json) { interruption.release() },
+                networkAddress: try await network.address(),
+                account: .init(address: try await exist.service().address, person: exist.person))
+            result = .success(try await play(stage, clock, seconds, interruption))
         } catch {
-            await network.end()
-            throw error
+            result = .failure(error)
         }
+        await network.end()
+        await exist.end()
+        try result.get()
     }
 
-    private func play(
-        _ plan: DemoPlan, _ directory: DemoDirectory, _ rate: Double, _ network: ScaleProcess, _ story: DemoStory,
-        _ interruption: Interruption
-    ) async throws -> DemoScene.End {
-        let checked = await ConfigurationLoader(path: directory.configuration, programPath: Program.path).load()
-        guard let configuration = checked.loaded.configuration, !checked.loaded.problems.hasErrors,
-            checked.faults.isEmpty
-        else {
-            let report = CheckReport(file: directory.configuration, checked.loaded, faults: checked.faults)
-            throw Failure(
-                .system, "the demonstration's own hub.conf does not work:\n\(report.lines.joined(separator: "\n"))")
+    private func play(_ stage: DemoStage, _ clock: String, _ seconds: Int, _ interruption: Interruption) async throws {
+        let greeting = DemoGreeting(
+            program: CommandLine.arguments[0], directory: stage.directory, plan: stage.plan, seconds: seconds,
+            page: stage.account.address)
+        try stage.write(clock: clock)
+        await stage.story.say(greeting.first)
+        let end = try await stage.play(interruption)
+        try await show(end, stage.story, greeting)
+        if stay { try await stage.stay(end.calendar, greeting, interruption) }
+        if keep != nil {
+            try stage.write(clock: nil, isOver: true)
+            await stage.story.say(greeting.last)
         }
-        let running = try RunningHub(checked, configuration)
-        let scene = DemoScene(
-            plan: plan, directory: directory, rate: rate, endpoints: OwnerEndpoints(configuration.hub),
-            network: network, story: story, interruption: interruption)
-        let outcome = Mutex<Result<DemoScene.End, any Error>?>(nil)
-        try await running.run(interruption) {
-        } end: {
-            await running.hub.waitUntilReady()
-            let result: Result<DemoScene.End, any Error>
-            do { result = .success(try await scene.play()) } catch { result = .failure(error) }
-            outcome.withLock { $0 = result }
-            interruption.release()
-        }
-        guard let result = outcome.withLock(\.self) else { throw Failure(.fault, "the demonstration did not begin") }
-        return try result.get()
+        if !end.account.addsUp { throw ExitCode(HubExit.notWell.rawValue) }
     }
 
     private func show(_ end: DemoScene.End, _ story: DemoStory, _ greeting: DemoGreeting) async throws {
@@ -113,6 +107,5 @@ struct DemoCommand: AsyncParsableCommand {
         await story.say(["", "The scales, as hub status shows them:", ""] + devices + [""])
         let account = end.account.lines(colours: colours)
         if json { try Output.print(try JSON.line(end.account)) } else { await story.say(account) }
-        if keep != nil { await story.say(greeting.last) }
     }
 }

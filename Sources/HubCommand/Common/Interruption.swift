@@ -78,4 +78,14 @@ final class Interruption: Sendable {
         }
         for continuation in waiting { continuation.resume() }
     }
+
+    /// Takes ``release()`` back, for what comes next.
+    ///
+    /// - Returns: false when one has come: nothing comes next then.
+    func renew() -> Bool {
+        state.withLock { state in
+            state.isReleased = false
+            return state.count == 0
+        }
+    }
 }

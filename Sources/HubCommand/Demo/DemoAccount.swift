@@ -27,6 +27,8 @@ struct DemoAccount: Encodable, Sendable {
     let seed: UInt64
     let days: Int
     private(set) var scales: [Row] = []
+    /// Of what Exist holds; `nil` where nobody has looked.
+    private(set) var exist: DemoDays?
     /// What does not add up, a sentence each.
     private(set) var problems: [String] = []
     /// Whether every weigh-in is stored once, with the right person or in the inbox, and nothing else went wrong.
@@ -60,6 +62,13 @@ struct DemoAccount: Encodable, Sendable {
                 "\(place.text) of \(place.device) is stored (\(records.count) times), and no scale weighed it")
         }
         addsUp = problems.isEmpty && scales.allSatisfy(\.isWell) && scales.contains { $0.weighIns > 0 }
+    }
+
+    /// Adds what Exist holds, and what of it is not as it should be.
+    mutating func add(_ days: DemoDays) {
+        exist = days
+        problems += days.problems
+        addsUp = addsUp && days.problems.isEmpty
     }
 
     private mutating func take(
@@ -113,11 +122,14 @@ struct DemoAccount: Encodable, Sendable {
         add("all", scales)
         let verdict =
             addsUp
-            ? Shade.good.paint("Every weigh-in is stored once, with the right person or in the inbox.", colours)
+            ? Shade.good.paint(
+                "Every weigh-in is stored once, with the right person or in the inbox"
+                    + (exist == nil ? "." : ",\nand Exist has the right value of every day."), colours)
             : scales.allSatisfy { $0.weighIns == 0 }
                 ? Shade.bad.paint("No scale was ever stepped on.", colours)
                 : Shade.bad.paint("That does not add up:", colours)
-        return table.takeLines() + ["", verdict] + problems.prefix(20).map { "  \($0)" }
+        let all = table.takeLines() + (exist.map { [""] + $0.lines } ?? []) + ["", verdict]
+        return all + problems.prefix(20).map { "  \($0)" }
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HubSettings
+import Samples
 
 /// When something of the plan is due: the month passes by the hub's clock, which runs faster than others.
 struct DemoCalendar: Sendable {
@@ -33,16 +34,39 @@ struct DemoCalendar: Sendable {
         moment + .seconds((DemoCalendar.seconds(of: time) - shown) / rate)
     }
 
+    private init(rate: Double, showing seconds: Double) { (self.rate, moment, shown) = (rate, .now, seconds) }
+
+    /// A calendar that goes on from what this one shows now, as other clocks do.
+    var atRest: DemoCalendar { DemoCalendar(rate: 1, showing: now) }
+
+    /// What the hub's clock shows now, in seconds since 1970.
+    private var now: Double { shown + (ContinuousClock.now - moment) / .seconds(1) * rate }
+
     /// What the hub's clock shows now, for a simulator to begin with.
-    var clock: String {
-        let passed = (ContinuousClock.now - moment) / .milliseconds(1) / 1_000 * rate
-        return "\(Date(timeIntervalSince1970: (shown + passed).rounded()).formatted(.iso8601))@\(rate)"
+    var clock: String { clock(ahead: 0) }
+
+    /// `START@RATE`, with what the hub's clock will show in `ahead` seconds of real time.
+    func clock(ahead: Double) -> String {
+        "\(Date(timeIntervalSince1970: (now + ahead * rate).rounded()).formatted(.iso8601))@\(rate)"
+    }
+
+    /// The day that the hub's clock shows now, where the household lives.
+    var today: LocalDate {
+        let zone = TimeZone(identifier: DemoCalendar.zone) ?? .gmt
+        let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: now))
+        return LocalDate(daysSinceEpoch: (Int(now) + offset) / 86_400)
+    }
+
+    /// With the offset of the place, for a record.
+    static func timestamp(of time: DemoTime) -> Timestamp {
+        let instant = seconds(of: time)
+        return Timestamp(
+            microseconds: Int64(instant * 1_000_000), offsetMinutes: Int16((Double(time.seconds) - instant) / 60))
     }
 
     /// Since 1970.
     private static func seconds(of time: DemoTime) -> Double {
-        // March 2026 begins on day 20,513 since 1970.
-        let wall = Double((20_512 + time.day) * 86_400 + time.minute * 60)
+        let wall = Double(time.seconds)
         let zone = TimeZone(identifier: zone) ?? .gmt
         // An hour before, so that the offset is that of before a change in the same hour.
         return wall - Double(zone.secondsFromGMT(for: Date(timeIntervalSince1970: wall - 3_600)))

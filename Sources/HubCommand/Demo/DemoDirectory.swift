@@ -38,12 +38,28 @@ struct DemoDirectory: Sendable {
     /// Where the connector of a scale that dials waits for it.
     func link(of scale: DemoScale) -> String { "unix://\(path)/\(scale.model).sock" }
 
+    /// What the stand-in for Exist keeps.
+    var existState: String { path + "/exist.db" }
+
+    /// The stand-in for Exist, as `hub.conf` names it.
+    struct Account: Sendable {
+        let address: String
+        /// Whose days go there.
+        let person: String
+        /// Whether it is still there.
+        var isOpen = true
+    }
+
     /// Writes `hub.conf` of the household.
     ///
     /// - Parameters:
-    ///   - clock: what `[hub] clock` says; `nil` for the machine's, when the month is over and the scales are gone.
+    ///   - clock: what `[hub] clock` says; `nil` for the machine's.
     ///   - network: the address of the HS5.
-    func write(_ household: [DemoPerson], clock: String?, network: String) throws(Failure) {
+    ///   - hasScales: false when the month is over and the scales are gone.
+    ///   - exist: where days go; without it there is no gap-filler either.
+    func write(
+        _ household: [DemoPerson], clock: String?, network: String, hasScales: Bool = true, exist: Account? = nil
+    ) throws(Failure) {
         var text = """
             # Written by hub demo.
             [hub]
@@ -80,13 +96,28 @@ struct DemoDirectory: Sendable {
                 """
             // Anna's measurement is held open; the others are found in the memory.
             if scale == .hs5 { text += "user = 1\nmemory_every = \"1s\"\n" }
-            if clock == nil { text += "enabled = false  # The month is over, and this scale was none.\n" }
+            if !hasScales { text += "enabled = false  # The month is over, and this scale was none.\n" }
         }
+        if let exist { text += DemoDirectory.days(exist) }
         do {
             try Data(text.utf8).write(to: URL(filePath: configuration))
         } catch {
             throw Failure(.system, "\(configuration): cannot be written: \(error.localizedDescription)")
         }
+    }
+
+    private static func days(_ exist: Account) -> String {
+        """
+
+        [plugin.gap-filler]
+
+        [plugin.\(ExistStandIn.instance)]
+        base = "\(exist.address)"
+        login = "token"
+        persons = ["\(exist.person)"]
+        days = 1000  # All there are, not only the last thirty.
+        \(exist.isOpen ? "" : "enabled = false  # This Exist was none: start hub-exist-server first.\n")
+        """
     }
 
     /// Removes a temporary folder; keeps any other.

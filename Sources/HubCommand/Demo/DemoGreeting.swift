@@ -8,10 +8,20 @@ struct DemoGreeting {
     let plan: DemoPlan
     /// Real time of the whole month.
     let seconds: Int
+    /// The page of the stand-in for Exist.
+    let page: String
 
     /// Absolute, so that it can be pasted in any folder; a bare name is found in PATH anywhere.
     private var hub: String {
-        OwnerEndpoints.quoted(program.contains("/") ? URL(filePath: program).path : program)
+        OwnerEndpoints.quoted(path)
+    }
+
+    private var path: String { program.contains("/") ? URL(filePath: program).path : program }
+
+    /// The stand-in for Exist, beside it.
+    private var server: String {
+        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+        return OwnerEndpoints.quoted(folder + "hub-exist-server")
     }
 
     private var choosing: String { "export HUB_CONF=\(OwnerEndpoints.quoted(directory.configuration))" }
@@ -23,11 +33,25 @@ struct DemoGreeting {
             ? DemoTime.month : "\(NumberText.count(plan.days, "day")) of \(DemoTime.month)"
         return [
             "A household of three (\(people)), three simulated scales with their",
-            "connectors, and a hub, in \(directory.path)"
-                + (directory.isTemporary ? " (removed at the end)." : " (kept)."),
+            "connectors, a gap-filler, an exporter with a stand-in for exist.io, and a hub, in",
+            directory.path + (directory.isTemporary ? " (removed at the end)." : " (kept)."),
             "\(month) in \(NumberText.duration(seconds: Double(seconds))); Ctrl-C ends it early. From another terminal:",
             "", "  \(choosing)", "  \(hub) status", "  \(hub) inbox", "  \(hub) samples weight --last 5",
-            "  \(hub) tap sample/ --json",
+            "  \(hub) days weight --person \(plan.year.person)", "  \(hub) tap sample/ --json", "",
+            "And in a browser, what Exist has of \(plan.year.person): \(page)/", "",
+        ]
+    }
+
+    /// When the hub stays after the month.
+    func staying(_ day: String) -> [String] {
+        let person = plan.year.person
+        return [
+            "", "It is \(day), and time passes as it does. The hub stays until Ctrl-C:", "", "  \(choosing)",
+            "  \(hub) days weight --person \(person) --from 60d",
+            "  \(hub) log weight \(plan.household[0].weight.lowerBound)kg --person \(person)",
+            "  \(hub) do exist sync                  # else within the hour",
+            "  \(hub) trace 1                        # from a weigh-in to Exist's receipts",
+            "  \(hub) replay --to exist --since 2025-03-01 --dry-run", "", "  \(page)/", "",
         ]
     }
 
@@ -36,7 +60,9 @@ struct DemoGreeting {
         [
             "", "Kept in \(directory.path). To look around:", "", "  \(choosing)", "  \(hub) run &", "  \(hub) status",
             "  \(hub) inbox                         # and what it says: hub assign NUMBER --to NAME",
-            "  \(hub) samples weight --person anna", "  \(hub) trace 1",
+            "  \(hub) samples weight --person anna", "  \(hub) days weight --person anna --from 2026-01-01",
+            "  \(hub) trace 1",
+            "  \(server) --state \(OwnerEndpoints.quoted(directory.existState)) --user \(plan.year.person)@\(DemoCalendar.zone)",
         ]
     }
 }

@@ -1,5 +1,3 @@
-import Seeds
-
 /// Invents a month: habits with some chance in them, and incidents that always come.
 ///
 /// The same seed and length give the same month.
@@ -26,8 +24,11 @@ struct DemoLife {
     static func plan(days: Int, seed: UInt64) -> DemoPlan {
         var life = DemoLife(days: days, dice: Dice(seed: seed))
         life.live()
+        // With dice of its own: the month is the same, whatever came before.
+        var dice = Dice(seed: ~seed)
+        let year = DemoYear(of: household[0], &dice)
         let steps = life.steps.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
-        return DemoPlan(seed: seed, days: days, household: household, steps: steps.map(\.element))
+        return DemoPlan(seed: seed, days: days, household: household, year: year, steps: steps.map(\.element))
     }
 
     private init(days: Int, dice: Dice) { (self.days, self.dice) = (days, dice) }
@@ -134,17 +135,4 @@ struct DemoLife {
         shown[scale, default: []].insert(free)
         return free
     }
-}
-
-/// Chance that is the same in every version of Swift, which `Int.random(in:using:)` need not be.
-private struct Dice {
-    private var generator: SeededGenerator
-
-    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
-
-    mutating func roll(_ range: ClosedRange<Int>) -> Int {
-        range.lowerBound + Int(generator.next() % UInt64(range.count))
-    }
-
-    mutating func chance(_ percent: Int) -> Bool { roll(0...99) < percent }
 }

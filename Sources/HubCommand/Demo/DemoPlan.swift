@@ -1,3 +1,5 @@
+import Samples
+
 /// A month in the life of a household and its scales, as data: everything that happens, and whose each weigh-in is.
 ///
 /// The plan is what a demonstration is judged by: nothing in it comes from the hub. The players carry it out, the story tells it, the
@@ -6,6 +8,8 @@ struct DemoPlan: Sendable {
     let seed: UInt64
     let days: Int
     let household: [DemoPerson]
+    /// What came before the month.
+    let year: DemoYear
     /// In the order of time.
     let steps: [DemoStep]
 
@@ -65,8 +69,16 @@ struct DemoTime: Comparable, Hashable, Sendable {
         (one.day, one.minute) < (other.day, other.minute)
     }
 
+    var date: LocalDate { LocalDate(daysSinceEpoch: DemoTime.dayBefore + day) }
+
+    /// The last of February 2026, in days since 1970.
+    private static let dayBefore = 20_512
+
+    /// Seconds since 1970, were it in UTC.
+    var seconds: Int { (DemoTime.dayBefore + day) * 86_400 + minute * 60 }
+
     /// `2026-03-05T07:31:00`, as a scale's clock shows it.
-    var local: String { "2026-\(date)T\(clock):00" }
+    var local: String { "\(date.text)T\(clock):00" }
 
     /// For people: `07:31`.
     var clock: String { "\(DemoTime.two(minute / 60)):\(DemoTime.two(minute % 60))" }
@@ -74,10 +86,12 @@ struct DemoTime: Comparable, Hashable, Sendable {
     /// For people: `Thu 5 March`.
     var dayName: String {
         let names = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-        return "\(names[((day - 1) % 7 + 7) % 7]) \(day > 0 ? "\(day) March" : "\(28 + day) February")"
+        let months = [
+            "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+            "November", "December",
+        ]
+        return "\(names[((day - 1) % 7 + 7) % 7]) \(date.day) \(months[date.month - 1])"
     }
-
-    private var date: String { day > 0 ? "03-\(DemoTime.two(day))" : "02-\(DemoTime.two(28 + day))" }
 
     private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }

@@ -13,6 +13,8 @@ struct DemoScene: Sendable {
     let endpoints: OwnerEndpoints
     /// The HS5, which is there before the hub, because the connector has to know where.
     let network: ScaleProcess
+    /// Where days go.
+    let exist: ExistStandIn
     let story: DemoStory
     let interruption: Interruption
     let witness = DemoWitness()
@@ -21,9 +23,10 @@ struct DemoScene: Sendable {
     struct End: Sendable {
         var account: DemoAccount
         var devices: [HubStatus.DeviceStatus]
+        var calendar: DemoCalendar
     }
 
-    /// How long the scales may take to be connected.
+    /// How long the scales and the exporter may take to be there, and the last days to arrive at Exist.
     private static let patience = Duration.seconds(30)
 
     /// Plays the month on a hub that is ready; ends early when `interruption` comes.
@@ -48,6 +51,8 @@ struct DemoScene: Sendable {
 
     private func play(_ started: borrowing Mutex<[ScaleProcess]>) async throws -> End {
         let calendar = DemoCalendar(rate: rate, showing: try await status().time)
+        try await giveYear()
+        async let loggedIn: Void = logIn(calendar)
         var scales = [DemoScale.hs5: network]
         for scale in [DemoScale.hs3, .hs4] {
             let process = try ScaleProcess(
@@ -63,6 +68,7 @@ struct DemoScene: Sendable {
             throw Failure(
                 .system, "\(missing.joined(separator: ", ")): not connected within 30 s; hub logs of \(directory.path)")
         }
+        try await loggedIn
         let numbers = interruption.isOver ? [:] : try await createUsers()
         let players = DemoPlayers(
             plan: plan, scales: scales, calendar: calendar, witness: witness, door: endpoints.door, numbers: numbers,
@@ -73,9 +79,64 @@ struct DemoScene: Sendable {
         await players.settle()
         await story.end()
         let refused = scales.values.flatMap { $0.diary.value.refused }
-        let account = DemoAccount(plan, told: players.told, refused: refused, records: try await records())
-        return End(account: account, devices: try await status().devices)
+        let records = try await records()
+        var account = DemoAccount(plan, told: players.told, refused: refused, records: records)
+        account.add(try await days(records, through: calendar.today))
+        return End(account: account, devices: try await status().devices, calendar: calendar)
     }
+
+    // MARK: Days
+
+    /// Gives the hub what was noted in the year before, as a script of a page may.
+    private func giveYear() async throws {
+        struct Weight: Encodable {
+            var type = "weight"
+            var unit = "kg"
+            var value: Double
+            var start, key: String
+            var subject: [String: String]
+        }
+        let (year, door) = (plan.year, endpoints.door)
+        try await blocking {
+            var records = RawRecords()
+            for reading in year.readings {
+                let weight = Weight(
+                    value: Double(reading.tenthsOfKilogram) / 10, start: DemoCalendar.timestamp(of: reading.time).text,
+                    key: reading.time.local, subject: ["name": year.person])
+                records.append(try JSON.line(weight).utf8)
+            }
+            let client = try DoorClient(endpoint: door, command: "demo", source: DemoYear.source)
+            for case .rejected(_, let reason) in try client.give(records) {
+                throw Failure(.fault, "the hub does not take what was noted of the year before: \(reason)")
+            }
+        }
+        let holes = DemoYear.holes.map { "\($0.count)" }
+        await story.say([
+            "\(year.person) has noted \(NumberText.count(year.readings.count, "weigh-in")) in the year before, with holes of "
+                + "\(holes.dropLast().joined(separator: ", ")) and \(holes.last ?? "")",
+            "days: a script has given them to the hub.",
+        ])
+    }
+
+    private func logIn(_ calendar: DemoCalendar) async throws {
+        try await exist.follow(calendar)
+        try await exist.logIn(endpoints.door, patience: Self.patience)
+        await story.say(["The exporter is logged in to Exist as \(exist.person), with a personal token."])
+    }
+
+    /// Waits until Exist has what it has to have, but not for ever.
+    private func days(_ records: [StoredRecord], through last: LocalDate) async throws -> DemoDays {
+        let readings = DemoDays.readings(of: exist.person, plan, records)
+        let end = ContinuousClock.now + Self.patience
+        while true {
+            let days = DemoDays(of: exist.person, readings, through: last, held: try await exist.weights() ?? [:])
+            // There is nobody who would tell: a stand-in is asked.
+            if days.problems.isEmpty || ContinuousClock.now > end { return days }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    // MARK: The month
 
     /// - Returns: whether the month is over.
     private func play(_ players: DemoPlayers) async -> Bool {

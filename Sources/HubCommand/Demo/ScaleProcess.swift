@@ -1,9 +1,4 @@
-import Foundation
-import Synchronization
-
 /// A simulated scale, a process of its own, and its diary: what it says has happened to it.
-///
-/// It ends with this program, whatever becomes of it: it is told to end when its stdin does.
 final class ScaleProcess: Sendable {
     /// What the scale was told.
     struct Told: Sendable, Hashable {
@@ -48,9 +43,8 @@ final class ScaleProcess: Sendable {
     }
 
     let scale: DemoScale
-    let diary = Watched(Diary())
-    private let process = Mutex<Process?>(nil)
-    private let input = Pipe()
+    let diary: Watched<Diary>
+    private let program: CompanionProcess
 
     /// Starts it.
     ///
@@ -59,26 +53,12 @@ final class ScaleProcess: Sendable {
     ///   - clock: `START@RATE`, with START its time now.
     /// - Throws: ``HubExit/system`` when there is no such program.
     init(_ scale: DemoScale, link: [String], clock: String, zone: String, more: [String] = []) throws(Failure) {
-        self.scale = scale
-        let folder = URL(filePath: Program.path).deletingLastPathComponent()
-        let program = folder.appending(path: "hub-scale-sim")
-        guard FileManager.default.isExecutableFile(atPath: program.path) else {
-            throw Failure(.system, "\(program.path): the simulated scale is missing; swift build makes it")
+        let diary = Watched(Diary())
+        let options = ["--json", "--until-eof", "--device-id", scale.device, "--clock", clock]
+        program = try CompanionProcess("hub-scale-sim", [scale.model] + link + options + more, zone: zone) { line in
+            diary.change { if let line { $0.note(line) } else { $0.hasEnded = true } }
         }
-        let (child, output) = (Process(), Pipe())
-        child.executableURL = program
-        child.arguments =
-            [scale.model] + link + ["--json", "--until-eof", "--device-id", scale.device, "--clock", clock] + more
-        child.environment = ProcessInfo.processInfo.environment.merging(["TZ": zone]) { $1 }
-        (child.standardInput, child.standardOutput) = (input, output)
-        // Were a plugin to inherit this end, the scale's stdin would not end with this program.
-        _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        do { try child.run() } catch {
-            throw Failure(.system, "\(program.path): cannot be started: \(error.localizedDescription)")
-        }
-        process.withLock { $0 = child }
-        let file = output.fileHandleForReading
-        Thread { [self] in read(file) }.start()
+        (self.scale, self.diary) = (scale, diary)
     }
 
     /// Where it can be reached.
@@ -93,9 +73,7 @@ final class ScaleProcess: Sendable {
     }
 
     /// Types a command, as a person would; a scale that has ended hears nothing.
-    func type(_ command: String) {
-        try? input.fileHandleForWriting.write(contentsOf: Data((command + "\n").utf8))
-    }
+    func type(_ command: String) { program.type(command) }
 
     /// Has somebody step on, and returns when the scale has noticed.
     func step(on weighing: DemoWeighing, user: String?) async {
@@ -105,28 +83,6 @@ final class ScaleProcess: Sendable {
         await diary.wait(upTo: .seconds(5)) { $0.weighings.count > before || $0.hasEnded }
     }
 
-    private func read(_ file: FileHandle) {
-        var line: [UInt8] = []
-        while case let bytes = file.availableData, !bytes.isEmpty {
-            for byte in bytes {
-                if byte != UInt8(ascii: "\n") {
-                    line.append(byte)
-                } else {
-                    let text = String(decoding: line, as: UTF8.self)
-                    diary.change { $0.note(text) }
-                    line.removeAll(keepingCapacity: true)
-                }
-            }
-        }
-        diary.change { $0.hasEnded = true }
-    }
-
     /// Ends it and waits until all it has said is read, for at most three seconds.
-    func end() async {
-        guard let child = process.withLock({ $0.take() }) else { return }
-        try? input.fileHandleForWriting.close()
-        await diary.wait(upTo: .seconds(3)) { $0.hasEnded }
-        if child.isRunning { kill(child.processIdentifier, SIGKILL) }
-        _ = try? await blocking { child.waitUntilExit() }
-    }
+    func end() async { await program.end() }
 }

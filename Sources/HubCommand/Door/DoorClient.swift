@@ -18,11 +18,13 @@ final class DoorClient {
 
     /// - Parameters:
     ///   - command: of `hub`; names the session `hub-<command>`.
+    ///   - source: who gives records, where this is about to; names session and source instead.
     ///   - patience: how long the hub may be silent while an answer is due.
     ///   - greeting: how long it may take to greet, which costs a hub that is well no time; `patience` if not given.
     /// - Throws: ``HubExit/noHub`` at once when nobody listens.
     init(
-        endpoint: String, command: String, patience: Duration = .seconds(10), greeting: Duration? = nil
+        endpoint: String, command: String, source: String? = nil, patience: Duration = .seconds(10),
+        greeting: Duration? = nil
     ) throws {
         switch UnixSocket.presence(endpoint) {
         case .somebody: break
@@ -31,7 +33,8 @@ final class DoorClient {
             throw Failure(.forbidden, "\(endpoint): \(reason); a hub's data belong to the user who runs it")
         }
         (self.endpoint, self.patience, self.greeting) = (endpoint, patience, greeting ?? patience)
-        hello = Hello(instance: "hub-\(command)", plugin: "hub", version: Program.version, mode: .once)
+        hello = Hello(
+            instance: source ?? "hub-\(command)", plugin: source ?? "hub", version: Program.version, mode: .once)
         do {
             socket = try Socket(.dealer, in: try Context())
             // BYE may take a moment to leave; an answer nobody wants any more may not.
@@ -93,6 +96,18 @@ final class DoorClient {
             try page(records, cursor)
             guard let next else { return }
             query.next = next
+        }
+    }
+
+    /// Gives records of the past, as any script may, and returns what became of each.
+    ///
+    /// They may be given again: what the hub has is a duplicate.
+    /// - Parameter records: as JSON; within the credit of one session.
+    func give(_ records: RawRecords) throws -> [RecordResult] {
+        let batch = nextID()
+        let samples = SamplesEnvelope(batch: batch, isBackfill: true, records: records)
+        return try answer(to: .samples(samples), of: batch) { message in
+            if case .stored(let stored) = message, stored.batch == batch { stored.results } else { nil }
         }
     }
 

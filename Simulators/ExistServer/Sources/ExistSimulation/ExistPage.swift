@@ -83,7 +83,7 @@ extension ExistService {
             text += """
                 <h3>\(ExistPage.escaped(attribute.label))</h3>
                 <p class="note">\(ExistPage.escaped(attribute.name)) · \(ExistPage.escaped(owner)) · \
-                \(values.count) \(values.count == 1 ? "day" : "days")</p>
+                \(Self.span(values.map(\.date)))</p>
                 \(Self.line(values))<details><summary>The last days</summary><div class="scroll"><table>
                 """
             for value in values.suffix(60).reversed() {
@@ -94,9 +94,16 @@ extension ExistService {
         return text
     }
 
-    /// The last ninety days as a line; days that are next to each other are joined.
+    private static func span(_ dates: [String]) -> String {
+        guard let first = dates.first, let last = dates.last, first != last else {
+            return dates.first.map { "1 day, \($0)" } ?? "0 days"
+        }
+        return "\(dates.count) days, \(first) to \(last)"
+    }
+
+    /// The last four hundred days as a line; days that are next to each other are joined.
     private static func line(_ values: [(date: String, json: String)]) -> String {
-        let points = values.suffix(90).compactMap { value -> (day: Int, value: Double)? in
+        let points = values.suffix(400).compactMap { value -> (day: Int, value: Double)? in
             guard let day = LocalDate(value.date)?.daysSinceEpoch, let number = Double(value.json) else { return nil }
             return (day, number)
         }

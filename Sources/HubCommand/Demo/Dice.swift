@@ -1,0 +1,14 @@
+import Seeds
+
+/// Chance that is the same in every version of Swift, which `Int.random(in:using:)` need not be.
+struct Dice {
+    private var generator: SeededGenerator
+
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+    mutating func roll(_ range: ClosedRange<Int>) -> Int {
+        range.lowerBound + Int(generator.next() % UInt64(range.count))
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { roll(0...99) < percent }
+}
