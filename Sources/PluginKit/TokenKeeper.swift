@@ -105,10 +105,10 @@ public actor TokenKeeper {
     private func obtain(insteadOf refused: OAuthToken?) async throws -> OAuthToken {
         try await settlePending()
         while true {
-            let (token, _) = try await stored()
+            let (token, version) = try await stored()
             if let token, isGood(token, refused) { return token }
             guard token != nil else {
-                try await release(.init(.auth, "nobody has logged in"))
+                try await release(.init(.auth, "nobody has logged in"), of: version)
                 throw needed(.missing, "nobody is logged in")
             }
             switch try await ask(.refresh) {
@@ -127,11 +127,11 @@ public actor TokenKeeper {
 
     private func renew(_ old: OAuthToken, _ version: Int64, for lease: Duration) async throws -> OAuthToken {
         guard old.refreshToken != nil else {
-            try await release(.init(.auth, "the log-in has ended and cannot be renewed"))
+            try await release(.init(.auth, "the log-in has ended and cannot be renewed"), of: version)
             throw needed(.missing, "the log-in has ended and cannot be renewed")
         }
         let (pending, copy) = try await hub.renewals.during {
-            let new = try await renewed(old, for: lease)
+            let new = try await renewed(old, version, for: lease)
             probe(.refreshed)
             let pending = Pending(expect: version, token: new)
             let copy = try pending.bytes()
@@ -146,15 +146,15 @@ public actor TokenKeeper {
     }
 
     /// Asks the service; gives the right to renew back when it does not do it.
-    private func renewed(_ old: OAuthToken, for lease: Duration) async throws -> OAuthToken {
+    private func renewed(_ old: OAuthToken, _ version: Int64, for lease: Duration) async throws -> OAuthToken {
         do {
             return try await withLimit(lease * 3 / 4) { [refresh] in try await refresh(old) }
         } catch let refusal as LogInRefused {
-            try await release(.init(.auth, Self.short(refusal.reason)))
+            try await release(.init(.auth, Self.short(refusal.reason)), of: version)
             throw needed(.refused, refusal.reason)
         } catch {
             // Also where the answer got lost on the way: the service may have renewed it, and tells at the next try.
-            try await release(.init(.network, Self.short("\(error)")))
+            try await release(.init(.network, Self.short("\(error)")), of: version)
             throw TokenError(.unreachable, "the token of \(hub.instance) cannot be renewed now: \(error)")
         }
     }
@@ -232,15 +232,16 @@ extension TokenKeeper {
         }
     }
 
-    private func release(_ failure: TokenRequest.Failure?) async throws {
-        _ = try await ask(.release, failure)
+    /// - Parameter version: the token that the failure is of; a log-in may have brought another meanwhile.
+    private func release(_ failure: TokenRequest.Failure?, of version: Int64? = nil) async throws {
+        _ = try await ask(.release, failure, of: version)
     }
 
     private func ask(
-        _ purpose: TokenRequest.Purpose, _ failure: TokenRequest.Failure? = nil
+        _ purpose: TokenRequest.Purpose, _ failure: TokenRequest.Failure? = nil, of version: Int64? = nil
     ) async throws -> TokenAnswer.Content {
         let answer = try await hub.link.question(repeats: true) { [account] number in
-            .token(TokenRequest(id: number, account: account, purpose: purpose, failure: failure))
+            .token(TokenRequest(id: number, account: account, purpose: purpose, failure: failure, version: version))
         }
         guard case .token(let answer) = answer else {
             throw TokenError(.unreachable, "the hub answered a question about a token without one")

@@ -126,6 +126,24 @@ import Testing
         }
     }
 
+    @Test func `R11.14 a failure of an older token says nothing of the one that a log-in has brought`() async throws {
+        try await withHub(Self.setting) { hub in
+            let peer = try await hub.client("exist")
+            let owner = try await hub.client("owner")
+            func state(after version: Int, _ failure: String) async throws -> String? {
+                let more = #","failure":"\#(failure)","reason":"so","version":\#(version)"#
+                _ = try await ask(peer, "release", more)
+                return try await owner.status()["plugins"][0]["tokens"][0]["state"].string
+            }
+            _ = try await put(peer, expect: 0)
+            #expect(try await state(after: 0, "auth") == "valid")
+            #expect(try await state(after: 1, "network") == "failing")
+            _ = try await put(peer, expect: 1)
+            #expect(try await state(after: 1, "auth") == "valid")
+            #expect(try await state(after: 2, "auth") == "refused")
+        }
+    }
+
     @Test func `logout forgets the token, and the plugin's sessions begin anew`() async throws {
         try await withHub(Self.setting) { hub in
             let peer = try await hub.client("exist")

@@ -23,7 +23,7 @@ extension Bus {
                 }
             case .release:
                 self.leases.release(key, by: session)
-                if let failure = request.failure { try await self.note(failure, secrets, account) }
+                if let failure = request.failure { try await self.note(failure, of: request.version, secrets, account) }
                 return .stored(version: try await self.look(secrets, account).version)
             }
         }
@@ -104,7 +104,7 @@ extension Bus {
     }
 
     private func note(
-        _ failure: TokenRequest.Failure, _ secrets: SecretStore, _ account: TokenAccount
+        _ failure: TokenRequest.Failure, of version: Int64?, _ secrets: SecretStore, _ account: TokenAccount
     ) async throws(WireError) {
         let kind: TokenFailure.Kind =
             switch failure.kind {
@@ -113,7 +113,7 @@ extension Bus {
             }
         do throws(StoreError) {
             try await secrets.note(
-                TokenFailure(kind, reason: failure.reason), of: account, at: facts.clock.now())
+                TokenFailure(kind, reason: failure.reason), of: account, version: version, at: facts.clock.now())
         } catch {
             throw refusal(error)
         }

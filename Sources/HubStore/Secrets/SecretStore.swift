@@ -131,14 +131,17 @@ extension SecretStore {
     }
 
     /// Notes why a token could not be had, for `hub status`; the next `put` takes it back.
-    public func note(_ failure: TokenFailure, of account: TokenAccount, at now: Int64) async throws(StoreError) {
+    ///
+    /// - Parameter version: the token that the failure is of, 0 for none. Nothing is noted when another is stored by now; `nil` is any.
+    public func note(
+        _ failure: TokenFailure, of account: TokenAccount, version: Int64? = nil, at now: Int64
+    ) async throws(StoreError) {
         try await write("note a failure") { db in
-            guard
-                try Self.count(db, account.instance) < Self.accountsOfInstance
-                    || Int.fetchOne(
-                        db, sql: "SELECT 1 FROM token WHERE instance = ? AND account = ?",
-                        arguments: [account.instance, account.name]) != nil
-            else { return }
+            let stored = try Int64.fetchOne(
+                db, sql: "SELECT version FROM token WHERE instance = ? AND account = ?",
+                arguments: [account.instance, account.name])
+            if let version, version != stored ?? 0 { return }
+            guard try stored != nil || Self.count(db, account.instance) < Self.accountsOfInstance else { return }
             try db.execute(
                 sql: """
                     INSERT INTO token (instance, account, version, failure, reason, failed) VALUES (?, ?, 0, ?, ?, ?)

@@ -28,9 +28,12 @@ public struct TokenRequest: Hashable, Sendable {
     public var purpose: Purpose
     /// With `release` only.
     public var failure: Failure?
+    /// The token that the failure is of, 0 for none; `nil`: whichever is stored.
+    public var version: Int64?
 
-    public init(id: Int64, account: String, purpose: Purpose, failure: Failure? = nil) {
-        (self.id, self.account, self.purpose, self.failure) = (id, account, purpose, failure)
+    public init(id: Int64, account: String, purpose: Purpose, failure: Failure? = nil, version: Int64? = nil) {
+        (self.id, self.account, self.purpose) = (id, account, purpose)
+        (self.failure, self.version) = (failure, version)
     }
 
     /// Bytes of a failure's reason.
@@ -58,6 +61,7 @@ extension TokenRequest: BodyCoding {
             throw WireError(.field, "TOKEN.reason: at most \(Self.reasonBytes) bytes, found \(reason.utf8.count)")
         }
         failure = Failure(kind, reason)
+        version = try object.integerIfPresent("version")
     }
 
     func write(to body: inout ObjectWriter) {
@@ -66,6 +70,7 @@ extension TokenRequest: BodyCoding {
         body.member("for", text: purpose.rawValue)
         body.member("failure", text: failure?.kind.rawValue)
         body.member("reason", text: failure?.reason)
+        body.member("version", integer: version)
     }
 }
 
