@@ -174,7 +174,7 @@ let package = Package(
             "JourneyTests",
             [
                 "Seeds", "HubProcess", "HubCommand", "example-source", "example-cloud", "JSONLines", "OAuthServer",
-                "SAMI", "hub-sami-server",
+                "SAMI", "hub-sami-server", "WebFaults", "WebSocketClient",
             ],
             resources: [.copy("sami_weigh.py")]),
 
@@ -220,9 +220,11 @@ let package = Package(
             "hub-sami-server", ["SAMIExchange", "WebFaults", argumentParser],
             path: "Simulators/SAMIServer/Sources/hub-sami-server"),
         tests(
-            "SAMIExchangeTests", ["SAMIExchange", "WebFaults", "WebSocketClient"],
+            "SAMIExchangeTests", ["SAMIExchange", "HubProcess", "WebFaults", "WebSocketClient", "hub-sami-server"],
             path: "Simulators/SAMIServer/Tests"),
-        tests("WebFaultsTests", ["WebFaults"], path: "Simulators/WebFaults/Tests"),
+        tests(
+            "WebFaultsTests", ["Seeds", "WebFaults", "HubProcess", "hub-exist-server", "hub-sami-server"],
+            path: "Simulators/WebFaults/Tests"),
         tests(
             "ExistSimulationTests", ["ExistSimulation", "WebFaults", "HubProcess", "hub-exist-server"],
             path: "Simulators/ExistServer/Tests"),

@@ -98,12 +98,25 @@ public struct WebAnswer: Sendable {
     }
 
     /// A page that loads nothing from anywhere.
-    public static func html(_ page: String, _ status: Int = 200) -> WebAnswer {
-        WebAnswer(
+    ///
+    /// - Parameter destination: an address to which its forms lead in the end; browsers ask for leave to be sent on there as well.
+    public static func html(_ page: String, _ status: Int = 200, formsLeadTo destination: String? = nil) -> WebAnswer {
+        let scheme = (destination ?? "").prefix { $0 != ":" }
+        let isScheme = scheme.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+            default: false
+            }
+        }
+        let more = scheme.isEmpty || !isScheme ? "" : " \(scheme):"
+        return WebAnswer(
             status,
             fields: [
                 ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"),
-                ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"),
+                (
+                    "Content-Security-Policy",
+                    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'\(more)"
+                ),
             ], body: Array(page.utf8))
     }
 

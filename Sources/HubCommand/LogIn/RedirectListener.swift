@@ -148,14 +148,18 @@ extension RedirectListener {
     private func serve(_ request: RedirectRequest, _ connection: inout Connection) -> Bool {
         switch request.meaning(at: address) {
         case .lookAtFragment: return send(connection, RedirectPage.response(200, RedirectPage.fragment))
-        case .refused(let status): return answer(connection, status, "There is nothing here.")
+        case .refused(let status):
+            return answer(connection, status, "There is nothing here.", isScript: request.method == "POST")
         case .answer(let text):
             let isFirst = state.withLock { state in
                 guard case .waiting = state.stage else { return false }
                 (state.stage, state.answer) = (.answered, text)
                 return true
             }
-            guard isFirst else { return answer(connection, 410, "An answer was given already; look at the terminal.") }
+            guard isFirst else {
+                let text = "An answer was given already; look at the terminal."
+                return answer(connection, 410, text, isScript: request.method == "POST")
+            }
             (connection.hasAnswered, connection.isScript) = (true, request.method == "POST")
             return true
         }
@@ -165,19 +169,24 @@ extension RedirectListener {
         for connection in connections {
             if connection.hasAnswered {
                 let title = isWell ? "You are logged in" : "The log-in has failed"
-                let response =
-                    connection.isScript
-                    ? RedirectPage.response(200, "\(title): \(text)", type: "text/plain; charset=utf-8")
-                    : RedirectPage.response(200, RedirectPage.page(title, text))
-                _ = send(connection, response)
+                _ = send(connection, response(200, title, text, isScript: connection.isScript))
             }
             shutdown(connection.descriptor, Int32(SHUT_WR))
             close(connection.descriptor)
         }
     }
 
-    private func answer(_ connection: Connection, _ status: Int, _ text: String) -> Bool {
-        send(connection, RedirectPage.response(status, RedirectPage.page("hub login", text)))
+    private func answer(
+        _ connection: Connection, _ status: Int, _ text: String, isScript: Bool = false
+    ) -> Bool {
+        send(connection, response(status, "hub login", text, isScript: isScript))
+    }
+
+    /// A page for a person; for the page's script the same in one line, which it shows as text.
+    private func response(_ status: Int, _ title: String, _ text: String, isScript: Bool) -> [UInt8] {
+        isScript
+            ? RedirectPage.response(status, "\(title): \(text)", type: "text/plain; charset=utf-8")
+            : RedirectPage.response(status, RedirectPage.page(title, text))
     }
 
     /// A few kilobytes, which the kernel takes whole.

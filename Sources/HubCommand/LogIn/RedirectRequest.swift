@@ -87,13 +87,17 @@ enum RedirectPage {
         script: """
             const part = location.hash.slice(1);
             history.replaceState(null, "", location.pathname);
-            const text = document.querySelector("p");
+            const say = (title, text) => {
+              document.title = document.querySelector("h1").textContent = title;
+              document.querySelector("p").textContent = text;
+            };
             if (part) {
               fetch(location.pathname, { method: "POST", body: part })
-                .then(answer => answer.text()).then(said => { text.textContent = said; })
-                .catch(() => { text.textContent = "The log-in is not waiting any more; look at the terminal."; });
+                .then(answer => answer.text())
+                .then(said => { const [title, ...rest] = said.split(": "); say(title, rest.join(": ")); })
+                .catch(() => say("Too late", "The log-in is not waiting any more; look at the terminal."));
             } else {
-              text.textContent = "This address waits for the answer of a log-in, and there is none in it.";
+              say("No answer", "This address waits for the answer of a log-in, and there is none in it.");
             }
             """)
 

@@ -92,14 +92,19 @@ struct SAMIService: Sendable {
                 ("scope", "read,write"),
             ],
             // The documentation says that it is echoed; the captured redirects of the first tutorials had none.
-            redirect: settings.redirect, state: .ifReturned, usesProofKey: false)
+            redirect: settings.redirect, state: .ifReturned, usesProofKey: isCode && settings.isArtik)
     }
 
     func token(for answer: AuthorizationAnswer, at now: Int64) async throws -> OAuthToken {
         guard settings.grant == .code else { return try answer.token(at: now) }
-        var request = CloudRequest.form(
-            "/token",
-            [("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect)])
+        var form = [
+            ("grant_type", "authorization_code"), ("code", try answer.code()), ("redirect_uri", answer.redirect),
+        ]
+        // SAMI had no PKCE yet, ARTIK Cloud did.
+        if let verifier = answer.verifier {
+            form += [("client_id", settings.clientID), ("code_verifier", verifier.reveal())]
+        }
+        var request = CloudRequest.form("/token", form)
         authorizeClient(&request)
         let response = try await accounts.send(request)
         return try OAuthToken(status: response.status, body: response.body, at: now)

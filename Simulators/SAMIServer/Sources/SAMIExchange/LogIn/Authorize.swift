@@ -40,7 +40,7 @@ extension Exchange {
             return Pages.consent(
                 application: asked.application.name, user: session.user.fullName,
                 rights: try rights(asked.application, asked.scope, database), query: Self.query(request),
-                mark: session.mark)
+                mark: session.mark, redirect: asked.redirect)
         }
     }
 
@@ -199,7 +199,7 @@ extension Exchange {
                 return Pages.consent(
                     application: application.name, user: session.user.fullName,
                     rights: try rights(application, "read,write", database), query: "user_code=\(code)",
-                    mark: session.mark, action: "/device")
+                    mark: session.mark, redirect: nil, action: "/device")
             }
             let isAllowed = form["decision"] == "allow"
             try database.execute(

@@ -16,9 +16,12 @@ enum Pages {
             """, status: mistake == nil ? 200 : 403)
     }
 
-    /// - Parameter rights: lines such as `Withings Device: read`.
+    /// - Parameters:
+    ///   - rights: lines such as `Withings Device: read`.
+    ///   - redirect: where the browser goes with the answer; nil for nowhere else.
     static func consent(
-        application: String, user: String, rights: [String], query: String, mark: String, action: String = "/consent"
+        application: String, user: String, rights: [String], query: String, mark: String, redirect: String?,
+        action: String = "/consent"
     ) -> WebAnswer {
         page(
             "Allow \(application)?",
@@ -31,14 +34,16 @@ enum Pages {
               <button id=allow name=decision value=allow>Allow</button>
               <button id=deny name=decision value=deny class=quiet>Deny</button>
             </form>
-            """)
+            """, redirect: redirect)
     }
 
     static func message(_ title: String, _ text: String, status: Int = 200) -> WebAnswer {
         page(title, "<p>\(escaped(text))</p>", status: status)
     }
 
-    private static func page(_ title: String, _ body: String, status: Int = 200) -> WebAnswer {
+    private static func page(
+        _ title: String, _ body: String, status: Int = 200, redirect: String? = nil
+    ) -> WebAnswer {
         .html(
             """
             <!doctype html>
@@ -59,7 +64,7 @@ enum Pages {
             \(body)
             </html>
 
-            """, status)
+            """, status, formsLeadTo: redirect)
     }
 
     private static func escaped(_ text: String) -> String {

@@ -1,0 +1,79 @@
+import Foundation
+import HubProcess
+import OAuthServer
+import Testing
+
+/// The page of `hub login` that hands a fragment over, in a real browser.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct FragmentPageTests {
+    /// What must not become a part of the page, or be run by it.
+    private static let hostile =
+        "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>"
+
+    private func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    }
+
+    @Test
+    func
+        `R11.11 a fragment is handed over and taken out of the address, run by nobody, and refused if it is another's`()
+        async throws
+    {
+        let scene = try LogInScene("flow = \"fragment\"")
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        try await Chromium.with { chromium in
+            let page = try await chromium.page()
+            let (login, url) = try await scene.begin()
+            try await page.open(url)
+            try await page.untilHeading("You are logged in")
+            #expect(try await page.sentence == "You may close this page.")
+            #expect(try await page.value("location.href + history.length") == scene.redirect + "2")
+            #expect(try await page.complaints == [])
+            #expect(await login.waitForExit() == 0, "\(login.errorLines)")
+
+            for (answer, sentence) in [
+                ("#access_token=stolen&state=another", "belongs to another log-in"),
+                ("#access_token=\(escaped(Self.hostile))&state=\(Self.hostile)", "belongs to another log-in"),
+                ("#error=\(escaped(Self.hostile))&error_description=\(escaped(Self.hostile))", "owned"),
+                ("?error=\(escaped(Self.hostile))&error_description=\(escaped(Self.hostile))", "owned"),
+            ] {
+                try await refuse(answer, sentence, scene, chromium)
+            }
+            #expect(try await scene.token()?.state == "valid", "the one that was there stays")
+            try await waits(scene, chromium)
+        }
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
+    /// An answer that is none of this log-in, or tries to be a part of the page.
+    private func refuse(
+        _ answer: String, _ sentence: String, _ scene: LogInScene, _ chromium: Chromium
+    ) async throws {
+        let (login, _) = try await scene.begin()
+        let page = try await chromium.page()
+        try await page.open(scene.redirect + answer)
+        try await page.untilHeading("The log-in has failed")
+        #expect(try await page.sentence?.contains(sentence) == true, "\(answer)")
+        #expect(try await page.value("document.title") == "The log-in has failed")
+        #expect(try await page.value("document.querySelectorAll('img, svg, iframe').length") == "0")
+        #expect(try await page.complaints == [], "\(answer)")
+        #expect(await login.waitForExit() == 1)
+        #expect(login.errorLines.last?.contains(sentence) == true, "\(login.errorLines)")
+    }
+
+    /// Who has no answer is told so, and changes nothing.
+    private func waits(_ scene: LogInScene, _ chromium: Chromium) async throws {
+        let (login, _) = try await scene.begin()
+        let page = try await chromium.page()
+        try await page.open(scene.redirect)
+        try await page.untilHeading("No answer")
+        #expect(try await page.sentence?.contains("there is none in it") == true)
+        // What is refused is no page whose source a script would show.
+        let refused = "fetch(location.pathname, {method: 'POST'}).then(answer => answer.text())"
+        #expect(try await page.value(refused, isPromise: true) == "hub login: There is nothing here.")
+        #expect(login.isRunning)
+        login.signal(SIGINT)
+        #expect(await login.waitForExit() == 130)
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import HubProcess
+import OAuthServer
+import Testing
+import WebFaults
+
+/// A person logs in to SAMI in a real browser, and the weights arrive.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SAMILogInTests {
+    struct Way: CustomTestStringConvertible, Equatable, Sendable {
+        var dialect: String
+        var grant: String
+        var testDescription: String { "\(dialect), \(grant)" }
+    }
+
+    @Test(arguments: [Way(dialect: "sami", grant: "implicit"), Way(dialect: "artik", grant: "code")])
+    func `a token is captured by the browser, kept, used, renewed when it is over, and revoked`(_ way: Way) async throws
+    {
+        let scene = try SAMIScene(
+            ["--dialect", way.dialect],
+            settings: """
+                dialect = "\(way.dialect)"
+                grant = "\(way.grant)"
+                client_secret = "5ec2e70000000000000000000000005a"
+                """)
+        let server = try await scene.startServer(history: 3)
+        let hub = try await scene.startHub()
+        try await Chromium.with { chromium in
+            // No first.
+            var page = try await chromium.page()
+            var (login, url) = try await scene.begin()
+            #expect(url.contains("code_challenge=") == (way.grant == "code"))
+            try await page.open(url)
+            try await page.logIn()
+            try await page.untilHeading("Allow Health hub?")
+            try await page.click("#deny")
+            try await page.untilHeading("The log-in has failed")
+            #expect(await login.waitForExit() == 77)
+
+            // The browser still knows the person; the application asks again.
+            (login, url) = try await scene.begin()
+            try await page.open(url)
+            try await page.untilHeading("Allow Health hub?")
+            #expect(try await page.value("document.querySelector('ul').innerText") == "All devices: read and write")
+            try await page.click("#allow")
+            try await page.untilHeading("You are logged in")
+            #expect(try await page.value("location.href.includes('access_token')") == "false")
+            #expect(try await page.complaints == [])
+            #expect(await login.waitForExit() == 0, "\(login.errorLines)")
+            #expect(await login.allLines().last?.contains("logged in as Ada Example") == true, "\(login.lines)")
+
+            // A wrong password is told, and the page can be used again.
+            page = try await chromium.page()
+            try await page.open(url)
+            try await page.logIn(password: "wrong")
+            try await page.until("document.querySelector('.mistake') !== null")
+            #expect(try await page.complaints.count <= 1, "a status of 403 alone")
+        }
+        try await scene.until("the weights are there") { try await scene.weights().count == 3 }
+        #expect(try scene.count("token") == 1)
+
+        try scene.send("DELETE", "/control/tokens")
+        let renewed = try await scene.host.command("do", "sami", "look")
+        #expect(renewed.status == 0 && renewed.lines.joined().contains("Ada Example"), "\(renewed.errors)")
+
+        let done = try await scene.host.command("logout", "sami", "--yes", "--json")
+        #expect(done.lines.last?.contains(#""revoked":true"#) == true, "\(done)")
+        // SAMI's own way needs a token of the application, which stays.
+        #expect(try scene.count("token") == (way.dialect == "artik" ? 0 : 1))
+        #expect(try await scene.host.command("do", "sami", "look").status != 0)
+        for program in [hub, server] {
+            program.signal(SIGTERM)
+            #expect(await program.waitForExit() == 0)
+        }
+    }
+}
+
+extension SAMIScene {
+    /// Begins `hub login sami`, and returns the address that it opened a browser with.
+    fileprivate func begin() async throws -> (login: ChildProcess, url: String) {
+        let seen = "\(host.folder.path)/opened"
+        try? FileManager.default.removeItem(atPath: seen)
+        let script = try host.folder.write(
+            "#!/bin/sh\necho \"$1\" > \(seen).new; mv \(seen).new \(seen)\n", to: "browser")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+        let login = try ChildProcess(
+            Programs.path("hub"), ["login", "sami"], environment: ["HUB_CONF": host.configuration, "BROWSER": script])
+        try await until("the browser is opened") { FileManager.default.fileExists(atPath: seen) || !login.isRunning }
+        guard let url = try? String(contentsOfFile: seen, encoding: .utf8) else {
+            throw Trouble(what: login.errorLines.joined(separator: "\n"))
+        }
+        return (login, url.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    /// How many objects of a kind the exchange has.
+    fileprivate func count(_ kind: String) throws -> Int? {
+        JSONTree(Array(try send("GET", "/control/state").body.utf8))?["counts"]?[kind]?.integer
+    }
+}
+
+extension Page {
+    /// Fills in the exchange's log-in page, and sends it.
+    fileprivate func logIn(password: String = "withings") async throws {
+        try await untilHeading("Log in")
+        try await type("ada", into: "[name=name]")
+        try await type(password, into: "[name=password]")
+        try await click("#login")
+    }
+}
