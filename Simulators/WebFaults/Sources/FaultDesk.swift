@@ -26,13 +26,17 @@ public final class FaultDesk: Sendable {
     public func add(_ faults: [Fault]) { state.withLock { $0.faults += faults } }
 
     /// What happens to this request: all delays and forms that apply, and the first of the others.
-    public func draw(for path: String) -> [Fault] {
+    ///
+    /// - Parameter canHappen: what can happen at this place at all; the rest is left for another.
+    public func draw(for path: String, where canHappen: (Fault.Kind) -> Bool = { _ in true }) -> [Fault] {
         state.withLock { state in
             var drawn: [Fault] = []
             var hasEnd = false
             for index in state.faults.indices {
                 let fault = state.faults[index]
-                guard fault.path.isEmpty || path.contains(fault.path), fault.times != 0 else { continue }
+                guard fault.path.isEmpty || path.contains(fault.path), fault.times != 0,
+                    canHappen(fault.kind)
+                else { continue }
                 let isEnd =
                     switch fault.kind {
                     case .delay, .form: false

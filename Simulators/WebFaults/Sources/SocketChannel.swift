@@ -14,7 +14,7 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
 
     enum Outcome: Sendable {
         case requests(Requests)
-        case socket(Frames, WebRequest)
+        case socket(Frames, any SocketTalk)
         /// A handshake that was not taken, and what it is answered with.
         case refusal(Requests, WebAnswer)
     }
@@ -24,29 +24,40 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
         let channel: any Channel
     }
 
-    let service: any SocketService
+    /// Nil where there are no WebSockets.
+    let service: (any SocketService)?
+    let patience: TimeAmount
     let responder: HTTPChannelHandler.Responder
-    /// A message of a client at most.
+    /// Bytes of a request's body at most; who sends more is answered 413.
+    static let largestBody = 1 << 20
+    /// Bytes of a client's message on a WebSocket at most.
     private static let messageBytes = 1 << 20
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         // The library forgets a request whose upgrade is refused: it is answered here.
-        let refusal = NIOLoopBoundBox<WebAnswer?>(nil, eventLoop: channel.eventLoop)
+        let admission = NIOLoopBoundBox<SocketAdmission?>(nil, eventLoop: channel.eventLoop)
         let upgrader = NIOTypedWebSocketServerUpgrader<Outcome>(
             maxFrameSize: Self.messageBytes,
             shouldUpgrade: { channel, head in
-                channel.eventLoop.makeFutureWithTask { await service.refusal(of: WebRequest(head)) }.map { answer in
-                    refusal.value = answer
-                    return answer == nil ? HTTPHeaders() : nil
+                channel.eventLoop.makeFutureWithTask {
+                    await service?.admit(WebRequest(head)) ?? .refused(WebAnswer(404))
+                }.map { answer in
+                    admission.value = answer
+                    return if case .taken = answer { HTTPHeaders() } else { nil }
                 }
             },
-            upgradePipelineHandler: { channel, head in
+            upgradePipelineHandler: { channel, _ in
                 channel.eventLoop.makeCompletedFuture {
+                    guard case .taken(let talk)? = admission.value else {
+                        throw ChannelError.inappropriateOperationForState
+                    }
+                    admission.value = nil
+                    try channel.pipeline.syncOperations.addHandler(FrameGuard())
                     try channel.pipeline.syncOperations.addHandler(
                         NIOWebSocketFrameAggregator(
                             minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1_000,
                             maxAccumulatedFrameSize: Self.messageBytes))
-                    return .socket(try Frames(wrappingChannelSynchronously: channel), WebRequest(head))
+                    return .socket(try Frames(wrappingChannelSynchronously: channel), talk)
                 }
             })
         return channel.eventLoop.makeCompletedFuture {
@@ -58,12 +69,25 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
                         let requests = try Requests(
                             wrappingChannelSynchronously: channel,
                             configuration: .init(isOutboundHalfClosureEnabled: true))
-                        return refusal.value.map { .refusal(requests, $0) } ?? .requests(requests)
+                        guard case .refused(let answer)? = admission.value else { return .requests(requests) }
+                        return .refusal(requests, answer)
                     }
                 })
-            let outcome = try channel.pipeline.syncOperations.configureUpgradableHTTPServerPipeline(
-                configuration: .init(upgradeConfiguration: configuration))
-            return Value(outcome: outcome, channel: channel)
+            // As the library sets it up, but for its handling of errors and of requests that come before the last answer: what
+            // reads the requests does both itself, and two answers to one error end the program.
+            let encoder = HTTPResponseEncoder()
+            let extra: [any RemovableChannelHandler] = [
+                ByteToMessageHandler(
+                    HTTPRequestDecoder(
+                        leftOverBytesStrategy: .forwardBytes, limitConfiguration: NIOHTTPDecoderLimitConfiguration())),
+                ConnectionGuard(patience: patience, largestBody: Self.largestBody),
+            ]
+            let upgrade = NIOTypedHTTPServerUpgradeHandler(
+                httpEncoder: encoder, extraHTTPHandlers: extra, upgradeConfiguration: configuration)
+            try channel.pipeline.syncOperations.addHandler(encoder)
+            for handler in extra { try channel.pipeline.syncOperations.addHandler(handler) }
+            try channel.pipeline.syncOperations.addHandler(upgrade)
+            return Value(outcome: upgrade.upgradeResultFuture, channel: channel)
         }
     }
 
@@ -80,10 +104,16 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
                 try await outbound.write(.body(ByteBuffer(bytes: answer.body)))
                 try await outbound.write(.end(nil))
             }
-        case .socket(let channel, let handshake):
+        case .socket(let frames, let talk):
             // A client that goes away is no error of ours.
-            try? await channel.executeThenClose { inbound, outbound in
-                try await service.talk(handshake, StandInSocket(inbound: inbound, outbound: outbound))
+            try? await frames.executeThenClose { inbound, outbound in
+                let socket = StandInSocket(channel: value.channel, inbound: inbound, outbound: outbound)
+                do {
+                    try await talk.run(socket)
+                } catch {
+                    guard let code = SocketFault.code(error) else { throw error }
+                    try await socket.close(code)
+                }
             }
         }
     }

@@ -33,11 +33,13 @@ public struct StandIn<Service: StandInService>: Sendable {
     public let service: Service
     public let faults: FaultDesk
     public let clock: SettableClock
-    /// Bytes of a request's body at most.
-    private static var largestBody: Int { 1 << 20 }
+    /// How long a request may take to come, and a connection be without one, in real time.
+    private let patience: Duration
+    /// Connections at most; who comes then waits until one ends.
+    private static var mostConnections: Int { 512 }
 
-    public init(_ service: Service, faults: FaultDesk, clock: SettableClock) {
-        (self.service, self.faults, self.clock) = (service, faults, clock)
+    public init(_ service: Service, faults: FaultDesk, clock: SettableClock, patience: Duration = .seconds(60)) {
+        (self.service, self.faults, self.clock, self.patience) = (service, faults, clock, patience)
     }
 
     /// Serves until the task is cancelled.
@@ -54,10 +56,12 @@ public struct StandIn<Service: StandInService>: Sendable {
         logger.logLevel = .critical
         let application = Application(
             responder: Responder(standIn: self),
-            server: sockets.map { service in HTTPServerBuilder { SocketChannel(service: service, responder: $0) } }
-                ?? .http1(),
+            server: HTTPServerBuilder { [patience] in
+                SocketChannel(service: sockets, patience: TimeAmount(patience), responder: $0)
+            },
             configuration: ApplicationConfiguration(
-                address: .hostname(host, port: port), serverName: nil, reuseAddress: true),
+                address: .hostname(host, port: port), serverName: nil, reuseAddress: true,
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.mostConnections, logger: logger)),
             onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
         try await application.run()
     }
@@ -77,7 +81,7 @@ public struct StandIn<Service: StandInService>: Sendable {
         let standIn: StandIn
 
         func respond(to request: Request, context: Connection) async throws -> Response {
-            let body = try await request.body.collect(upTo: StandIn.largestBody)
+            let body = try await request.body.collect(upTo: SocketChannel.largestBody)
             var fields: [String: String] = [:]
             for field in request.headers { fields[field.name.canonicalName] = field.value }
             fields["host"] = request.head.authority
@@ -85,6 +89,8 @@ public struct StandIn<Service: StandInService>: Sendable {
                 request.method.rawValue, request.uri.string, fields: fields, body: Array(body.readableBytesView))
             do {
                 return try await standIn.respond(to: whole, on: context.channel)
+            } catch let error as CancellationError {
+                throw error
             } catch {
                 context.logger.critical("the stand-in failed", metadata: ["error": "\(error)"])
                 return StandIn.response(WebAnswer(500, body: Array("the stand-in failed: \(error)\n".utf8)))

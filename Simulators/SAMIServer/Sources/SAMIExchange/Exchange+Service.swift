@@ -35,9 +35,9 @@ extension Exchange: StandInService {
         guard path.first?.lowercased() == "v1.1" else { return try accounts(request, path.joined(separator: "/")) }
         let rest = path.dropFirst()
         if rest.first == "accounts" { return try accounts(request, rest.dropFirst().joined(separator: "/")) }
-        if let socket = Self.socket(request.path) {
+        if socket(request.path) != nil {
             // A question without a handshake.
-            if socket == .live { _ = try liveFilter(request) }
+            _ = try hearing(request)
             throw APIError(400, "Bad Request")
         }
         return try called(request, Array(rest), faults)

@@ -55,8 +55,9 @@ struct DeviceDialogue {
         case "register": return try register(tree)
         case "unregister" where exchange.dialect.isLater:
             guard let sdid = tree["sdid"]?.text else { throw Refusal(400, "Missing sdid value") }
-            guard callers.removeValue(forKey: sdid) != nil else { throw Refusal(401, "Device not registered") }
+            guard let caller = callers.removeValue(forKey: sdid) else { throw Refusal(401, "Device not registered") }
             exchange.sockets.unregister(sdid, on: number)
+            exchange.tellDisconnected(sdid, caller)
             return ["message": "OK", "code": "200"]
         case "list" where exchange.dialect.isLater:
             return ["message": .list(callers.keys.sorted().map { .text($0) }), "code": "200"]
@@ -66,10 +67,11 @@ struct DeviceDialogue {
 
     private mutating func register(_ tree: JSONTree) throws -> JSONTree {
         guard let sdid = tree["sdid"]?.text, !sdid.isEmpty else { throw Refusal(400, "Missing sdid value") }
-        let caller: Caller
+        let (caller, device): (Caller, DeviceRow)
         do {
-            caller = try exchange.caller((tree["Authorization"] ?? tree["authorization"])?.text)
-            _ = try exchange.database.read { try exchange.device(sdid, for: caller, .write, $0) }
+            let known = try exchange.caller((tree["Authorization"] ?? tree["authorization"])?.text)
+            caller = known
+            device = try exchange.database.read { try exchange.device(sdid, for: known, .write, $0) }
         } catch let error as APIError {
             switch error.status {
             case 403: throw Refusal(403, "You do not have the right permission: devices")
@@ -77,8 +79,11 @@ struct DeviceDialogue {
             default: throw Refusal(error.status, error.message)
             }
         }
-        guard exchange.sockets.register(sdid, on: number) else { throw Refusal(409, "Device already registered") }
+        guard exchange.sockets.register(sdid, by: caller, on: number) else {
+            throw Refusal(409, "Device already registered")
+        }
         callers[sdid] = caller
+        exchange.tell(.deviceConnected, of: device, by: caller)
         return ["message": "OK", "code": "200"]
     }
 

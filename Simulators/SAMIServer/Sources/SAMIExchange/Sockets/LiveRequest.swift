@@ -3,12 +3,24 @@ import WebFaults
 
 extension Exchange {
     /// Which socket a path below `/v1.1` is of.
-    enum SocketKind: String { case websocket, live }
+    enum SocketKind: String { case websocket, live, events }
 
-    static func socket(_ path: String) -> SocketKind? {
+    func socket(_ path: String) -> SocketKind? {
         let parts = path.split(separator: "/")
         guard parts.count == 2, parts[0].lowercased() == "v1.1" else { return nil }
-        return SocketKind(rawValue: String(parts[1]))
+        let kind = SocketKind(rawValue: String(parts[1]))
+        return kind == .events && !dialect.isLater ? nil : kind
+    }
+
+    /// What the socket of a handshake is to hear; nil for a device's.
+    /// - Throws: ``APIError``, which the handshake answers with.
+    func hearing(_ handshake: WebRequest) throws -> SocketRegistry.Hearing? {
+        switch socket(handshake.path) {
+        case .websocket: nil
+        case .live: .messages(try liveFilter(handshake))
+        case .events: .events(try eventFilter(handshake))
+        case nil: throw APIError.notFound
+        }
     }
 
     /// What `/live` is asked for.

@@ -2,11 +2,30 @@ import Synchronization
 
 /// Which sockets are open, and what each wants to hear.
 final class SocketRegistry: Sendable {
+    /// What a socket hears beside the actions for the devices that are registered on it.
+    enum Hearing: Sendable {
+        case messages(LiveFilter)
+        case events(EventFilter)
+    }
+
+    /// What a socket has to be sent, and since when.
+    struct Frame: Sendable {
+        let text: String
+        let time: ContinuousClock.Instant
+    }
+
     private struct Entry {
-        var filter: LiveFilter?
-        /// Registered on a device socket.
-        var devices: Set<String> = []
-        let continuation: AsyncStream<String>.Continuation
+        var hearing: Hearing?
+        /// Registered on a device socket, each with who did it.
+        var devices: [String: Caller] = [:]
+        let continuation: AsyncStream<Frame>.Continuation
+        /// Ends the connection, whatever it is busy with; nil while its handshake is not answered.
+        var cut: (@Sendable () -> Void)?
+
+        func end() {
+            continuation.finish()
+            cut?()
+        }
     }
 
     private struct State {
@@ -18,67 +37,81 @@ final class SocketRegistry: Sendable {
     /// Frames that a socket may have waiting; a client that reads slower is cut, as a real service would.
     private static let bound = 10_000
 
-    /// - Parameter filter: what a live socket hears; nil for a device socket.
+    /// - Parameter hearing: nil for a device socket.
     /// - Returns: frames to send; when they end, the socket is to be closed.
-    func open(_ filter: LiveFilter?) -> (number: Int, frames: AsyncStream<String>) {
-        let (frames, continuation) = AsyncStream<String>.makeStream(bufferingPolicy: .bufferingOldest(Self.bound))
+    func open(_ hearing: Hearing?) -> (number: Int, frames: AsyncStream<Frame>) {
+        let (frames, continuation) = AsyncStream<Frame>.makeStream(bufferingPolicy: .bufferingOldest(Self.bound))
         let number = state.withLock { state in
             state.last += 1
-            state.entries[state.last] = Entry(filter: filter, continuation: continuation)
+            state.entries[state.last] = Entry(hearing: hearing, continuation: continuation)
             return state.last
         }
         return (number, frames)
     }
 
-    func close(_ number: Int) {
+    func opened(_ number: Int, cut: @escaping @Sendable () -> Void) {
+        state.withLock { $0.entries[number]?.cut = cut }
+    }
+
+    /// Forgets a socket that has ended.
+    /// - Returns: the devices that were registered on it.
+    func close(_ number: Int) -> [String: Caller] {
         let entry = state.withLock { $0.entries.removeValue(forKey: number) }
         entry?.continuation.finish()
+        return entry?.devices ?? [:]
     }
 
     /// Cuts every socket.
     func cutAll() {
-        let entries = state.withLock { state in
-            defer { state.entries = [:] }
-            return state.entries.values
-        }
-        for entry in entries { entry.continuation.finish() }
+        for entry in state.withLock({ Array($0.entries.values) }) { entry.end() }
     }
 
     var count: Int { state.withLock { $0.entries.count } }
 
     /// - Returns: false when it is registered on this socket already.
-    func register(_ device: String, on number: Int) -> Bool {
-        state.withLock { $0.entries[number]?.devices.insert(device).inserted ?? false }
+    func register(_ device: String, by caller: Caller, on number: Int) -> Bool {
+        state.withLock { state in
+            guard state.entries[number]?.devices[device] == nil else { return false }
+            state.entries[number]?.devices[device] = caller
+            return true
+        }
     }
 
     func unregister(_ device: String, on number: Int) {
-        state.withLock { _ = $0.entries[number]?.devices.remove(device) }
+        state.withLock { _ = $0.entries[number]?.devices.removeValue(forKey: device) }
     }
 
-    func devices(on number: Int) -> Set<String> { state.withLock { $0.entries[number]?.devices ?? [] } }
+    func devices(on number: Int) -> Set<String> {
+        state.withLock { Set(($0.entries[number]?.devices ?? [:]).keys) }
+    }
 
     func isConnected(_ device: String) -> Bool {
-        state.withLock { $0.entries.values.contains { $0.devices.contains(device) } }
+        state.withLock { $0.entries.values.contains { $0.devices[device] != nil } }
     }
 
     func pass(_ message: MessageRow) {
-        pass(message.text) { $0.filter?.takes(message) ?? false }
+        pass(message.text) { if case .messages(let filter) = $0.hearing { filter.takes(message) } else { false } }
     }
 
     /// To the sockets on which its destination is registered.
     func pass(_ action: ActionRow) {
-        pass(action.frame) { $0.devices.contains(action.ddid) }
+        pass(action.frame) { $0.devices[action.ddid] != nil }
     }
 
-    private func pass(_ frame: String, where wants: (Entry) -> Bool) {
+    func pass(_ event: DeviceEvent) {
+        pass(event.text) { if case .events(let filter) = $0.hearing { filter.takes(event) } else { false } }
+    }
+
+    private func pass(_ text: String, where wants: (Entry) -> Bool) {
+        let frame = Frame(text: text, time: .now)
         let full = state.withLock { state in
-            state.entries.filter { _, entry in
+            state.entries.values.filter { entry in
                 guard wants(entry) else { return false }
                 if case .enqueued = entry.continuation.yield(frame) { return false }
                 return true
-            }.map(\.key)
+            }
         }
-        for number in full { close(number) }
+        for entry in full { entry.end() }
     }
 }
 

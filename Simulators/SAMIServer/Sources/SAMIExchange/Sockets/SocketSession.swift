@@ -1,58 +1,81 @@
 public import WebFaults
 
 extension Exchange: SocketService {
-    public func refusal(of handshake: WebRequest) async -> WebAnswer? {
+    public func admit(_ handshake: WebRequest) async -> SocketAdmission {
         for fault in faults.draw(for: handshake.path) {
             switch fault.kind {
             case .delay(let seconds): try? await Task.sleep(for: .seconds(seconds))
-            case .status(let status): return WebAnswer(status)
-            case .tooMany: return APIError(429, "Rate limit exceeded").answer
-            case .form("expired"): return APIError.unauthorized.answer
+            case .status(let status): return .refused(WebAnswer(status))
+            case .tooMany: return .refused(APIError(429, "Rate limit exceeded").answer)
+            case .form("expired"): return .refused(APIError.unauthorized.answer)
             default: break
             }
         }
         do {
-            switch Self.socket(handshake.path) {
-            case .websocket: return nil
-            case .live:
-                _ = try liveFilter(handshake)
-                return nil
-            case nil: return APIError.notFound.answer
-            }
+            return .taken(try SocketSession(self, handshake))
         } catch {
-            return (error as? APIError)?.answer ?? WebAnswer(500)
+            return .refused((error as? APIError)?.answer ?? WebAnswer(500))
         }
-    }
-
-    public func talk(_ handshake: WebRequest, _ socket: StandInSocket) async throws {
-        try await SocketSession(exchange: self, handshake: handshake, socket: socket).run()
     }
 }
 
-/// One open WebSocket, from its handshake to its end.
-struct SocketSession {
-    let exchange: Exchange
-    let handshake: WebRequest
-    let socket: StandInSocket
+/// One WebSocket: registered before its handshake is answered, so that nothing is missed between.
+final class SocketSession: SocketTalk {
+    private let exchange: Exchange
+    private let handshake: WebRequest
+    /// Nil for a device's socket, which is listened to.
+    private let hearing: SocketRegistry.Hearing?
+    private let number: Int
+    private let frames: AsyncStream<SocketRegistry.Frame>
+
+    init(_ exchange: Exchange, _ handshake: WebRequest) throws {
+        (self.exchange, self.handshake) = (exchange, handshake)
+        hearing = try exchange.hearing(handshake)
+        (number, frames) = exchange.sockets.open(hearing)
+    }
+
+    /// Where the connection ended before it was open.
+    deinit { leave() }
+
+    private func leave() {
+        for (did, caller) in exchange.sockets.close(number) { exchange.tellDisconnected(did, caller) }
+    }
 
     /// Returns when either side has ended it.
-    func run() async throws {
-        let isLive = Exchange.socket(handshake.path) == .live
-        let (number, frames) = exchange.sockets.open(isLive ? try exchange.liveFilter(handshake) : nil)
-        defer { exchange.sockets.close(number) }
+    func run(_ socket: StandInSocket) async throws {
+        defer { leave() }
+        exchange.sockets.opened(number, cut: socket.cut)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await read(isLive ? nil : number) }
-            group.addTask { for await frame in frames { try await socket.send(frame) } }
-            group.addTask { try await ping() }
-            if !isLive { group.addTask { try await expectRegistration(number) } }
+            group.addTask { [self] in try await read(socket) }
+            group.addTask { [self] in for await frame in frames { try await pass(frame, socket) } }
+            group.addTask { [self] in try await ping(socket) }
+            if hearing == nil { group.addTask { [self] in try await expectRegistration(socket) } }
             // The first that ends, ends all.
             _ = try await group.next()
             group.cancelAll()
         }
     }
 
+    /// What goes wrong with a frame, which has a path of its own: that of the handshake, and `/frame`.
+    private func disturbance() -> [Fault.Kind] {
+        exchange.faults.draw(for: handshake.path + "/frame") { kind in
+            switch kind {
+            case .delay, .cutBefore, .cutAfter, .form("twice"): true
+            default: false
+            }
+        }.map(\.kind)
+    }
+
+    /// Sends what the exchange has to tell; late by the same time for each frame, so that the order stays.
+    private func pass(_ frame: SocketRegistry.Frame, _ socket: StandInSocket) async throws {
+        let drawn = disturbance()
+        for case .delay(let seconds) in drawn { try await Task.sleep(until: frame.time + .seconds(seconds)) }
+        if !drawn.contains(.cutBefore) { try await socket.send(frame.text) }
+        if drawn.contains(.cutBefore) || drawn.contains(.cutAfter) { socket.cut() }
+    }
+
     /// SAMI's pings are frames of JSON.
-    private func ping() async throws {
+    private func ping(_ socket: StandInSocket) async throws {
         while true {
             try await Task.sleep(for: .seconds(exchange.options.pingSeconds))
             guard !exchange.faults.isSilent else { continue }
@@ -62,7 +85,7 @@ struct SocketSession {
     }
 
     /// Ends a device's socket on which nobody has registered in time.
-    private func expectRegistration(_ number: Int) async throws {
+    private func expectRegistration(_ socket: StandInSocket) async throws {
         try await Task.sleep(for: .seconds(exchange.options.registrationSeconds))
         guard exchange.sockets.devices(on: number).isEmpty else {
             // Of the tasks of a socket the first that ends, ends all.
@@ -72,17 +95,17 @@ struct SocketSession {
         try await socket.sayGoodbye()
     }
 
-    /// - Parameter number: of a device socket; a live one is not listened to.
-    private func read(_ number: Int?) async throws {
+    private func read(_ socket: StandInSocket) async throws {
         let acknowledges = try Question(handshake.query).flag("ack")
-        var dialogue = number.map { DeviceDialogue(exchange, number: $0, acknowledges: acknowledges) }
+        var dialogue = hearing == nil ? DeviceDialogue(exchange, number: number, acknowledges: acknowledges) : nil
         try await socket.read { text in
-            let drawn = exchange.faults.draw(for: handshake.path)
+            let drawn = disturbance()
+            for case .delay(let seconds) in drawn { try await Task.sleep(for: .seconds(seconds)) }
             // A device's socket that is disturbed is cut, before or after what was said is done.
-            guard !drawn.contains(where: { $0.kind == .cutBefore }) else { return false }
+            guard !drawn.contains(.cutBefore) else { return false }
             guard !exchange.faults.isSilent else { return true }
-            let answer = dialogue?.answer(to: text, isTwice: drawn.contains { $0.kind == .form("twice") })
-            guard !drawn.contains(where: { $0.kind == .cutAfter }) else { return false }
+            let answer = dialogue?.answer(to: text, isTwice: drawn.contains(.form("twice")))
+            guard !drawn.contains(.cutAfter) else { return false }
             if let answer { try await socket.send(answer) }
             return true
         }

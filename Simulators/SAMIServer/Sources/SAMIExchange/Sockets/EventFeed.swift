@@ -1,0 +1,78 @@
+import GRDB
+import WebFaults
+
+/// What `/events` tells (reference §6.3; ARTIK Cloud alone).
+enum ExchangeEvent: String, CaseIterable, Sendable {
+    case deviceNew = "device.new"
+    case deviceConnected = "device.connected"
+    case deviceUpdated = "device.updated"
+    case deviceDisconnected = "device.disconnected"
+    case deviceDeleted = "device.deleted"
+    case deviceOnline = "device.status.online"
+    case deviceOffline = "device.status.offline"
+    case profileUpdated = "user.profile.updated"
+}
+
+/// Something that happened to a device.
+struct DeviceEvent: Sendable {
+    let event: ExchangeEvent
+    let device: DeviceRow
+    /// The application that did it, where one did.
+    let aid: String?
+    let ts: Int64
+
+    var text: String {
+        let data = JSONTree.members([
+            "uid": .text(device.uid), "aid": .text(aid), "did": .text(device.id), "dtid": .text(device.dtid),
+        ])
+        return (["event": .text(event.rawValue), "ts": .whole(ts), "data": data] as JSONTree).json
+    }
+}
+
+/// What an event socket has asked for.
+struct EventFilter: Sendable {
+    let caller: Caller
+    let uid: String
+    /// Empty for all.
+    let devices: Set<String>
+    let events: Set<String>
+
+    func takes(_ event: DeviceEvent) -> Bool {
+        guard uid == event.device.uid, caller.may(.read, event.device.dtid) else { return false }
+        if case .device(let own, _) = caller.kind, own != event.device.id { return false }
+        return (devices.isEmpty || devices.contains(event.device.id))
+            && (events.isEmpty || events.contains(event.event.rawValue))
+    }
+}
+
+extension Exchange {
+    /// What `/events` is asked for.
+    /// - Throws: ``APIError``, which the handshake answers with.
+    func eventFilter(_ request: WebRequest) throws -> EventFilter {
+        let query = Question(request.query)
+        let caller = try caller(query["Authorization"] ?? request.fields["authorization"])
+        let devices = Set(query.list("dids") + query.list("did"))
+        let events = Set(query.list("events") + query.list("event"))
+        guard events.allSatisfy({ ExchangeEvent(rawValue: $0) != nil }) else {
+            throw APIError.invalid("events", "Invalid rule")
+        }
+        guard let uid = query["uid"] ?? caller.user else { throw APIError.required("uid") }
+        try database.read { database in
+            try require(caller, mayActFor: uid, database)
+            for did in devices { _ = try device(did, for: caller, .read, database) }
+        }
+        return EventFilter(caller: caller, uid: uid, devices: devices, events: events)
+    }
+
+    /// Tells that the socket on which a device was registered has ended.
+    func tellDisconnected(_ did: String, _ caller: Caller) {
+        let device = try? database.read { try DeviceRow.filter(sql: "id = ?", arguments: [did]).fetchOne($0) }
+        if let device { tell(.deviceDisconnected, of: device, by: caller) }
+    }
+
+    /// Tells the event sockets, after the commit.
+    func tell(_ event: ExchangeEvent, of device: DeviceRow, by caller: Caller?) {
+        guard !faults.isSilent else { return }
+        sockets.pass(DeviceEvent(event: event, device: device, aid: caller?.application, ts: now))
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import HubProcess
+import Synchronization
+import Testing
+import WebFaults
+
+/// What a connection to a stand-in may do, and for how long.
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+    /// Answers with the length of what came.
+    private final class Counter: StandInService {
+        static let forms: [String] = []
+        let carriedOut = Mutex(0)
+
+        func answer(_ request: WebRequest, faults: [Fault]) throws -> WebAnswer {
+            carriedOut.withLock { $0 += 1 }
+            return WebAnswer(200, body: Array("\(request.body.count) \(request.path)".utf8))
+        }
+        func note(_ request: WebRequest, status: Int?, fault: Fault) throws {}
+        func control(_ request: WebRequest) throws -> WebAnswer? { nil }
+        func isDisturbed(_ path: String) -> Bool { true }
+    }
+
+    /// - Parameter body: gets the port.
+    private func serving(
+        patience: Duration = .seconds(60), faults: [String] = [],
+        _ body: @Sendable @escaping (Int, Counter) throws -> Void
+    ) async throws {
+        let counter = Counter()
+        let desk = FaultDesk(try faults.map { try Fault($0) })
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await StandIn(counter, faults: desk, clock: try SettableClock(), patience: patience)
+                    .run(host: "127.0.0.1", port: 0) { port.yield($0) }
+            }
+            for await found in ports {
+                try body(found, counter)
+                break
+            }
+            group.cancelAll()
+        }
+    }
+
+    @Test func `requests that come at once are answered one after the other, on one connection`() async throws {
+        try await serving { port, _ in
+            let connection = try RawConnection(port)
+            connection.send(
+                "GET /a HTTP/1.1\r\nHost: x\r\n\r\nPOST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+                    + "GET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let text = String(decoding: try connection.takeAll(), as: UTF8.self)
+            #expect(text.split(separator: "\r\n\r\n").count == 4)
+            let places = ["0 /a", "3 /b", "0 /c"].map { text.firstRange(of: $0)?.lowerBound }
+            #expect(places.allSatisfy { $0 != nil } && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
+        }
+    }
+
+    @Test func `what is no request is answered once, and the connection closed`() async throws {
+        try await serving { port, counter in
+            for text in [
+                "nonsense\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nabc\r\n",
+            ] {
+                let connection = try RawConnection(port)
+                connection.send(text)
+                let answer = String(decoding: try connection.takeAll(), as: UTF8.self)
+                #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.components(separatedBy: "HTTP/1.1").count == 2)
+            }
+            // After a good request, and behind one.
+            let second = try RawConnection(port)
+            second.send("GET / HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n")
+            #expect(try second.status() == 200)
+            #expect(try second.status() == 400)
+            #expect(try second.takeAll().isEmpty)
+            #expect(counter.carriedOut.withLock { $0 } == 1)
+        }
+    }
+
+    @Test func `a body that is too large is refused with 413, whatever was announced`() async throws {
+        try await serving { port, counter in
+            let plain = try RawConnection(port)
+            plain.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n")
+            plain.send([UInt8](repeating: 0x61, count: 2_000_000))
+            #expect(try plain.status() == 413)
+            let chunked = try RawConnection(port)
+            chunked.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for _ in 0..<20 { chunked.send("186A0\r\n" + String(repeating: "a", count: 100_000) + "\r\n") }
+            chunked.send("0\r\n\r\n")
+            #expect(try chunked.status() == 413)
+            #expect(counter.carriedOut.withLock { $0 } == 0)
+        }
+    }
+
+    @Test func `half a request is never carried out`() async throws {
+        try await serving { port, counter in
+            for text in [
+                "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc",
+                "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+                "POST / HTTP/1.1\r\nHost: x\r\n",
+            ] {
+                let connection = try RawConnection(port)
+                connection.send(text)
+                connection.endSending()
+                #expect([400, nil].contains(try connection.status()), "\(text)")
+            }
+            #expect(counter.carriedOut.withLock { $0 } == 0)
+        }
+    }
+
+    @Test func `a request that does not come to its end is given up, and so is a connection without one`() async throws
+    {
+        try await serving(patience: .milliseconds(300)) { port, counter in
+            let silent = try RawConnection(port)
+            let head = try RawConnection(port)
+            head.send("GET / HTTP/1.1\r\nHo")
+            let body = try RawConnection(port)
+            body.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
+            let idle = try RawConnection(port)
+            idle.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try silent.takeAll().isEmpty)
+            #expect(try head.takeAll().isEmpty)
+            #expect(try body.status() == 408)
+            #expect(try idle.status() == 200)
+            #expect(try idle.takeAll().isEmpty)
+            #expect(counter.carriedOut.withLock { $0 } == 1)
+        }
+    }
+
+    @Test func `an answer may take longer than that`() async throws {
+        try await serving(patience: .milliseconds(100), faults: ["delay=0.5*1"]) { port, _ in
+            let connection = try RawConnection(port)
+            connection.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try connection.status() == 200)
+        }
+    }
+
+    @Test func `where there are no WebSockets, a handshake is told so, and other upgrades are ignored`() async throws {
+        try await serving { port, _ in
+            let socket = try RawConnection(port)
+            socket.send(
+                "GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                    + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+            #expect(try socket.status() == 404)
+            let other = try RawConnection(port)
+            other.send(
+                "GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n"
+            )
+            #expect(try other.status() == 200)
+        }
+    }
+}

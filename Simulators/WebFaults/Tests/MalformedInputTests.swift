@@ -1,0 +1,171 @@
+import Foundation
+import HubProcess
+import Seeds
+import Testing
+
+/// What nobody should send, to both programs: each answers with a refusal or closes, lives on, and serves the next.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct MalformedInputTests {
+    enum Program: String, CaseIterable { case sami, exist }
+
+    /// A running stand-in.
+    private struct Server {
+        let process: ChildProcess
+        let port: Int
+
+        init(_ program: Program) async throws {
+            process = try ChildProcess(
+                Programs.path("hub-\(program.rawValue)-server"),
+                program == .sami
+                    ? ["--listen", "127.0.0.1:0", "--no-rate-limits"]
+                    : ["--listen", "127.0.0.1:0", "--user", "mira@Europe/Berlin"])
+            let line = await process.lines(count: 1).first ?? ""
+            port = try #require(Int(line.split { !$0.isNumber }.last ?? ""), "\(process.errorLines)")
+        }
+
+        /// Sends it on a connection of its own.
+        /// - Returns: the status; nil when the server closed instead.
+        func status(_ bytes: [UInt8], endsSending: Bool = false) throws -> Int? {
+            let connection = try RawConnection(port)
+            connection.send(bytes)
+            if endsSending { connection.endSending() }
+            return try connection.status()
+        }
+
+        func isAlive() throws -> Bool {
+            try status(Array("GET /control/faults HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8)) == 200
+        }
+
+        func post(_ target: String, _ body: [UInt8], token: String? = nil, method: String = "POST") throws -> Int? {
+            let header = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+            return try status(
+                Array(
+                    "\(method) \(target) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n\(header)Content-Length: \(body.count)\r\n\r\n"
+                        .utf8) + body)
+        }
+
+        func token(_ program: Program) throws -> String {
+            let (target, body) =
+                program == .sami
+                ? ("tokens", "{}") : ("personal-token", #"{"user":"mira","client":"hub"}"#)
+            let connection = try RawConnection(port)
+            connection.send(
+                "POST /control/\(target) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            )
+            let answer = String(decoding: try connection.takeAll(), as: UTF8.self)
+            let token = answer.components(separatedBy: #""access_token":""#).dropFirst().first?.prefix { $0 != "\"" }
+            return String(try #require(token))
+        }
+    }
+
+    @Test(arguments: Program.allCases)
+    func `what is no request harms nobody`(_ program: Program) async throws {
+        let server = try await Server(program)
+        for (name, bytes) in Malformed.requests {
+            let status = try server.status(bytes)
+            #expect(
+                status.map { (400...499).contains($0) || $0 == 200 && name == "target *" } ?? true,
+                "\(name): \(status ?? 0)")
+            #expect(try server.isAlive() && server.process.isRunning, "\(name): the program has ended")
+        }
+    }
+
+    @Test(arguments: Program.allCases)
+    func `whatever becomes of a good request on its way, the next one is served`(_ program: Program) async throws {
+        let server = try await Server(program)
+        var random = SeededGenerator(seed: 20_26)
+        let good = Array(
+            """
+            POST /v1.1/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer x\r\nContent-Type: application/json\r\n\
+            Transfer-Encoding: chunked\r\n\r\n1a\r\n{"sdid":"a","data":{"a":1}}\r\n0\r\n\r\n
+            """.utf8)
+        for round in 0..<150 {
+            var bytes = good
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes.remove(at: place)
+                case 2: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
+                default: bytes.removeSubrange(place...)
+                }
+                if bytes.isEmpty { bytes = [0x0A] }
+            }
+            let status = try server.status(bytes, endsSending: true)
+            #expect(status.map { (400...499).contains($0) } ?? true, "round \(round): \(status ?? 0)")
+        }
+        #expect(try server.isAlive() && server.process.isRunning)
+    }
+
+    // MARK: - JSON
+
+    private static let scale = "/v1.1/devices/c0ffee00112233445566778899aabbcc"
+    private static let user = "/v1.1/users/0a1b2c3d4e5f60718293a4b5c6d7e8f9"
+    private static let targets: [Program: [(method: String, path: String)]] = [
+        .sami: [
+            ("POST", "/v1.1/messages"), ("POST", "/v1.1/actions"), ("POST", "/v1.1/devices"), ("PUT", scale),
+            ("PUT", scale + "/status"), ("POST", user + "/properties"), ("POST", "/v1.1/messages/export"),
+            ("POST", "/v1.1/accounts/checkToken"), ("POST", "/token"), ("POST", "/login"), ("POST", "/consent"),
+            ("POST", "/control/users"), ("POST", "/control/applications"), ("POST", "/control/devicetypes"),
+            ("POST", "/control/history"), ("PUT", "/control/limits"), ("PUT", "/control/clock"),
+            ("POST", "/control/faults"),
+        ],
+        .exist: [
+            ("POST", "/api/2/attributes/update/"), ("POST", "/api/2/attributes/increment/"),
+            ("POST", "/api/2/attributes/acquire/"), ("POST", "/api/2/attributes/create/"),
+            ("POST", "/api/2/attributes/release/"), ("POST", "/api/2/auth/simple-token/"),
+            ("POST", "/oauth2/access_token"), ("PUT", "/control/switches"), ("POST", "/control/steal"),
+            ("POST", "/control/zone"), ("POST", "/control/users"), ("POST", "/control/revoke"),
+            ("POST", "/control/personal-token"), ("PUT", "/control/clock"), ("POST", "/control/faults"),
+        ],
+    ]
+
+    @Test(arguments: Program.allCases)
+    func `JSON that is none, or says what cannot be, is refused`(_ program: Program) async throws {
+        let server = try await Server(program)
+        let token = try server.token(program)
+        for (method, path) in Self.targets[program] ?? [] {
+            for (name, bytes) in Malformed.json {
+                let status = try server.post(path, bytes, token: token, method: method)
+                #expect(status.map { (200...499).contains($0) } ?? false, "\(method) \(path) \(name): \(status ?? 0)")
+            }
+            #expect(server.process.isRunning, "\(path)")
+        }
+        #expect(try server.isAlive())
+    }
+
+    // MARK: - WebSocket
+
+    @Test func `frames that break the rules end their own socket, which says why`() async throws {
+        let server = try await Server(.sami)
+        for (name, bytes, codes) in Malformed.frames {
+            let connection = try RawConnection(server.port)
+            connection.send(
+                "GET /v1.1/websocket?ack=true HTTP/1.1\r\nHost: x\r\n\(Malformed.wantsSocket)\r\n\(Malformed.key)\r\nSec-WebSocket-Version: 13\r\n\r\n"
+            )
+            #expect(try connection.status() == 101)
+            connection.send(bytes)
+            let head = try connection.take(4)
+            // A close with its code, or an end where too much was on its way.
+            let code = head.count == 4 && head[0] == 0x88 ? Int(head[2]) << 8 | Int(head[3]) : nil
+            #expect(code.map(codes.contains) ?? head.isEmpty, "\(name): \(head)")
+            #expect(try server.isAlive() && server.process.isRunning, "\(name)")
+        }
+    }
+
+    @Test func `texts that make no sense are answered, each by its own error`() async throws {
+        let server = try await Server(.sami)
+        let connection = try RawConnection(server.port)
+        connection.send(
+            "GET /v1.1/websocket?ack=true HTTP/1.1\r\nHost: x\r\n\(Malformed.wantsSocket)\r\n\(Malformed.key)\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        #expect(try connection.status() == 101)
+        for (name, bytes) in Malformed.json where String(validating: bytes, as: UTF8.self) != nil {
+            connection.send(Malformed.frame(0x81, bytes))
+            let head = try connection.take(2)
+            try #require(head.count == 2 && head[0] == 0x81, "\(name): \(head)")
+            let length = head[1] == 126 ? try connection.take(2).reduce(0) { $0 << 8 | Int($1) } : Int(head[1])
+            let text = String(decoding: try connection.take(length), as: UTF8.self)
+            #expect(text.hasPrefix("{\"error\""), "\(name): \(text)")
+        }
+    }
+}

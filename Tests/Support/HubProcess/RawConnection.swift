@@ -1,0 +1,103 @@
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// A connection to a port of this machine, byte by byte.
+public final class RawConnection {
+    private let descriptor: Int32
+    /// What came and was not taken yet.
+    private var bytes: [UInt8] = []
+
+    public struct NoAnswer: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    public init(_ port: Int) throws {
+        #if canImport(Darwin)
+            descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw NoAnswer(description: "port \(port): \(String(cString: strerror(errno)))") }
+        // Whoever does not read what we send must not keep us.
+        var time = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    /// Sends what the other side takes; that it has closed is no error.
+    public func send(_ data: [UInt8]) {
+        var rest = data[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    public func send(_ text: String) { send(Array(text.utf8)) }
+
+    /// Says that nothing more comes, and still listens.
+    public func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Waits until there are so many bytes, and takes them; fewer when the other side has closed.
+    public func take(_ count: Int, within seconds: Double = 10) throws -> [UInt8] {
+        while bytes.count < count, try more(seconds) {}
+        defer { bytes.removeFirst(min(count, bytes.count)) }
+        return Array(bytes.prefix(count))
+    }
+
+    /// Takes everything up to the end of the connection.
+    public func takeAll(within seconds: Double = 10) throws -> [UInt8] {
+        while try more(seconds) {}
+        defer { bytes = [] }
+        return bytes
+    }
+
+    /// The status of the next answer, whose body is skipped; nil when the connection ended instead.
+    public func status(within seconds: Double = 10) throws -> Int? {
+        let end = Data("\r\n\r\n".utf8)
+        while true {
+            if let found = Data(bytes).range(of: end) {
+                let head = String(decoding: bytes[..<found.lowerBound], as: UTF8.self)
+                let lines = head.components(separatedBy: "\r\n")
+                let length =
+                    lines.first { $0.lowercased().hasPrefix("content-length:") }
+                    .flatMap { Int($0.dropFirst("content-length:".count).trimmingCharacters(in: .whitespaces)) } ?? 0
+                _ = try take(found.upperBound + length, within: seconds)
+                return Int(lines[0].split(separator: " ").dropFirst().first ?? "")
+            }
+            guard try more(seconds) else { return nil }
+        }
+    }
+
+    /// - Returns: false when the other side has closed.
+    private func more(_ seconds: Double) throws -> Bool {
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&polled, 1, Int32(seconds * 1_000)) > 0 else {
+            throw NoAnswer(description: "neither an answer nor an end; so far \(bytes.count) bytes")
+        }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = read(descriptor, &buffer, buffer.count)
+        guard count > 0 else { return false }
+        bytes += buffer[..<count]
+        return true
+    }
+}
