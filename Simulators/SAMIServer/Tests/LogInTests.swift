@@ -134,7 +134,15 @@ import WebFaults
             ("grant_type", "device_code"), ("code", codes["device_code"]?.text ?? ""),
             ("client_id", Fixtures.application), ("client_secret", Fixtures.secret),
         ]
-        #expect(try bench.send("POST", "/token", form: form).text == #"{"error":"authorization_pending"}"#)
+        func poll(after seconds: Double) throws -> String {
+            bench.clock.move(seconds: seconds)
+            return try bench.send("POST", "/token", form: form).text
+        }
+        #expect(try poll(after: 0) == #"{"error":"authorization_pending"}"#)
+        #expect(try poll(after: 5) == #"{"error":"authorization_pending"}"#)
+        #expect(try poll(after: 4) == #"{"error":"slow_down"}"#)
+        #expect(try poll(after: 9) == #"{"error":"slow_down"}"#, "five seconds more each time")
+        #expect(try poll(after: 15) == #"{"error":"authorization_pending"}"#)
         let query = "user_code=\(codes["user_code"]?.text ?? "")"
         let entered = try bench.send(
             "POST", "/login", form: [("query", query), ("name", "ada"), ("password", Fixtures.password)])

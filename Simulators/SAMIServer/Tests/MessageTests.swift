@@ -21,6 +21,41 @@ import WebFaults
         #expect(page["data"]?.list?.first?["mv"] == 1)
     }
 
+    @Test func `What Withings' own service sends is read, to the digit, and dated by its group`() throws {
+        let bench = try Bench()
+        let seconds = Bench.start / 1000 - 3_600
+        let payload: JSONTree = [
+            "category": "measure/getmeas",
+            "measuregrp": [
+                "grpid": 12345, "attrib": 0, "date": .whole(seconds), "category": 1,
+                "measures": [
+                    ["value": 81400, "type": 1, "unit": -3], ["value": 2150, "type": 6, "unit": -2],
+                    ["value": 172, "type": 4, "unit": -2], ["value": 62, "type": 11, "unit": 0],
+                    ["value": 5, "type": 88, "unit": -1], ["value": 1, "type": 999, "unit": 0],
+                ],
+            ],
+        ]
+        for data in [payload, .text(payload.json)] {
+            let mid = try #require(try bench.post(data)["data"]?["mid"]?.text)
+            let message = try #require(try bench.call("GET", "/messages?mid=\(mid)")["data"]?.list?.first)
+            #expect(
+                message["data"] == [
+                    "groupId": 12345, "category": 1, "attrib": 0, "weight": .number("81.4"),
+                    "fatRatio": .number("21.5"), "height": .number("1.72"), "heartRate": 62,
+                    "boneMass": .number("0.5"),
+                ])
+            #expect(message["ts"] == .whole(seconds * 1000))
+            let raw = try bench.call(
+                "GET", "/messages/raw?sdid=\(Fixtures.scale)&startDate=0&endDate=\(Bench.start)")
+            #expect(raw["data"]?.list?.first?["data"]?.text == payload.json)
+        }
+        // Another category has no fields of ours, and is kept.
+        _ = try bench.post(["category": "sleep/get", "series": []])
+        #expect(
+            try bench.call("GET", "/messages/last?sdids=\(Fixtures.scale)&count=1")["data"]?.list?.first?["data"] == [:]
+        )
+    }
+
     @Test func `Pages of a range meet each other without a gap and a double, in both orders`() throws {
         let bench = try Bench()
         for number in 0..<25 { _ = try bench.post(["weight": JSONTree(number)], at: Bench.start - Int64(number / 2)) }

@@ -5,49 +5,13 @@ import WebSocketClient
 @testable import SAMIExchange
 
 @Suite(.timeLimit(.minutes(1))) struct SocketTests {
-    /// Serves the bench's exchange on a real socket while `body` runs.
-    private func serving(
-        _ bench: Bench, _ body: @Sendable @escaping (String) async throws -> Void
-    ) async throws {
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try await StandIn(bench.exchange, faults: bench.faults, clock: bench.clock)
-                    .run(host: "127.0.0.1", port: 0, sockets: bench.exchange) { port.yield($0) }
-            }
-            for await found in ports {
-                try await body("ws://127.0.0.1:\(found)/v1.1")
-                break
-            }
-            group.cancelAll()
-        }
-    }
-
-    private func with(
-        _ base: String, _ path: String, _ query: [(name: String, value: String)] = [], silence: Duration = .seconds(30),
-        _ body: (WebSocket) async throws -> Void
-    ) async throws {
-        let address = try #require(WebSocketAddress(base + path, query: query))
-        try await WebSocket.with(address, silence: silence, body)
-    }
-
-    private func tree(_ frame: String?) throws -> JSONTree {
-        let text = try #require(frame)
-        return try #require(JSONTree(Array(text.utf8)))
-    }
-
-    private func registration(_ token: String, cid: JSONTree = "1") -> String {
-        ([
-            "type": "register", "sdid": .text(Fixtures.scale), "Authorization": .text("bearer \(token)"), "cid": cid,
-        ] as JSONTree).json
-    }
-
     @Test func `What is posted on a device's socket is heard on a live one, and acknowledged`() async throws {
         let bench = try Bench()
         let token = try bench.token()
-        try await serving(bench) { base in
-            try await with(base, "/live", [("Authorization", "bearer \(token)"), ("uid", Fixtures.user)]) { live in
-                try await with(base, "/websocket", [("ack", "true")]) { device in
+        try await bench.serving { port in
+            try await bench.socket(port, "/live", [("Authorization", "bearer \(token)"), ("uid", Fixtures.user)]) {
+                live in
+                try await bench.socket(port, "/websocket", [("ack", "true")]) { device in
                     var (heard, answers) = (live.texts.makeAsyncIterator(), device.texts.makeAsyncIterator())
                     try await device.send(registration(token, cid: 7))
                     let registered = try await answers.next()
@@ -69,8 +33,8 @@ import WebSocketClient
     @Test func `A device's socket says what is wrong, in SAMI's words`() async throws {
         let bench = try Bench()
         let token = try bench.token()
-        try await serving(bench) { base in
-            try await with(base, "/websocket", [("ack", "true")]) { device in
+        try await bench.serving { port in
+            try await bench.socket(port, "/websocket", [("ack", "true")]) { device in
                 var answers = device.texts.makeAsyncIterator()
                 for (frame, code, message) in [
                     ("no json", 400, "Bad Request"),
@@ -96,12 +60,12 @@ import WebSocketClient
 
     @Test func `Who may not listen is told by the handshake`() async throws {
         let bench = try Bench()
-        try await serving(bench) { base in
+        try await bench.serving { port in
             await #expect(throws: WebSocketError.self) {
-                try await with(base, "/live", [("Authorization", "bearer nobody")]) { _ in }
+                try await bench.socket(port, "/live", [("Authorization", "bearer nobody")]) { _ in }
             }
             do {
-                try await with(base, "/live", [("uid", Fixtures.user)]) { _ in }
+                try await bench.socket(port, "/live", [("uid", Fixtures.user)]) { _ in }
             } catch let error as WebSocketError {
                 #expect(error.code == .refused(401))
             }
@@ -111,8 +75,8 @@ import WebSocketClient
     @Test func `An action reaches the socket of its destination`() async throws {
         let bench = try Bench()
         let token = try bench.token()
-        try await serving(bench) { base in
-            try await with(base, "/websocket", [("ack", "true")]) { device in
+        try await bench.serving { port in
+            try await bench.socket(port, "/websocket", [("ack", "true")]) { device in
                 var answers = device.texts.makeAsyncIterator()
                 try await device.send(registration(token))
                 _ = try await answers.next()
@@ -130,8 +94,8 @@ import WebSocketClient
 
     @Test func `Who does not register in time is told and closed`() async throws {
         let bench = try Bench { $0.registrationSeconds = 0.05 }
-        try await serving(bench) { base in
-            try await with(base, "/websocket", [("ack", "true")]) { device in
+        try await bench.serving { port in
+            try await bench.socket(port, "/websocket", [("ack", "true")]) { device in
                 var answers = device.texts.makeAsyncIterator()
                 let (told, end) = (try await answers.next(), try await answers.next())
                 #expect(told?.contains("Registration timeout") == true)
@@ -143,9 +107,9 @@ import WebSocketClient
     @Test func `Pings come, a silent server is noticed, and sockets can be cut`() async throws {
         let bench = try Bench { $0.pingSeconds = 0.05 }
         let token = try bench.token()
-        try await serving(bench) { base in
+        try await bench.serving { port in
             let query = [(name: "Authorization", value: "bearer \(token)"), (name: "uid", value: Fixtures.user)]
-            try await with(base, "/live", query) { live in
+            try await bench.socket(port, "/live", query) { live in
                 var heard = live.texts.makeAsyncIterator()
                 let ping = try await heard.next()
                 #expect(ping == #"{"type":"ping"}"#)
@@ -154,7 +118,7 @@ import WebSocketClient
             }
             bench.faults.add([try Fault("silent", forms: Exchange.forms)])
             do {
-                try await with(base, "/live", query, silence: .milliseconds(200)) { live in
+                try await bench.socket(port, "/live", query, silence: .milliseconds(200)) { live in
                     for try await _ in live.texts {}
                     Issue.record("it should have been noticed")
                 }

@@ -27,6 +27,7 @@ extension Exchange {
 
     private func checkName(_ name: String) throws -> String {
         guard name.count >= 5 else { throw APIError.invalid("name", "Minimum length 5") }
+        guard !name.unicodeScalars.contains("\0") else { throw APIError.invalid("name", "Text field only") }
         // The SDK's own page registers a phone by its UDID, which is longer than the 36 that the documentation allows.
         guard name.count <= 64 else { throw APIError.invalid("name", "Maximum length 64") }
         return name
@@ -37,7 +38,7 @@ extension Exchange {
         guard let dtid = body["dtid"]?.text else { throw APIError.required("dtid") }
         guard let uid = body["uid"]?.text else { throw APIError.required("uid") }
         guard let name = body["name"]?.text else { throw APIError.required("name") }
-        return try database.write { database in
+        let device = try database.write { database in
             try require(call.caller, mayActFor: uid, database)
             guard try DeviceTypeRow.exists(database, key: dtid) else { throw APIError.noDeviceType }
             guard call.caller.may(.write, dtid) else { throw APIError.forbidden("WRITE of device type \(dtid)") }
@@ -47,8 +48,10 @@ extension Exchange {
                 properties: "{}", createdOn: now)
             try merge(body, into: &device, database)
             try device.insert(database)
-            return .data(device.tree(dialect, withProperties: false))
+            return device
         }
+        tell(.deviceNew, of: device, by: call.caller)
+        return .data(device.tree(dialect, withProperties: false))
     }
 
     /// Takes what the body says; what it leaves out stays.
@@ -81,21 +84,25 @@ extension Exchange {
 
     fileprivate func changeDevice(_ call: Call) throws -> WebAnswer {
         let body = try call.object()
-        return try database.write { database in
+        let device = try database.write { database in
             var device = try self.device(call.place("did"), for: call.caller, .write, database)
             try merge(body, into: &device, database)
             try device.update(database)
-            return .data(device.tree(dialect, withProperties: false))
+            return device
         }
+        tell(.deviceUpdated, of: device, by: call.caller)
+        return .data(device.tree(dialect, withProperties: false))
     }
 
     fileprivate func removeDevice(_ call: Call) throws -> WebAnswer {
-        try database.write { database in
+        let device = try database.write { database in
             let device = try self.device(call.place("did"), for: call.caller, .write, database)
             try database.execute(sql: "DELETE FROM token WHERE did = ?", arguments: [device.id])
             _ = try device.delete(database)
-            return .data(device.tree(dialect, withProperties: false))
+            return device
         }
+        tell(.deviceDeleted, of: device, by: call.caller)
+        return .data(device.tree(dialect, withProperties: false))
     }
 
     // MARK: - Its token
@@ -184,12 +191,16 @@ extension Exchange {
         guard ["online", "offline", "unknown"].contains(word) else {
             throw APIError.invalid("availability", "Invalid rule")
         }
-        return try database.write { database in
+        let (device, answer) = try database.write { database in
             var device = try self.device(call.place("did"), for: call.caller, .write, database)
             device.status = word
             if word == "online" { device.lastSeenOn = now }
             try device.update(database)
-            return .api(try status(device, database))
+            return (device, WebAnswer.api(try status(device, database)))
         }
+        if word != "unknown" {
+            tell(word == "online" ? .deviceOnline : .deviceOffline, of: device, by: call.caller)
+        }
+        return answer
     }
 }

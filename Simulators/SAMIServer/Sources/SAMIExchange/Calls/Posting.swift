@@ -49,13 +49,16 @@ extension Exchange {
     ) throws -> Kept {
         let manifest = try manifest(of: device, database)
         let time = now
-        // Text is what a manifest of the real service could have parsed; ours know objects.
-        let data = manifest?.normalised(posting.data) ?? [:]
+        // A manifest of the real service parsed text by a program of its own; ours take JSON in it, and what Withings sends.
+        let posted = posting.data.text.flatMap { JSONTree(Array($0.utf8)) } ?? posting.data
+        let payload = device.dtid == Fixtures.withings ? WithingsPayload.read(posted) : nil
+        let ts = posting.ts ?? payload?.ts.flatMap { $0 <= time + options.futureGrace ? $0 : nil } ?? time
+        let data = manifest?.normalised(payload?.data ?? posted) ?? [:]
         let raw = posting.data.text ?? posting.data.json
         var messages: [MessageRow] = []
         for _ in 0..<(twice ? 2 : 1) {
             var message = MessageRow(
-                mid: Identifier.make(), sdid: device.id, sdtid: device.dtid, uid: device.uid, ts: posting.ts ?? time,
+                mid: Identifier.make(), sdid: device.id, sdtid: device.dtid, uid: device.uid, ts: ts,
                 cts: time, mv: manifest?.version ?? device.manifestVersion, data: data.json, raw: raw,
                 visibleOn: time + options.deliveryDelay)
             try message.insert(database)

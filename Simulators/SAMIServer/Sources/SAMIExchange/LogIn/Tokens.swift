@@ -13,16 +13,17 @@ extension Exchange {
 
     func token(_ request: WebRequest) throws -> WebAnswer {
         let fields = Self.fields(request)
-        let row = try database.write { database in
+        // A refusal that is written down, such as a device's that asks too often, must not be rolled back.
+        let row = try database.write { database -> Result<TokenRow, OAuthError> in
             switch fields["grant_type"] {
-            case "authorization_code": try exchangeCode(fields, request, database)
-            case "client_credentials": try applicationToken(fields, request, database)
-            case "refresh_token": try refreshed(fields, request, database)
+            case "authorization_code": .success(try exchangeCode(fields, request, database))
+            case "client_credentials": .success(try applicationToken(fields, request, database))
+            case "refresh_token": .success(try refreshed(fields, request, database))
             case "device_code": try deviceCodeToken(fields, request, database)
             case nil: throw OAuthError.invalidRequest
             default: throw OAuthError("unsupported_grant_type")
             }
-        }
+        }.get()
         var answer = WebAnswer.json(
             .members([
                 "access_token": .text(row.token), "token_type": "bearer", "expires_in": .whole(seconds(left: row)),
@@ -130,6 +131,8 @@ extension Exchange {
     // MARK: - A device without a browser
 
     /// How long the two codes live, and how often one may ask, in seconds.
+    ///
+    /// Whoever asks sooner is told so, and has to wait that much longer each time (RFC 8628 §3.5).
     private static let (deviceCodeLife, deviceCodeInterval): (Int64, Int64) = (1_800, 5)
 
     /// `POST /device/code`.
@@ -140,8 +143,12 @@ extension Exchange {
             guard let application, application.mayUse("device_code") else { throw OAuthError.unauthorizedClient }
             let (code, userCode) = (Identifier.make(), String(Identifier.make().prefix(8)).uppercased())
             try database.execute(
-                sql: "INSERT INTO deviceCode (code, userCode, aid, denied, expiresOn) VALUES (?, ?, ?, 0, ?)",
-                arguments: [code, userCode, application.id, now + Self.deviceCodeLife * 1000])
+                sql: """
+                    INSERT INTO deviceCode (code, userCode, aid, denied, expiresOn, interval) VALUES (?, ?, ?, 0, ?, ?)
+                    """,
+                arguments: [
+                    code, userCode, application.id, now + Self.deviceCodeLife * 1000, Self.deviceCodeInterval,
+                ])
             let host = request.fields["host"] ?? "localhost"
             return .json([
                 "device_code": .text(code), "user_code": .text(userCode),
@@ -153,7 +160,7 @@ extension Exchange {
 
     private func deviceCodeToken(
         _ fields: [String: String], _ request: WebRequest, _ database: Database
-    ) throws -> TokenRow {
+    ) throws -> Result<TokenRow, OAuthError> {
         let code = fields["code"] ?? fields["device_code"] ?? ""
         let row = try Row.fetchOne(database, sql: "SELECT * FROM deviceCode WHERE code = ?", arguments: [code])
         guard let row else { throw OAuthError.invalidRequest }
@@ -162,9 +169,16 @@ extension Exchange {
         }
         guard row["expiresOn"] as Int64 > now else { throw OAuthError("expired_token") }
         guard row["denied"] as Int64 == 0 else { throw OAuthError("access_denied") }
-        guard let uid = row["uid"] as String? else { throw OAuthError("authorization_pending") }
+        guard let uid = row["uid"] as String? else {
+            let (asked, interval): (Int64?, Int64) = (row["askedOn"], row["interval"])
+            let isTooSoon = asked.map { now < $0 + interval * 1000 } ?? false
+            try database.execute(
+                sql: "UPDATE deviceCode SET askedOn = ?, interval = ? WHERE code = ?",
+                arguments: [now, isTooSoon ? interval + Self.deviceCodeInterval : interval, code])
+            return .failure(OAuthError(isTooSoon ? "slow_down" : "authorization_pending"))
+        }
         try database.execute(sql: "DELETE FROM deviceCode WHERE code = ?", arguments: [code])
-        return try userToken(uid, row["aid"], scope: "read,write", flow: "device_code", database)
+        return .success(try userToken(uid, row["aid"], scope: "read,write", flow: "device_code", database))
     }
 
     // MARK: - Looking at one, and giving it back

@@ -7,6 +7,14 @@ enum Schema {
         migrator.registerMigration("1") { database in
             try database.execute(sql: version1)
         }
+        migrator.registerMigration("2") { database in
+            // When a device without a browser asked last, and how many seconds it has to wait.
+            try database.execute(
+                sql: """
+                    ALTER TABLE deviceCode ADD COLUMN askedOn INTEGER;
+                    ALTER TABLE deviceCode ADD COLUMN interval INTEGER NOT NULL DEFAULT 5;
+                    """)
+        }
         return migrator
     }
 
