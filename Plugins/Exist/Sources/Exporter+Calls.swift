@@ -137,6 +137,9 @@ extension Exporter {
                 held[item.key] = before[item.key] ?? HeldDay()
                 if code == "unauthorised" || code == "not_found" {
                     foreign.append(item)
+                } else if code == "validation", item.key.date == today {
+                    // Its clock may be behind ours, and the day not have begun there: tried again for as long as it is today.
+                    continue
                 } else {
                     held[item.key].refused = .init(
                         digits: item.value.digits, reason: "Exist refuses it: \(code)" + Self.harmless(text))

@@ -54,7 +54,11 @@ extension Exporter {
             if held[key].confirmed != nil, held[key].possible == nil {
                 return .delivered(receipt: receipt(key) + ", in a newer version")
             }
-            return .retry(after: 60_000, reason: "Exist's answer did not say what became of it")
+            return .retry(
+                after: 60_000,
+                reason: key.date == today
+                    ? "Exist has not taken it yet: its day may not have begun there"
+                    : "Exist's answer did not say what became of it")
         }
     }
 

@@ -204,6 +204,21 @@ import WebFaults
         await scene.end(run)
     }
 
+    @Test func `where Exist's clock is behind, a new day waits for it and is not given up`() async throws {
+        let scene = try await ExistScene(at: "2024-05-20T22:00:30Z")
+        let run = try await scene.loggedIn()
+        try await scene.control("clock", #""2024-05-20T21:58:00Z@1""#, method: "PUT")
+        let stored = await scene.hub.hold(days: [
+            try ExistScene.day("2024-05-20", 80), try ExistScene.day("2024-05-21", 81),
+        ])
+        let results = try await scene.redeliver(stored)
+        #expect([results[0]].areDelivered && results[1...].allSatisfy { [$0].wait == 60_000 }, "\(results)")
+        try await scene.control("clock", #""2024-05-20T22:02:00Z@1""#, method: "PUT")
+        #expect(try await scene.redeliver(stored).areDelivered)
+        #expect(try await scene.values() == ["2024-05-20": "80", "2024-05-21": "81"])
+        await scene.end(run)
+    }
+
     @Test func `whole numbers are written as such, and decimals as short as they are`() async throws {
         let scene = try await ExistScene([
             "attributes": .list([

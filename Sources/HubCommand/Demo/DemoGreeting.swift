@@ -33,7 +33,7 @@ struct DemoGreeting {
             ? DemoTime.month : "\(NumberText.count(plan.days, "day")) of \(DemoTime.month)"
         return [
             "A household of three (\(people)), three simulated scales with their",
-            "connectors, a gap-filler, an exporter with a stand-in for exist.io, and a hub, in",
+            "connectors, a gap-filler, an exporter, a stand-in for exist.io, and a hub, in",
             directory.path + (directory.isTemporary ? " (removed at the end)." : " (kept)."),
             "\(month) in \(NumberText.duration(seconds: Double(seconds))); Ctrl-C ends it early. From another terminal:",
             "", "  \(choosing)", "  \(hub) status", "  \(hub) inbox", "  \(hub) samples weight --last 5",
