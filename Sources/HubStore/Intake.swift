@@ -64,9 +64,9 @@ public struct WriteScope: Hashable, Sendable {
         (self.types, self.persons) = (types, persons)
     }
 
-    func allows(_ row: SampleRow) -> Bool {
-        types?.contains(row.sample.type.rawValue) != false
-            && (row.assignment.person.map { persons?.contains($0.name) != false } ?? true)
+    func allows(_ type: TypeID, of assignment: Assignment) -> Bool {
+        types?.contains(type.rawValue) != false
+            && (assignment.person.map { persons?.contains($0.name) != false } ?? true)
     }
 
     /// Says nothing of the record, which is not the instance's to know.

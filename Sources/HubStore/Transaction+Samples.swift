@@ -43,7 +43,7 @@ extension Transaction {
         }
         let standing = try sourceVersion(of: known)
         guard isNews(sample, for: standing) else { return .duplicate(number: known.number, sequence: known.sequence) }
-        guard scope.allows(known) else { return .rejected(WriteScope.refusal) }
+        guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
         var row = known
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
         row.retraction = nil
@@ -70,7 +70,7 @@ extension Transaction {
         if let version, let floor = standing.versionFloor, version < floor {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
-        guard scope.allows(known) else { return .rejected(WriteScope.refusal) }
+        guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
         var row = known.isUnderHand ? standing : known
         row.retract(by: .source, reason: reason, version: version)
         return .stored(try known.isUnderHand ? cover(row) : replace(known, with: row))
@@ -82,6 +82,18 @@ extension Transaction {
     func isNews(_ sample: Sample, for standing: SampleRow) -> Bool {
         if let given = sample.sourceVersion, let floor = standing.versionFloor, given < floor { return false }
         return standing.retraction != nil || standing.sample != sample
+    }
+
+    /// Whether the instance that sends may change this record (R6.33).
+    ///
+    /// One that a hand has given to somebody else is judged by whose it was before: its source goes on with what it began, or a
+    /// correction of it would be refused for good and lost.
+    func mayChange(_ known: SampleRow) throws -> Bool {
+        if scope.allows(known.sample.type, of: known.assignment) { return true }
+        guard known.isAssignedByHand, let before = try find(SampleRow.beforeAssignment, known.number) else {
+            return false
+        }
+        return scope.allows(known.sample.type, of: before.assignment)
     }
 
     /// What the source said last of a record: its current version, or the one beneath what a person did.
@@ -209,6 +221,11 @@ extension SampleRow {
     static let byNumber = "SELECT \(SampleColumn.list) FROM sample WHERE number = ?1"
     static let byIdentity = "SELECT \(SampleColumn.list) FROM sample WHERE source = ?1 AND key = ?2"
     /// The newest superseded or covered version that no hand has made.
+    /// The last version that had the person whom a rule had found.
+    static let beforeAssignment = """
+        SELECT \(SampleColumn.list) FROM sample_version
+        WHERE number = ?1 AND assigned IS NULL ORDER BY seq DESC LIMIT 1
+        """
     static let lastOfSource = """
         SELECT \(SampleColumn.list) FROM sample_version
         WHERE number = ?1 AND edited IS NULL AND retracted IS NOT 2 ORDER BY seq DESC LIMIT 1

@@ -58,7 +58,7 @@ struct Transaction {
         var places: Set<Int> = []
         for (place, item) in batch.items.enumerated() {
             guard case .record(let intake) = item, case .sample(let sample) = intake.record, sample.group != nil,
-                let known = try find(sample.source, sample.key), !scope.allows(known),
+                let known = try find(sample.source, sample.key), try !mayChange(known),
                 isNews(sample, for: try sourceVersion(of: known))
             else { continue }
             places.insert(place)

@@ -224,6 +224,39 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
+    @Test func `R6.35 what a hand has given to somebody else its source still corrects, and nobody else does`()
+        async throws
+    {
+        let (me, you) = try await persons()
+        func give(_ record: Samples.Record, of owner: Person, scope: WriteScope) async throws -> RecordResult {
+            let items = [IntakeItem.record(IntakeRecord(record: record, assignment: .person(owner)))]
+            return try await store.commit([IntakeBatch(instance: "scale", items: items, scope: scope)], recordedAt: 2)[
+                0
+            ]
+            .results[0]
+        }
+        let (mine, yours) = (WriteScope(types: ["weight"], persons: ["me"]), WriteScope(persons: ["you"]))
+        _ = try await give(.sample(try sample("a")), of: me, scope: mine)
+        _ = try await give(.sample(try sample("rate", type: "heartRate")), of: me, scope: WriteScope())
+        // Twice, so that the last version of a hand is not the one that counts.
+        _ = try await assign([1, 2], nil)
+        _ = try await assign([1, 2], you)
+        let corrected = try await give(.sample(try sample("a", 71, group: "g")), of: me, scope: mine)
+        #expect(corrected.placement?.record?.assignment == .person(you), "\(corrected)")
+        #expect(
+            try await give(.sample(try sample("rate", 71, type: "heartRate")), of: me, scope: mine).code == "forbidden")
+        // Whose it is now is not who may say what it is: that was never this instance's.
+        _ = try await assign([1], me)
+        #expect(try await give(.sample(try sample("a", 72)), of: you, scope: yours).code == "forbidden")
+        _ = try await assign([1], you)
+        let gone = Retraction(identity: .sample(scale, try #require(RecordKey("a"))), source: scale)
+        #expect(try await give(.retraction(gone), of: me, scope: mine).placement?.record != nil)
+        let back = try await give(.sample(try sample("a", 73)), of: me, scope: mine)
+        #expect(back.placement?.record?.assignment == .person(you))
+        #expect(try await store.verifyAccounts() == [])
+        try store.close()
+    }
+
     @Test func `a group goes along, of its own plugin only, unless told otherwise`() async throws {
         let (_, you) = try await persons()
         let other = Source(plugin: "sami")
