@@ -74,6 +74,36 @@ import Testing
         }
     }
 
+    @Test func `R4.26 at the owner's door nobody takes the place of a process that the hub has started`() async throws {
+        let folder = try Folder()
+        var setting = try Setting.withTokens(["scale"], in: folder)
+        setting.lifePolicy.firstPause = 300_000
+        try await withHub(setting, in: folder) { hub in
+            let token = try await hub.token(of: "scale")
+            let other = try await hub.peer()
+            let hello = #"{"protocol":[1],"instance":"scale","plugin":"scale","version":"1"}"#
+            // Before the process has greeted, and after.
+            #expect(try await other.ask("HELLO", hello).code == "forbidden")
+            let scale = try await Peer.dealer(
+                hub.hub.endpoints.pluginDoor, Peer.Options(user: "scale", password: token))
+            try await scale.hello("scale")
+            let refused = try await other.ask("HELLO", hello)
+            #expect(refused.code == "forbidden" && refused.body["closed"].truth == true, "\(refused)")
+            #expect(refused.body["reason"].string?.contains("give this program another instance name") == true)
+            #expect(try await scale.give([weight("a")]).results == ["stored"], "its session goes on")
+            // Who looks replaces nobody.
+            try await other.hello("scale", mode: "once")
+            #expect(try await scale.give([weight("b")]).results == ["stored"])
+
+            let pid = try #require(try await other.status()["plugins"][0]["pid"].int)
+            kill(pid_t(pid), SIGKILL)
+            try await eventually("a program started by hand may be that instance while no process of it runs") {
+                try await other.ask("HELLO", hello).verb == "WELCOME"
+            }
+            #expect(try await other.give([weight("c")]).results == ["stored"])
+        }
+    }
+
     @Test func `R4.5 a routing id that comes back over another endpoint is a stranger`() async throws {
         let folder = try Folder()
         let setting = try Setting.withTokens(["scale"], in: folder)

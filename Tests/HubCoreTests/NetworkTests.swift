@@ -126,6 +126,40 @@ import ZeroMQ
         }
     }
 
+    @Test func `R4.26 at the owner's door nobody takes the place of an instance that came with its key`() async throws {
+        let folder = try Folder()
+        let setting = try Self.setting()
+        let key = try Self.key("bedroom", in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let bedroom = try await Self.peer(setting, key)
+            try await bedroom.hello("bedroom", plugin: "scale")
+            let other = try await hub.peer()
+            let refused = try await other.ask(
+                String(decoding: Self.hello[0], as: UTF8.self), String(decoding: Self.hello[1], as: UTF8.self))
+            #expect(refused.code == "forbidden" && refused.body["closed"].truth == true, "\(refused)")
+            #expect(try await bedroom.give([weight("a")]).results == ["stored"])
+        }
+    }
+
+    /// As many as half of what one process may open, at most: beyond that the hub closes the network for a while (§12.2).
+    @Test func `R2.6 connections that say nothing keep nobody out who has a key`() async throws {
+        let folder = try Folder()
+        let setting = try Self.setting()
+        let key = try Self.key("bedroom", in: folder)
+        try await withHub(setting, in: folder) { hub in
+            // Both ends are open in this process.
+            let room = (ProcessDescriptors.limit ?? 1_024) / 2 - (ProcessDescriptors.lowestFree ?? 0) - 100
+            let count = min(3_000, room / 2)
+            let port = try #require(setting.tcp?.port)
+            let idle = try (0..<count).map { _ in try RawConnection(port: port) }
+            let bedroom = try await Self.peer(setting, key)
+            try await bedroom.hello("bedroom", plugin: "scale")
+            #expect(try await bedroom.give([weight("a")]).results == ["stored"])
+            #expect(!hub.log.lines.contains { $0.contains("the network is closed") })
+            for connection in idle { connection.close() }
+        }
+    }
+
     @Test func `R2.6 without a valid key nothing is said, heard or done over the network`() async throws {
         let folder = try Folder()
         let setting = try Self.setting()

@@ -53,6 +53,7 @@ extension Bus {
             throw WireError(
                 .instance, "HELLO.instance: hub.conf has no [plugin.\(hello.instance)] with remote = true")
         }
+        try leaveToItsOwn(hello, endpoint)
         if let policy = facts.instances[hello.instance] {
             guard policy.plugin == nil || policy.plugin == hello.plugin else {
                 throw WireError(
@@ -66,6 +67,23 @@ extension Bus {
             throw WireError(.instance, "HELLO.instance: hub.conf has no [plugin.\(hello.instance)]")
         }
         return facts.strangers
+    }
+
+    /// R4.26: at the owner's door nothing shows who somebody is, and the one who has shown it would be ended by [R4.3].
+    private func leaveToItsOwn(_ hello: Hello, _ endpoint: Endpoint) throws(WireError) {
+        guard endpoint == .owner, hello.mode == .run else { return }
+        if tokens.isAdmitted(hello.instance) {
+            throw WireError(
+                .forbidden,
+                "HELLO.instance: the hub runs [plugin.\(hello.instance)] itself; give this program another instance name, or set enabled = false there and say hub apply"
+            )
+        }
+        if let runner = sessions.runner(of: hello.instance), sessions[runner]?.endpoint.isRemote == true {
+            throw WireError(
+                .forbidden,
+                "HELLO.instance: \(hello.instance) is connected over the network with its key; give this program another instance name"
+            )
+        }
     }
 
     private func registry(

@@ -67,6 +67,7 @@ final class Feed {
             try socket.set(.curveServer, to: true)
             try socket.set(.curveSecretKey, to: key)
             try socket.set(.handshakeInterval, to: Bus.networkPatience)
+            try socket.set(.backlog, to: Bus.networkQueue)
             try socket.set(.tcpKeepalive, to: true)
         case .anyone(let domain): try socket.set(.zapDomain, to: domain)
         }

@@ -20,6 +20,9 @@ struct LaunchTokens {
 
     mutating func admit(_ instance: String, token: String) { tokens[instance] = token }
 
+    /// Whether a process of this instance runs that the hub has started.
+    func isAdmitted(_ instance: String) -> Bool { tokens[instance] != nil }
+
     /// The process has ended; its token opens nothing any more.
     mutating func revoke(_ instance: String) { tokens[instance] = nil }
 

@@ -49,6 +49,7 @@ extension Bus {
         try door?.set(.zapDomain, to: LaunchTokens.doorDomain)
         // Whoever has connected and does not prove itself is sent away; local peers keep libzmq's half minute.
         try door?.set(.handshakeInterval, to: Self.networkPatience)
+        try door?.set(.backlog, to: Self.networkQueue)
         try door?.set(.tcpKeepalive, to: true)
         try door?.set(.tcpKeepaliveIdle, to: 60)
         try door?.set(.tcpKeepaliveInterval, to: 20)
@@ -64,6 +65,9 @@ extension Bus {
 
     /// How long a connection may take to prove whose it is.
     static let networkPatience = Duration.seconds(5)
+
+    /// So many connections may wait for libzmq to take them: beyond, the system is silent, and a client calls again after a second.
+    static let networkQueue = 1_024
 
     /// Ends all connections over the network, and lets them come again.
     ///
