@@ -43,6 +43,12 @@ import Testing
         #expect(failure.message.contains(hint), "\(failure.message)")
     }
 
+    @Test func `a type that nobody could mean is named by its beginning`() {
+        let reason = TypeArgument.unknown(String(repeating: "sleep", count: 20_000))
+        #expect(reason == "There is no type '\(String(repeating: "sleep", count: 12))…'.")
+        #expect(TypeArgument.unknown("sleep").contains("sleepAnalysis"))
+    }
+
     @Test func `a temperature may be below zero`() throws {
         #expect(try value("-0.3 degC", "appleSleepingWristTemperature") == .quantity(-0.3, unit: "degC"))
     }

@@ -81,6 +81,13 @@ import Testing
         #expect(error?.reason.contains("did you mean \(meant)?") == true, "\(String(describing: error))")
     }
 
+    @Test(arguments: ["x", "q", "xq", "kg·x"]) func `a letter that is no unit is not taken for another letter`(
+        text: String
+    ) {
+        let error = #expect(throws: UnitError.self) { try HealthUnit(text) }
+        #expect(error?.reason.contains("did you mean") == false, "\(String(describing: error))")
+    }
+
     @Test func `an error is one line for people`() throws {
         let unknown = #expect(throws: UnitError.self) { try HealthUnit("count/mim") }
         #expect("\(try #require(unknown))" == "unit \"count/mim\", byte 6: unknown unit mim; did you mean min?")

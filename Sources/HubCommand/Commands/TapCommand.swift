@@ -124,11 +124,11 @@ enum TypeArgument {
         let registry = TypeRegistry.standard
         let meant = registry.suggestion(for: text).map { [$0.rawValue] } ?? []
         // `sleep` is no misspelling of sleepAnalysis, and yet it is clear what is meant.
-        let longer = registry.all.map(\.id.rawValue).filter {
-            text.count > 2 && $0.lowercased().contains(text.lowercased())
-        }
+        let part = (3...TypeID.maximumLength).contains(text.utf8.count) ? text.lowercased() : nil
+        let longer =
+            part.map { part in registry.all.map(\.id.rawValue).filter { $0.lowercased().contains(part) } } ?? []
         let names = meant.isEmpty ? longer.prefix(4).joined(separator: ", ") : meant[0]
-        return "There is no type '\(text)'." + (names.isEmpty ? "" : " Did you mean \(names)?")
+        return "There is no type '\(Terminal.cut(text))'." + (names.isEmpty ? "" : " Did you mean \(names)?")
     }
 }
 

@@ -22,9 +22,14 @@ package enum UnitHints {
     }
 
     /// A plain name unless a prefixed one is nearer: `mim` is `min`, not a megametre.
+    ///
+    /// A single letter is one step from every other one, which says nothing: it is meant in the other case, or not at all.
     private static func nearest(to name: String) -> String? {
-        let plain = EditDistance.nearest(to: name, among: unitAtoms.lazy.map(\.name))
-        let any = EditDistance.nearest(to: name, among: UnitNames.all.keys)
+        func mayBeMeant(_ unit: String) -> Bool {
+            name.utf8.count > 1 && unit.utf8.count > 1 || name.lowercased() == unit.lowercased()
+        }
+        let plain = EditDistance.nearest(to: name, among: unitAtoms.lazy.map(\.name).filter(mayBeMeant))
+        let any = EditDistance.nearest(to: name, among: UnitNames.all.keys.lazy.filter(mayBeMeant))
         guard let plain, let any else { return any?.name }
         return any.distance < plain.distance ? any.name : plain.name
     }

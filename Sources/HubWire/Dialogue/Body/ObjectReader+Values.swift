@@ -79,8 +79,10 @@ extension ObjectReader {
     func integer(
         _ name: String, in range: ClosedRange<Int64> = ObjectReader.safeIntegers
     ) throws(WireError) -> Int64 {
+        // The largest number that JSON keeps everywhere is worth a word only to whoever has written one.
+        let isNumber = value(name)?.kind == .number
         let allowed =
-            range.upperBound < Self.safeIntegers.upperBound
+            range.upperBound < Self.safeIntegers.upperBound || isNumber
             ? "an integer from \(range.lowerBound) to \(range.upperBound)" : "an integer from \(range.lowerBound)"
         return try required(name, allowed, show: .text) { value in
             integer(value).flatMap { range.contains($0) ? $0 : nil }
