@@ -58,7 +58,22 @@ extension ConfigurationReader {
         instance.settings = checker.values(
             of: own, table: table, declarations: declarations, alsoKnown: reserved,
             header: isDamaged || !instance.enabled ? nil : field.entry.position)
+        for objection in objections[name] ?? [] {
+            report(objection, own, declarations, at: field.entry.position, table: table)
+        }
         return instance
+    }
+
+    private mutating func report(
+        _ objection: SettingObjection, _ own: [Field], _ declarations: [SettingDeclaration],
+        at header: SourcePosition, table: String
+    ) {
+        let entry = own.first { $0.name == objection.setting }?.entry
+        let isSecret = declarations.contains { $0.name == objection.setting && $0.isSecret }
+        let found = entry.flatMap { isSecret ? Secret.placeholder : checker.shown($0) }
+        checker.report(
+            objection.severity, at: entry?.position ?? header, table: table, key: objection.setting,
+            found: found.flatMap { objection.reason.contains($0) ? nil : $0 }, objection.reason)
     }
 
     private mutating func readPersons(_ entry: Entry, table: String) -> PluginInstance.Persons {

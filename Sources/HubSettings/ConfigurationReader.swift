@@ -3,6 +3,10 @@ struct ConfigurationReader {
     let document: TOMLDocument
     let environment: SettingsEnvironment
     var checker: TableChecker
+    /// What the programs themselves have to say of their settings.
+    let objections: [String: [SettingObjection]]
+    /// The latest day there is so far, in days since 1970-01-01: by the machine, or by the clock of `[hub]` where that is ahead.
+    var today: Int?
     /// Where the persons stand, for problems that only show when all are known.
     var personPlaces: [String: SourcePosition] = [:]
     /// Where the hub listens on the network, and who has which port of it for a feed.
@@ -10,9 +14,12 @@ struct ConfigurationReader {
     var feedPorts: [Int: String] = [:]
     var slotPlaces: [(person: String, instance: String, slot: Int, position: SourcePosition)] = []
 
-    init(text: String, file: String, fileMode: UInt16?, environment: SettingsEnvironment) {
+    init(
+        text: String, file: String, fileMode: UInt16?, environment: SettingsEnvironment,
+        objections: [String: [SettingObjection]]
+    ) {
         document = TOMLDocument(text)
-        self.environment = environment
+        (self.environment, self.objections, today) = (environment, objections, environment.today)
         checker = TableChecker(
             file: file, isPrivate: fileMode.map { $0 & 0o077 == 0 } ?? false, environment: environment)
     }
@@ -100,6 +107,9 @@ struct ConfigurationReader {
         if let text = values["clock"]?.string {
             if let read = ClockSetting(text) {
                 clock = read
+                if case .simulated(let start, _) = read {
+                    today = today.map { max($0, Int(start / 86_400_000_000)) }
+                }
             } else {
                 checker.report(
                     at: position("clock"), table: "hub", key: "clock", found: quoted(text),
@@ -123,6 +133,12 @@ struct ConfigurationReader {
         let (tcp, isInsecure) = endpoint(values, position)
         self.tcp = tcp
         let runPlace = values["run"] != nil ? "run" : "data"
+        for (key, path) in [("data", data), ("run", run)] where values[key] != nil {
+            guard let obstacle = environment.obstacle(at: path) else { continue }
+            checker.report(
+                at: position(key), table: "hub", key: key, found: quoted(path),
+                "expected a directory, or a place for one; \(obstacle) is a file")
+        }
         reportLongSocketPath(run, at: position(runPlace))
         var hub = HubSection(
             data: data, run: run, clock: clock, memoryLimit: values["memory_limit"]?.size,
@@ -172,10 +188,13 @@ struct ConfigurationReader {
     /// Values that are allowed each by itself, and say nothing so.
     private mutating func reportMisfits(_ fields: [Field], _ person: PersonSection, table: String) {
         func field(_ name: String) -> Field? { fields.first { $0.name == name } }
-        if let date = person.birthDate, date.year < 1900, let field = field("birth_date") {
+        // Somewhere it is tomorrow already.
+        if let date = person.birthDate, date.year < 1900 || date.daysSince1970 > (today ?? .max - 1) + 1,
+            let field = field("birth_date")
+        {
             checker.report(
                 at: field.entry.position, table: table, key: field.name, found: checker.shown(field.entry),
-                "expected a date from 1900-01-01 on")
+                "expected a date from 1900-01-01 to today")
         }
         if let tolerance = field("weight_tolerance"), field("expected_weight") == nil {
             checker.report(

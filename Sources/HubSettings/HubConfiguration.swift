@@ -213,12 +213,15 @@ extension HubConfiguration {
     ///   - file: the name that messages show; relative paths in the file start at its directory.
     ///   - fileMode: the file's permission bits; unless it is known that only the owner can read it, a secret in clear is a warning.
     ///   - manifests: the settings declared by an executable, asked once per instance; nil if there is none or it does not answer.
+    ///   - objections: by instance, what its program has found in the settings that an earlier reading gave.
     /// - Returns: all problems at once. Reads the files that `${file:…}` names, and nothing else. Any input gives a result.
     public static func load(
         text: String, file: String, fileMode: UInt16? = nil, environment: SettingsEnvironment,
+        objections: [String: [SettingObjection]] = [:],
         manifests: (_ instance: String, _ executable: String) -> [SettingDeclaration]?
     ) -> LoadedConfiguration {
-        var reader = ConfigurationReader(text: text, file: file, fileMode: fileMode, environment: environment)
+        var reader = ConfigurationReader(
+            text: text, file: file, fileMode: fileMode, environment: environment, objections: objections)
         return reader.read(manifests: manifests)
     }
 

@@ -8,6 +8,10 @@ public struct SettingsEnvironment: Sendable {
     public var currentDirectory: String
     /// The bytes of a file, for `${file:PATH}`; throws what a person should read as the reason.
     public var readFile: @Sendable (String) throws -> Data
+    /// Whether what a path names is a directory; nil where nothing is there, or nobody knows.
+    public var isDirectory: @Sendable (String) -> Bool? = { _ in nil }
+    /// The day of this machine, in days since 1970-01-01; nil where nobody knows.
+    public var today: Int?
 
     /// An environment of these parts.
     public init(
@@ -20,7 +24,7 @@ public struct SettingsEnvironment: Sendable {
     ///
     /// Reads files of at most 64 KiB, and waits for nobody: a pipe that nobody writes to is refused, not read.
     public static func process() -> SettingsEnvironment {
-        SettingsEnvironment(
+        var environment = SettingsEnvironment(
             variables: ProcessInfo.processInfo.environment,
             currentDirectory: FileManager.default.currentDirectoryPath
         ) { path in
@@ -37,6 +41,12 @@ public struct SettingsEnvironment: Sendable {
             guard data.count <= limit else { throw UnreadableFile(reason: "it is larger than 64 KiB") }
             return data
         }
+        environment.isDirectory = { path in
+            var status = stat()
+            return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFDIR : nil
+        }
+        environment.today = Int((Date().timeIntervalSince1970 / 86_400).rounded(.down))
+        return environment
     }
 
     /// Opens what can be read to its end without waiting for another program.
@@ -80,6 +90,16 @@ public struct SettingsEnvironment: Sendable {
         }
         if path.hasPrefix("/") { return path }
         return (directory.hasSuffix("/") ? directory : directory + "/") + path
+    }
+
+    /// What stands where a directory would have to be, at `path` or above it; nil where nothing does.
+    func obstacle(at path: String) -> String? {
+        var place = path[...]
+        while !place.isEmpty {
+            if let isDirectory = isDirectory(String(place)) { return isDirectory ? nil : String(place) }
+            place = place[..<(place.lastIndex(of: "/") ?? place.startIndex)]
+        }
+        return nil
     }
 
     /// The absolute directory of the settings file.

@@ -220,12 +220,12 @@ extension Transaction {
 extension SampleRow {
     static let byNumber = "SELECT \(SampleColumn.list) FROM sample WHERE number = ?1"
     static let byIdentity = "SELECT \(SampleColumn.list) FROM sample WHERE source = ?1 AND key = ?2"
-    /// The newest superseded or covered version that no hand has made.
     /// The last version that had the person whom a rule had found.
     static let beforeAssignment = """
         SELECT \(SampleColumn.list) FROM sample_version
         WHERE number = ?1 AND assigned IS NULL ORDER BY seq DESC LIMIT 1
         """
+    /// The newest superseded or covered version that no hand has made.
     static let lastOfSource = """
         SELECT \(SampleColumn.list) FROM sample_version
         WHERE number = ?1 AND edited IS NULL AND retracted IS NOT 2 ORDER BY seq DESC LIMIT 1

@@ -103,10 +103,11 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 extension Plugin {
-    /// The manifest with the commands that stand beside their handlers.
+    /// The manifest with the commands that stand beside their handlers, and with what this library does for every plugin.
     package static var fullManifest: Manifest {
         var manifest = manifest
         manifest.commands += commands.map(\.declaration)
+        manifest.checksSettings = true
         return manifest
     }
 }

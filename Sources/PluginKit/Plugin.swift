@@ -18,7 +18,7 @@ public import HubWire
 /// }
 /// ```
 ///
-/// `main()` is provided: the verbs `--describe`, `--check`, `--once` and `--run`, the dialogue with the hub, and the spool.
+/// `main()` is provided: the verbs `--describe`, `--check-settings`, `--check`, `--once` and `--run`, the dialogue with the hub, and the spool.
 public protocol Plugin: Sendable {
     /// What it is; `--describe` prints it, the hub checks `hub.conf` against it.
     static var manifest: Manifest { get }
@@ -28,6 +28,12 @@ public protocol Plugin: Sendable {
 
     /// Cheap and silent: settings and the hub come later.
     init()
+
+    /// Reads the settings as ``run(_:)`` will, and throws what is wrong with them: `hub check` and `hub apply` ask before anything is started.
+    ///
+    /// Opens no device and no connection, and changes nothing. The default finds nothing wrong.
+    /// - Throws: ``PluginFailure`` with ``PluginExit/settings``; a message that begins with `setting NAME: ` is shown at that setting.
+    func judge(_ settings: PluginSettings) throws
 
     /// Logs in to the device or the service for real, writes nothing, and says in a sentence what it found.
     ///
@@ -54,6 +60,8 @@ public protocol SourcePlugin: Plugin {}
 
 extension Plugin {
     public static var commands: [Command<Self>] { [] }
+
+    public func judge(_ settings: PluginSettings) throws {}
 
     public func check(_ hub: CheckContext) async throws -> String {
         "The settings are complete; there is nothing to log in to."

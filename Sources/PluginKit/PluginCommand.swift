@@ -7,11 +7,12 @@ import Samples
 import ZeroMQ
 
 enum PluginVerb: String, EnumerableFlag {
-    case describe, check, once, run
+    case describe, checkSettings, check, once, run
 
     static func help(for verb: PluginVerb) -> ArgumentHelp? {
         switch verb {
         case .describe: "Print the manifest as JSON: what it reads and writes, and its settings."
+        case .checkSettings: "Read settings as JSON from stdin, and print as JSON what is wrong with them."
         case .check: "Log in for real, write nothing, and say what was found."
         case .once: "Do one pass, wait until the hub has stored it, and end."
         case .run: "Work until stopped; this is what the hub starts."
@@ -89,6 +90,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         do {
             switch verb {
             case .describe: print(try manifest.json)
+            case .checkSettings: print(try Self.verdict(on: Self.input()).json)
             case .check: print(try await check())
             case .once: try await work(.once)
             case .run: try await work(.run)

@@ -20,6 +20,8 @@ extension ScalePlugin {
         try await connector.run(until: goal)
     }
 
+    public func judge(_ settings: PluginSettings) throws { _ = try setup(settings) }
+
     public func check(_ hub: CheckContext) async throws -> String {
         let setup = try setup(hub.settings)
         let found = try await ScaleCheck(setup, hub.clock).run()

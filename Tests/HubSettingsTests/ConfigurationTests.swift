@@ -2,6 +2,43 @@ import HubSettings
 import Testing
 
 @Suite struct ConfigurationTests {
+    @Test(arguments: ["data", "run"]) func `a directory of the hub is none where a file stands`(key: String) {
+        var environment = SettingsEnvironment.sample
+        environment.isDirectory = { path in ["/": true, "/etc": true, "/etc/passwd": false][path] }
+        func problems(_ path: String) -> [String] {
+            let text = "[hub]\n\(key == "data" ? "" : "data = \"/d\"\n")\(key) = \"\(path)\"\n"
+            return load(text, environment: environment).problems.map(\.description)
+        }
+        let line = key == "data" ? 2 : 3
+        for path in ["/etc/passwd", "/etc/passwd/hub/data"] {
+            #expect(
+                problems(path) == [
+                    "hub.conf:\(line): [hub] \(key) = \"\(path)\": expected a directory, or a place for one; /etc/passwd is a file"
+                ])
+        }
+        #expect(problems("/etc/hub/data") == [] && problems("/nowhere") == [])
+    }
+
+    @Test func `what a program says of its settings stands at their place, and secrets do not`() {
+        let objections: [String: [SettingObjection]] = [
+            "exist": [
+                .init(setting: "client_secret", reason: "too short"),
+                .init(setting: "client_id", reason: "needs a secret"),
+                .init(.warning, reason: "said nothing"),
+            ]
+        ]
+        let loaded = HubConfiguration.load(
+            text: "[hub]\ndata = \"/d\"\n[plugin.exist]\nclient_id = \"x\"\nclient_secret = \"${EXIST_SECRET}\"\n",
+            file: "hub.conf", environment: .sample, objections: objections, manifests: sampleManifest)
+        #expect(
+            loaded.lines == [
+                "hub.conf:3: warning: [plugin.exist]: said nothing",
+                "hub.conf:4: [plugin.exist] client_id = \"x\": needs a secret",
+                "hub.conf:5: [plugin.exist] client_secret = <secret>: too short",
+            ])
+        #expect(loaded.refusedInstances == ["exist"] && loaded.configuration?.plugins.isEmpty == true)
+    }
+
     @Test func `a good file is read into typed values with every default filled in`() throws {
         let loaded = load(goodFile)
         #expect(loaded.lines == [])

@@ -37,9 +37,21 @@ import Testing
             ])
         #expect(
             problems("[person.a]\nbirth_date = \"1884-05-06\"\n") == [
-                "hub.conf:4: [person.a] birth_date = \"1884-05-06\": expected a date from 1900-01-01 on"
+                "hub.conf:4: [person.a] birth_date = \"1884-05-06\": expected a date from 1900-01-01 to today"
             ])
         #expect(problems("[person.a]\nexpected_weight = 0\n").count == 1)
+        func born(_ day: String, clock: String = "system") -> [String] {
+            var environment = SettingsEnvironment.sample
+            environment.today = CivilDate("2026-11-21")?.daysSince1970
+            let text = "[hub]\ndata = \"/d\"\nclock = \"\(clock)\"\n[person.a]\nbirth_date = \"\(day)\"\n"
+            return load(text, environment: environment).problems.map(\.description)
+        }
+        #expect(born("2026-11-21") == [] && born("2026-11-22") == [], "somewhere it is tomorrow already")
+        #expect(
+            born("9999-12-31") == [
+                "hub.conf:5: [person.a] birth_date = \"9999-12-31\": expected a date from 1900-01-01 to today"
+            ])
+        #expect(born("2029-12-31").count == 1 && born("2029-12-31", clock: "2030-01-01T00:00:00Z@60") == [])
         #expect(problems("[person.a]\nexpected_wieght = 60\n").first?.contains("did you mean expected_weight?") == true)
     }
 }

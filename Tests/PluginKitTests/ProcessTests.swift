@@ -70,7 +70,8 @@ struct ExampleProcess {
             name: "kitchen-scale", summary: "Weights.", version: "1.0", writes: ["weight"],
             settings: [.init("address", .string(), help: "Host and port.", required: true)])
         #expect(
-            try manifest.json == #"{"commands":[],"declares":[],"name":"kitchen-scale","profiles":false,"#
+            try manifest.json == #"{"checksSettings":false,"commands":[],"declares":[],"#
+                + #""name":"kitchen-scale","profiles":false,"#
                 + #""protocol":[1],"reads":[],"settings":[{"help":"Host and port.","name":"address","required":true,"type":"string"}],"#
                 + #""summary":"Weights.","version":"1.0","writes":["weight"]}"#)
         #expect(manifest.faults.isEmpty)

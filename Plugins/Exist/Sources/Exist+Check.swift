@@ -3,6 +3,8 @@ import PluginKit
 
 // `--check`: logs in with what the hub keeps, and writes nothing, neither at Exist nor at the hub.
 extension Exist {
+    func judge(_ settings: PluginSettings) throws { _ = try ExistSettings(settings) }
+
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try ExistSettings(hub.settings)
         let service = ExistService(settings, pace: Pace(hub))

@@ -11,6 +11,8 @@ struct GapFiller: SinkPlugin {
 
     private let keeper = DayKeeper()
 
+    func judge(_ settings: PluginSettings) throws { _ = try FillerSettings(settings) }
+
     func check(_ hub: CheckContext) async throws -> String {
         try FillerSettings(hub.settings).summary
     }

@@ -25,6 +25,8 @@ struct JSONLines: SinkPlugin {
         try await journal.write(records)
     }
 
+    func judge(_ settings: PluginSettings) throws { try RecordFiles.judge(try FileSettings(settings).path) }
+
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try FileSettings(hub.settings)
         let files = RecordFiles(directory: settings.path, instance: hub.instance, extension: settings.format.suffix)

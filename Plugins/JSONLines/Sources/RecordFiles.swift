@@ -20,6 +20,17 @@ struct RecordFiles: Sendable {
         FileFailure(message: "\(what) \(path): \(String(cString: strerror(errno)))")
     }
 
+    /// Throws where a file stands at `directory` or above it; what else is in the way may have gone by the time it is needed.
+    static func judge(_ directory: String) throws {
+        var (place, status) = (directory[...], stat())
+        while !place.isEmpty, stat(String(place), &status) != 0 {
+            place = place[..<(place.lastIndex(of: "/") ?? place.startIndex)]
+        }
+        guard place.isEmpty || status.st_mode & S_IFMT == S_IFDIR else {
+            throw PluginFailure(.settings, "setting path: expected a directory, or a place for one; \(place) is a file")
+        }
+    }
+
     /// Makes the directory where it is missing.
     func prepare() throws(FileFailure) {
         var status = stat()

@@ -131,6 +131,8 @@ struct SAMI: SinkPlugin, SourcePlugin {
         }
     }
 
+    func judge(_ settings: PluginSettings) throws { _ = try SAMISettings(settings) }
+
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try SAMISettings(hub.settings)
         let service = SAMIService(settings, pace: Pace(hub), limiter: nil)

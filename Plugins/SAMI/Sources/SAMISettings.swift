@@ -85,7 +85,7 @@ struct SAMISettings: Sendable {
         redirect = try settings.text("redirect")
         grant = Grant(rawValue: try settings.text("grant")) ?? .implicit
         guard grant == .implicit || clientSecret != nil else {
-            throw PluginFailure(.settings, "client_secret: grant = \"code\" needs it")
+            throw PluginFailure(.settings, "setting client_secret: grant = \"code\" needs it")
         }
         devices = settings["devices"] == nil ? [] : try settings.texts("devices")
         since = try settings["since"]?.string.map { try Timestamp(parsing: "\($0)T00:00:00Z").microseconds }

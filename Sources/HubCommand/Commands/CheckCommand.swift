@@ -7,9 +7,9 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check hub.conf, and show all that is wrong with it at once.",
         discussion: """
-            Every plugin's program is asked what settings it takes; nothing is started or
-            changed. Each problem names file, line and key, what was found and what is
-            allowed.
+            Every plugin's program is asked what settings it takes, and what it finds wrong
+            with those of hub.conf; no device is opened and nothing changed. Each problem
+            names file, line and key, what was found and what is allowed.
 
             Examples:
               hub check

@@ -31,7 +31,7 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try options.path()
         let loader = ConfigurationLoader(path: path, programPath: Program.path)
-        let checked = await loader.load()
+        let checked = await loader.load(asksPlugins: false)
         for problem in checked.loaded.problems { Terminal.say(problem.description) }
         guard let configuration = checked.loaded.configuration else {
             throw Failure(.badConfiguration, "\(path) cannot be used; nothing was started")

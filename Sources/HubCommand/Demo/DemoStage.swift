@@ -60,7 +60,8 @@ struct DemoStage: Sendable {
     }
 
     private func hub() async throws -> (RunningHub, OwnerEndpoints) {
-        let checked = await ConfigurationLoader(path: directory.configuration, programPath: Program.path).load()
+        let checked = await ConfigurationLoader(path: directory.configuration, programPath: Program.path).load(
+            asksPlugins: false)
         guard let configuration = checked.loaded.configuration, !checked.loaded.problems.hasErrors,
             checked.faults.isEmpty
         else {

@@ -1,14 +1,7 @@
 import FoundationEssentials
 public import HubSettings
 public import HubWire
-import Subprocess
 import Synchronization
-
-#if canImport(System)
-    import System
-#else
-    import SystemPackage
-#endif
 
 /// `hub.conf`, checked against the manifests of the plugins it names.
 public struct CheckedConfiguration: Sendable {
@@ -50,9 +43,12 @@ public struct ConfigurationLoader: Sendable {
 
     /// All problems at once.
     ///
-    /// Starts each plugin's program once, with `--describe`; none of them writes anything.
-    /// - Parameter former: what once stood in the file, to be checked in its place.
-    public func load(_ former: String? = nil) async -> CheckedConfiguration {
+    /// Starts each plugin's program once, with `--describe`, and with `--check-settings` for each instance; none of them writes anything.
+    /// - Parameters:
+    ///   - former: what once stood in the file, to be checked in its place.
+    ///   - asksPlugins: whether the programs are asked about their own settings too. A hub that starts does without: it shall be ready
+    ///     at once, and a plugin that cannot start says so itself.
+    public func load(_ former: String? = nil, asksPlugins: Bool = true) async -> CheckedConfiguration {
         let text: String
         do {
             text = try former ?? String(decoding: environment.readFile(path), as: UTF8.self)
@@ -74,9 +70,16 @@ public struct ConfigurationLoader: Sendable {
             return nil
         }
         let answers = await describe(asked.withLock { $0 })
-        let loaded = HubConfiguration.load(text: text, file: path, fileMode: mode, environment: environment) {
-            instance, _ in
-            answers.manifests[instance]?.settings
+        func reading(_ objections: [String: [SettingObjection]]) -> LoadedConfiguration {
+            HubConfiguration.load(
+                text: text, file: path, fileMode: mode, environment: environment, objections: objections
+            ) { instance, _ in answers.manifests[instance]?.settings }
+        }
+        var loaded = reading([:])
+        if asksPlugins, let configuration = loaded.configuration {
+            let objections = await SettingsInquiry(patience: patience).objections(
+                to: configuration, answers.manifests, answers.executables)
+            if !objections.isEmpty { loaded = reading(objections) }
         }
         // A program that runs elsewhere need not be here.
         let elsewhere = loaded.remoteInstances
@@ -102,7 +105,7 @@ public struct ConfigurationLoader: Sendable {
             }
         }
         let paths = Set(answers.executables.values)
-        let described = await withTaskGroup(of: (String, Result<Manifest, DescribeError>).self) { group in
+        let described = await withTaskGroup(of: (String, Result<Manifest, PluginQuestion.Failure>).self) { group in
             for path in paths { group.addTask { (path, await manifest(of: path)) } }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
@@ -116,43 +119,16 @@ public struct ConfigurationLoader: Sendable {
         return answers
     }
 
-    private struct DescribeError: Error { let reason: String }
-
-    /// A plugin has a MiB to say what it is, and is ended with all it has started when it takes too long.
-    private func manifest(of path: String) async -> Result<Manifest, DescribeError> {
-        await withTaskGroup(of: Result<Manifest, DescribeError>.self) { group in
-            group.addTask {
-                do {
-                    var options = PlatformOptions()
-                    options.processGroupID = 0
-                    options.teardownSequence = [
-                        .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .seconds(1))
-                    ]
-                    let result = try await run(
-                        .path(FilePath(path)), arguments: ["--describe"], platformOptions: options,
-                        output: .bytes(limit: 1 << 20), error: .discarded)
-                    guard result.terminationStatus.isSuccess else {
-                        return .failure(DescribeError(reason: "ended with \(result.terminationStatus)"))
-                    }
-                    let manifest = try JSONDecoder().decode(Manifest.self, from: Data(result.standardOutput))
-                    let faults = manifest.faults
-                    guard faults.isEmpty else {
-                        return .failure(DescribeError(reason: "has faults: \(faults.joined(separator: "; "))"))
-                    }
-                    return .success(manifest)
-                } catch is DecodingError {
-                    return .failure(DescribeError(reason: "did not print a manifest"))
-                } catch {
-                    return .failure(DescribeError(reason: "failed: \(error)"))
-                }
+    private func manifest(of path: String) async -> Result<Manifest, PluginQuestion.Failure> {
+        await PluginQuestion(path: path, arguments: ["--describe"], patience: patience).ask { bytes in
+            guard let manifest = try? JSONDecoder().decode(Manifest.self, from: Data(bytes)) else {
+                return .failure(.init(reason: "did not print a manifest"))
             }
-            group.addTask { [patience] in
-                try? await Task.sleep(for: patience)
-                return .failure(DescribeError(reason: "gave no answer within \(patience)"))
+            let faults = manifest.faults
+            guard faults.isEmpty else {
+                return .failure(.init(reason: "has faults: \(faults.joined(separator: "; "))"))
             }
-            let first = await group.next() ?? .failure(DescribeError(reason: "gave no answer"))
-            group.cancelAll()
-            return first
+            return .success(manifest)
         }
     }
 }

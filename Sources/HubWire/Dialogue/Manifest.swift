@@ -26,19 +26,24 @@ public struct Manifest: Hashable, Sendable, Codable {
     public var sink: SinkAbilities?
     /// Whether it is told what `hub.conf` says of its persons' bodies (``PersonProfile``): for devices that keep users of their own.
     public var profiles: Bool
+    /// Whether its program judges settings with `--check-settings` (``SettingsVerdict``).
+    public var checksSettings: Bool
 
     public init(
         name: String, summary: String, version: String, protocols: [Int] = ProtocolVersion.spoken, reads: [String] = [],
         writes: [String] = [], declares: [TypeDeclaration] = [], settings: [SettingDeclaration] = [],
-        commands: [CommandDeclaration] = [], sink: SinkAbilities? = nil, profiles: Bool = false
+        commands: [CommandDeclaration] = [], sink: SinkAbilities? = nil, profiles: Bool = false,
+        checksSettings: Bool = false
     ) {
         (self.name, self.summary, self.version, self.protocols) = (name, summary, version, protocols)
         (self.reads, self.writes, self.declares) = (reads, writes, declares)
         (self.settings, self.commands, self.sink, self.profiles) = (settings, commands, sink, profiles)
+        self.checksSettings = checksSettings
     }
 
     private enum CodingKeys: String, CodingKey {
-        case name, summary, version, reads, writes, declares, settings, commands, sink, profiles
+        case name, summary, version, reads, writes, declares, settings, commands, sink, profiles,
+            checksSettings
         case protocols = "protocol"
     }
 
@@ -56,6 +61,7 @@ public struct Manifest: Hashable, Sendable, Codable {
         commands = try members.decodeIfPresent([CommandDeclaration].self, forKey: .commands) ?? []
         sink = try members.decodeIfPresent(SinkAbilities.self, forKey: .sink)
         profiles = try members.decodeIfPresent(Bool.self, forKey: .profiles) ?? false
+        checksSettings = try members.decodeIfPresent(Bool.self, forKey: .checksSettings) ?? false
     }
 
     /// What is wrong with it, in sentences for the plugin's author; empty if nothing is.

@@ -1,0 +1,48 @@
+import FoundationEssentials
+import HubSettings
+import HubWire
+
+/// Asks the programs of plugins about settings that obey their manifests: what several settings mean together, and what a rule in a manifest
+/// cannot say.
+struct SettingsInquiry: Sendable {
+    let patience: Duration
+
+    /// By instance; those that find nothing wrong, or cannot judge, are not in it.
+    func objections(
+        to configuration: HubConfiguration, _ manifests: [String: Manifest], _ executables: [String: String]
+    ) async -> [String: [SettingObjection]] {
+        await withTaskGroup(of: (String, [SettingObjection]).self) { group in
+            for plugin in configuration.plugins
+            where plugin.startsHere && manifests[plugin.name]?.checksSettings == true {
+                guard let path = executables[plugin.name] else { continue }
+                group.addTask { (plugin.name, await judgement(of: path, on: plugin)) }
+            }
+            return await group.reduce(into: [:]) { if !$1.1.isEmpty { $0[$1.0] = $1.1 } }
+        }
+    }
+
+    private func judgement(of path: String, on plugin: PluginInstance) async -> [SettingObjection] {
+        let question = PluginQuestion(
+            path: path, arguments: ["--check-settings"], input: InstancePolicy(plugin, nil).settings.text,
+            patience: patience)
+        let answer = await question.ask { bytes in
+            (try? JSONDecoder().decode(SettingsVerdict.self, from: Data(bytes))).map { .success($0) }
+                ?? .failure(.init(reason: "did not print a verdict"))
+        }
+        switch answer {
+        case .success(let verdict):
+            let secrets = plugin.secrets
+            return verdict.objections.prefix(32).map { objection in
+                let reason = secrets.reduce(String(objection.reason.prefix(1_024))) { text, secret in
+                    text.replacing(secret, with: Secret.placeholder)
+                }
+                return SettingObjection(setting: objection.setting, reason: reason)
+            }
+        case .failure(let failure):
+            return [
+                SettingObjection(
+                    .warning, reason: "\(path) --check-settings \(failure.reason); its settings were checked in part")
+            ]
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// What a plugin prints with `--check-settings`, after it has read the settings of one instance from stdin: one JSON object each.
+///
+/// The settings are those of WELCOME, judged against the manifest already. The program opens no device and no connection for it, and changes
+/// nothing. Without an objection it can start with them.
+public struct SettingsVerdict: Hashable, Sendable, Codable {
+    public struct Objection: Hashable, Sendable, Codable {
+        /// Which setting is meant; absent: none alone.
+        public var setting: String?
+        /// A sentence for a person: what is wrong, and what is allowed; no secret.
+        public var reason: String
+
+        public init(setting: String? = nil, reason: String) { (self.setting, self.reason) = (setting, reason) }
+    }
+
+    public var objections: [Objection]
+
+    public init(_ objections: [Objection] = []) { self.objections = objections }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// `hub check` and `hub apply` ask the plugins' own programs about their settings.
+@Suite(.serialized) struct CheckSettingsTests {
+    @Test func `what only a plugin can judge is found before it is started`() async throws {
+        let host = try HubHost(
+            plugins: """
+                [plugin.ihealth-hs3]
+                link = "tcp://127.0.0.1:99999"
+                device_id = "020000003001"
+
+                [plugin.ihealth-hs4]
+                link = "hsl-accept://0.0.0.0:4714"
+
+                [plugin.json-lines]
+                path = "/etc/passwd/records"
+
+                [plugin.gap-filler]
+                zone = "Europe/Berlin"
+
+                [plugin.ihealth-hs5]
+                enabled = false
+                link = "udp://127.0.0.1:99999"
+                """)
+        let (status, lines, _) = try await host.command("check")
+        #expect(status == 65)
+        for (instance, words) in [
+            ("ihealth-hs3] link: link", "there is no port from 1 to 65535 at its end"),
+            (
+                "ihealth-hs4] token:",
+                "it is needed, because hsl-accept://0.0.0.0:4714 waits where other machines can come"
+            ),
+            ("json-lines] path = \"/etc/passwd/records\":", "/etc/passwd is a file"),
+            ("gap-filler] zone = \"Europe/Berlin\":", "it counts only with day_zone"),
+        ] {
+            #expect(lines.contains { $0.contains("[plugin.\(instance)") && $0.contains(words) }, "\(lines)")
+        }
+        #expect(lines.last == "4 errors", "\(lines)")
+    }
+
+    @Test func `a running hub applies no link that cannot be, and goes on`() async throws {
+        let host = try HubHost(
+            plugins: "[plugin.ihealth-hs3]\nlink = \"tcp://127.0.0.1:9\"\ndevice_id = \"020000003001\"")
+        let hub = try await host.start()
+        let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
+        try text.replacing("127.0.0.1:9", with: "127.0.0.1:99999").write(
+            toFile: host.configuration, atomically: true, encoding: .utf8)
+        let (status, lines, errors) = try await host.command("apply")
+        #expect(status != 0)
+        #expect((lines + errors).contains { $0.contains("there is no port from 1 to 65535") }, "\(lines) \(errors)")
+        try text.write(toFile: host.configuration, atomically: true, encoding: .utf8)
+        #expect(try await host.command("apply").status == 0)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+}
