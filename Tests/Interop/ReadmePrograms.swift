@@ -1,13 +1,17 @@
 import Foundation
 import HubProcess
 
-/// The programs of the README, exactly as they stand there.
+/// The programs of a README, exactly as they stand there.
 struct ReadmePrograms {
     private let programs: [String: String]
 
-    init() throws {
+    private let file: String
+
+    /// - Parameter file: below the project's folder.
+    init(_ file: String = "README.md") throws {
+        self.file = file
         let readme = try String(
-            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../README.md"),
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../\(file)"),
             encoding: .utf8)
         var programs: [String: String] = [:]
         var name: String?
@@ -34,9 +38,11 @@ struct ReadmePrograms {
     }
 
     /// The program as a file of its own.
-    func write(_ name: String, in host: HubHost) throws -> String {
-        guard let text = programs[name] else { throw Missing(what: "README.md has no program \(name)") }
-        return try host.folder.write(text, to: name)
+    func write(_ name: String, in host: HubHost) throws -> String { try host.folder.write(text(name), to: name) }
+
+    func text(_ name: String) throws -> String {
+        guard let text = programs[name] else { throw Missing(what: "\(file) has no program \(name)") }
+        return text
     }
 
     struct Missing: Error, CustomStringConvertible {

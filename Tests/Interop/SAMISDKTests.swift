@@ -23,4 +23,25 @@ import Testing
         server.signal(SIGTERM)
         #expect(await server.waitForExit() == 0)
     }
+
+    @Test func `The README's program shows a newcomer the scale's weights, and posts one`() async throws {
+        try #require(
+            FileManager.default.fileExists(atPath: Self.packages.appending(path: "artikcloud").path),
+            "the SDK is not installed: make setup-test needs the network once")
+        let server = try ChildProcess(
+            Programs.path("hub-sami-server"), ["--listen", "127.0.0.1:0", "--history", "30"])
+        let address = try #require(await server.lines(count: 1).first)
+        let folder = try TemporaryFolder()
+        let text = try ReadmePrograms("Simulators/SAMIServer/README.md").text("newcomer.py")
+        let script = try folder.write(text.replacing("http://127.0.0.1:8790", with: address), to: "newcomer.py")
+        let program = try ChildProcess(
+            try ReadmePrograms.python(), [script], environment: ["PYTHONPATH": Self.packages.path])
+        #expect(await program.waitForExit() == 0, "\(program.errorLines.suffix(3))")
+        let lines = await program.allLines()
+        #expect(lines.first == "Ada Example: Bathroom scale" && lines.count == 6, "\(lines)")
+        #expect(
+            lines.dropFirst().allSatisfy { $0.hasSuffix(" kg") } && lines.dropFirst().first?.contains("81.4") == true)
+        server.signal(SIGTERM)
+        #expect(await server.waitForExit() == 0)
+    }
 }

@@ -1,3 +1,4 @@
+import HubProcess
 import Testing
 import WebFaults
 
@@ -97,5 +98,45 @@ import WebFaults
         _ = try bench.post(["weight": 80], at: Bench.start)
         let page = try bench.call("GET", "/messages/last?sdids=\(Fixtures.scale)&count=1")
         #expect(page["data"]?.list?.first?["mv"] == 1)
+    }
+
+    @Test func `What is asked of the exchange itself and cannot be is refused with a reason`() throws {
+        let bench = try Bench()
+        let bob: JSONTree = ["name": "bob", "password": "x"]
+        _ = try control(bench, "users", bob)
+        #expect(throws: WebFaultsError.self) { try control(bench, "users", bob) }
+        #expect(throws: WebFaultsError.self) { try control(bench, "tokens", ["user": "nobody"]) }
+        #expect(throws: WebFaultsError.self) { try control(bench, "tokens", ["application": "nobody"]) }
+        let token = try #require(try control(bench, "tokens", ["user": "bob"])["access_token"]?.text)
+        #expect(try bench.call("GET", "/users/self", token: token)["data"]?["name"] == "bob")
+    }
+
+    @Test func `Who opens the address in a browser is told what is here and where`() throws {
+        let answer = try Bench().send("GET", "/", fields: ["host": "127.0.0.1:8790"])
+        #expect(answer.status == 200 && answer.text.contains("http://127.0.0.1:8790/v1.1"))
+        #expect(answer.text.contains("ws://127.0.0.1:8790/v1.1") && answer.text.contains("1 device,"))
+    }
+
+    @Test func `A state file takes another redirect address at a later start, and keeps it`() throws {
+        let folder = try TemporaryFolder()
+        for (given, valid) in [(nil, Fixtures.redirect), ("ios-app://new", "ios-app://new"), (nil, "ios-app://new")] {
+            let bench = try Bench {
+                $0.state = "\(folder.path)/sami.sqlite"
+                $0.redirect = given
+            }
+            let target =
+                "/authorize?client_id=\(Fixtures.application)&response_type=token&redirect_uri=\(WebRequest.encoded(valid))"
+            #expect(try bench.send("GET", target).status == 200)
+        }
+    }
+
+    @Test func `An old app is known by its own id and address`() throws {
+        let bench = try Bench()
+        _ = try control(
+            bench, "applications", ["id": "0ldapp", "name": "Old app", "redirect": "ios-app://redirect"])
+        let page = try bench.send(
+            "GET", "/authorize?client_id=0ldapp&response_type=token&client=mobile&redirect_uri=ios-app%3A%2F%2Fredirect"
+        )
+        #expect(page.status == 200 && page.text.contains("name=password"))
     }
 }

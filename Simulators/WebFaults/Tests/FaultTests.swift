@@ -51,4 +51,12 @@ struct FaultTests {
             #expect(throws: WebFaultsError.self) { try clock.set(wrong) }
         }
     }
+
+    @Test func `what cannot happen at a place is left for another`() throws {
+        let desk = FaultDesk([try Fault("status=503*1"), try Fault("delay=1@live/frame")])
+        let drawn = desk.draw(for: "/live/frame") { if case .delay = $0 { true } else { false } }
+        #expect(drawn.map(\.kind) == [.delay(1)])
+        #expect(desk.draw(for: "/live").map(\.kind) == [.status(503)])
+        #expect(desk.draw(for: "/live").isEmpty)
+    }
 }

@@ -30,6 +30,8 @@ extension Exchange {
             }
         } catch let error as APIError {
             throw WebFaultsError("\(error.message): \(error.tree.json)")
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            throw WebFaultsError("there is one already, or what it names is not there: \(error.message ?? "")")
         }
     }
 
@@ -94,9 +96,15 @@ extension Exchange {
 
     /// A user's token without a browser.
     private func addToken(_ tree: JSONTree, _ database: Database) throws -> JSONTree {
+        let name = tree["user"]?.text ?? Fixtures.user
+        let user = try UserRow.filter(sql: "id = ? OR name = ?", arguments: [name, name]).fetchOne(database)
+        guard let user else { throw WebFaultsError("user: there is no \(name)") }
+        let aid = tree["application"]?.text ?? Fixtures.application
+        guard try ApplicationRow.exists(database, key: aid) else {
+            throw WebFaultsError("application: there is no \(aid)")
+        }
         let row = try userToken(
-            tree["user"]?.text ?? Fixtures.user, tree["application"]?.text ?? Fixtures.application,
-            scope: tree["scope"]?.text ?? "read,write", flow: "token", database)
+            user.id, aid, scope: tree["scope"]?.text ?? "read,write", flow: "token", database)
         return .members([
             "access_token": .text(row.token), "refresh_token": .text(row.refresh),
             "expires_in": .whole(seconds(left: row)),

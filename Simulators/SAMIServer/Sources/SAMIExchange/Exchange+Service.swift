@@ -2,7 +2,7 @@ public import WebFaults
 
 extension Exchange: StandInService {
     public func isDisturbed(_ path: String) -> Bool {
-        !["/authorize", "/signin", "/login", "/consent", "/device", "/logout"].contains(path)
+        !["/", "/authorize", "/signin", "/login", "/consent", "/device", "/logout"].contains(path)
     }
 
     public func note(_ request: WebRequest, status: Int?, fault: Fault) {}
@@ -45,6 +45,7 @@ extension Exchange: StandInService {
 
     private func accounts(_ request: WebRequest, _ path: String) throws -> WebAnswer {
         switch (request.method, path) {
+        case ("GET", ""): try startPage(request)
         case ("GET", "authorize"): try authorize(request, ignoresSession: false)
         case ("GET", "signin"): try authorize(request, ignoresSession: true)
         case ("POST", "login"): try logIn(request)

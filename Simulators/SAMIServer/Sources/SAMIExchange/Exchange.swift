@@ -27,8 +27,9 @@ public final class Exchange: Sendable {
         public var pingSeconds = 30.0
         /// Seconds within which a device registers on a socket.
         public var registrationSeconds = 30.0
-        /// Where the first application wants browsers to be sent back to.
-        public var redirect = "http://127.0.0.1:8737/"
+        /// Where the first application wants browsers to be sent back to; nil for what the state file says, at first
+        /// ``Fixtures/redirect``.
+        public var redirect: String?
 
         public init() {}
     }

@@ -23,12 +23,15 @@ struct SAMIServerCommand: AsyncParsableCommand {
             A new state file has the user \(Fixtures.userName) (password \(Fixtures.password)), a Withings scale,
             and the application \(Fixtures.application).
             The first line on stdout is the address: REST and WebSockets are below
-            /v1.1, the log-in is at its root.
+            /v1.1, the log-in is at its root, and a browser gets a page that says so.
 
             Faults (--fault, any number; NAME[=VALUE][@PATH][%PERCENT][*TIMES], where PATH
             is a part of the address and PERCENT a share of the calls):
 
             \(rows(Fault.known.map { ($0.name, $0.help) } + forms))
+
+            Each frame of a WebSocket has the path of its handshake and /frame, and can be
+            late or cut: delay=2@live/frame, cut-after@websocket/frame*1.
 
             All of it can be changed while it runs, below /control/: the README has the list.
             Exit codes: 0 ended by SIGTERM, SIGINT or --until-eof; 64 wrong option; 69 the
@@ -41,12 +44,17 @@ struct SAMIServerCommand: AsyncParsableCommand {
     var state: String?
     @Option(help: ArgumentHelp("sami (2014) or artik (2016).", valueName: "name"))
     var dialect = "sami"
-    @Option(help: ArgumentHelp("This many invented messages of the scale, one an hour up to now.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "This many more invented messages of the scale at each start, one an hour up to now.", valueName: "n"))
     var history = 0
     @Flag(help: "Count no calls.")
     var noRateLimits = false
-    @Option(help: ArgumentHelp("Where the first application sends browsers back to.", valueName: "url"))
-    var redirect = "http://127.0.0.1:8737/"
+    @Option(
+        help: ArgumentHelp(
+            "Where the first application sends browsers back to, from now on; at first \(Fixtures.redirect).",
+            valueName: "url"))
+    var redirect: String?
     @Option(help: ArgumentHelp("How long a user's token lives.", valueName: "seconds"))
     var tokenLife: Int64 = 1_209_600
     @Option(help: ArgumentHelp("How far ahead a message may be dated.", valueName: "seconds"))

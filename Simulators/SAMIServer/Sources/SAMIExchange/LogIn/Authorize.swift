@@ -25,6 +25,18 @@ extension Exchange {
         request.query.map { "\(WebRequest.encoded($0.name))=\(WebRequest.encoded($0.value))" }.joined(separator: "&")
     }
 
+    /// `GET /`, for somebody who looks whether anything is there.
+    func startPage(_ request: WebRequest) throws -> WebAnswer {
+        let counts = try database.read { database in
+            try [("device", "devices"), ("message", "messages"), ("application", "applications")].map { table, plural in
+                let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)") ?? 0
+                return "\(count) \(count == 1 ? table : plural)"
+            }
+        }
+        return Pages.start(
+            base: "http://\(request.fields["host"] ?? "localhost")", dialect: dialect.name, counts: counts)
+    }
+
     /// `GET /authorize`, and `/signin`, which does not look at the browser's session.
     func authorize(_ request: WebRequest, ignoresSession: Bool) throws -> WebAnswer {
         try database.write { database in

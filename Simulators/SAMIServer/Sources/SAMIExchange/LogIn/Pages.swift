@@ -37,6 +37,24 @@ enum Pages {
             """, redirect: redirect)
     }
 
+    /// What somebody reads who opens the address in a browser.
+    /// - Parameter counts: such as `30 messages`.
+    static func start(base: String, dialect: String, counts: [String]) -> WebAnswer {
+        page(
+            "A data exchange",
+            """
+            <p>This speaks as SAMI did, or ARTIK Cloud, on a machine of yours. Dialect: \(escaped(dialect)).
+            It holds \(escaped(counts.joined(separator: ", "))).</p>
+            <p>Apps and SDKs want these:</p>
+            <ul>
+              <li>REST: <code>\(escaped(base))/v1.1</code></li>
+              <li>WebSockets: <code>\(escaped(base.replacing("http", with: "ws", maxReplacements: 1)))/v1.1</code></li>
+              <li>Log-in: <code>\(escaped(base))/authorize</code></li>
+            </ul>
+            <p>The README of hub-sami-server says how each is pointed here, and what <code>/control/</code> can do.</p>
+            """)
+    }
+
     static func message(_ title: String, _ text: String, status: Int = 200) -> WebAnswer {
         page(title, "<p>\(escaped(text))</p>", status: status)
     }

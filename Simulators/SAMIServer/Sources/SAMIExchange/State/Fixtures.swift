@@ -6,6 +6,8 @@ public enum Fixtures {
     public static let password = "withings"
     public static let application = "a11ce0000000000000000000000000aa"
     public static let secret = "5ec2e70000000000000000000000005a"
+    /// Where `hub login` listens.
+    public static let redirect = "http://127.0.0.1:8737/"
     public static let scale = "c0ffee00112233445566778899aabbcc"
     public static let withings = "dt00112233445566778899aabbccddeeff"
     public static let pedometer = "dt11112233445566778899aabbccddeeff"

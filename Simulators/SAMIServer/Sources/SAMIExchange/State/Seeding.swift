@@ -4,13 +4,21 @@ import WebFaults
 extension Exchange {
     /// Fills a new state file, so that the article's walk-through works at once.
     func seed(_ database: Database) throws {
-        guard try UserRow.fetchCount(database) == 0 else { return }
+        guard try UserRow.fetchCount(database) == 0 else {
+            if let redirect = options.redirect {
+                try database.execute(
+                    sql: "UPDATE application SET redirect = ? WHERE id = ?",
+                    arguments: [redirect, Fixtures.application])
+            }
+            return
+        }
         try UserRow(
             id: Fixtures.user, name: Fixtures.userName, email: "ada@example.org", fullName: "Ada Example",
             identity: "sa000001", password: Fixtures.password, createdOn: now, modifiedOn: now
         ).insert(database)
         try ApplicationRow(
-            id: Fixtures.application, name: "Health hub", secret: Fixtures.secret, redirect: options.redirect,
+            id: Fixtures.application, name: "Health hub", secret: Fixtures.secret,
+            redirect: options.redirect ?? Fixtures.redirect,
             grants: "token,code,client_credentials,device_code", permissions: #"{"*":"read,write"}"#
         ).insert(database)
         for type in Fixtures.deviceTypes {
