@@ -3,21 +3,22 @@ import Foundation
 /// The rows of the gap-filler.
 extension Bench {
     mutating func days() {
-        let name = "days_vs_pandas"
-        guard wants(name) else { return }
+        let names = ["days_vs_pandas", "days_vs_pandas_whole_hours"]
+        guard wants(names[0], names[1]) else { return }
         let place = place
+        func pandas(_ more: String...) throws -> Double {
+            let arguments = [place.source("Programs/days.py"), "300"] + more
+            return try figures(try place.python(with: "pandas"), arguments)["persons_per_s"] ?? .nan
+        }
         do {
             let measured = try alternate(
                 { try figures(place.dayFill, ["1000"])["persons_per_s"] ?? .nan },
-                [
-                    {
-                        let script = place.source("Programs/days.py")
-                        return try figures(try place.python(with: "pandas"), [script, "300"])["persons_per_s"] ?? .nan
-                    }
-                ])
-            add(row(name, "persons/s", measured.ours, measured.peers[0], .atLeast(2)))
+                [{ try pandas() }, { try pandas("whole-hours") }])
+            for (name, peer) in zip(names, measured.peers) {
+                add(row(name, "persons/s", measured.ours, peer, .atLeast(2)))
+            }
         } catch {
-            add(failed(name, "persons/s", error, .atLeast(2)))
+            for name in names { add(failed(name, "persons/s", error, .atLeast(2))) }
         }
     }
 
