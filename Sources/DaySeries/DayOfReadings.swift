@@ -62,22 +62,41 @@ struct DayOfReadings {
         case .first: return first
         case .last: return readings[readings.endIndex - 1].value
         case .minimum: return readings.reduce(first) { min($0, $1.value) }
+        case .maximum: return readings.reduce(first) { max($0, $1.value) }
         case .sum: return readings.reduce(0) { $0 + $1.value }
-        case .mean:
-            guard readings.count > 1 else { return first }
-            var (sum, low, high) = (0.0, first, first)
-            for reading in readings {
-                sum += reading.value
-                low = min(low, reading.value)
-                high = max(high, reading.value)
-            }
-            // Rounding must not lead out of what was measured: three times 80.1 is 80.1.
-            return max(low, min(high, sum / Double(readings.count)))
+        case .mean: return readings.count > 1 ? mean(of: readings) { _ in 1 } : first
+        case .weightedMean: return readings.count > 1 ? weightedMean(of: readings) : first
         case .median:
             let values = readings.map(\.value).sorted()
             let middle = values.count / 2
             // Halves first: two doubles near the largest would overflow.
             return values.count % 2 == 1 ? values[middle] : values[middle - 1] / 2 + values[middle] / 2
         }
+    }
+
+    private static func mean(of readings: ArraySlice<Reading>, weight: (Int) -> Double) -> Double {
+        let first = readings[readings.startIndex].value
+        var (sum, weights, low, high) = (0.0, 0.0, first, first)
+        for (index, reading) in zip(readings.indices, readings) {
+            let weight = weight(index)
+            sum += reading.value * weight
+            weights += weight
+            low = min(low, reading.value)
+            high = max(high, reading.value)
+        }
+        // Rounding must not lead out of what was measured: three times 80.1 is 80.1.
+        return max(low, min(high, sum / weights))
+    }
+
+    /// The last value holds for as long as any can; readings of one instant hold as long as one another.
+    private static func weightedMean(of readings: ArraySlice<Reading>) -> Double {
+        var weights = [Double](repeating: Double(SeriesRules.holdTime), count: readings.count)
+        var next = readings.endIndex - 1
+        for index in readings.indices.dropLast().reversed() {
+            if readings[index].time < readings[index + 1].time { next = index + 1 }
+            let held = readings[next].time - readings[index].time
+            if held > 0 { weights[index - readings.startIndex] = Double(min(held, SeriesRules.holdTime)) }
+        }
+        return mean(of: readings) { weights[$0 - readings.startIndex] }
     }
 }

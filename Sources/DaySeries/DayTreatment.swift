@@ -9,6 +9,8 @@ public enum DayTreatment: Hashable, Sendable {
     case carried(Plausible)
     /// The day's value; days without one have none.
     case averaged(Plausible)
+    /// The same, but in its mean each value counts for as long as it held.
+    case weighted(Plausible)
     /// The day's sum.
     case summed(Plausible)
 
@@ -23,8 +25,7 @@ public enum DayTreatment: Hashable, Sendable {
         switch style {
         case .cumulative: return .summed(Plausible(least: 0))
         case .discreteArithmetic: return .averaged(Plausible())
-        case .discreteTemporallyWeighted:
-            throw DayRefusal(type.id, "its mean is weighted by how long each value held, which readings do not say")
+        case .discreteTemporallyWeighted: return .weighted(Plausible.pulse[type.id.rawValue] ?? Plausible())
         case .discreteEquivalentContinuousLevel:
             throw DayRefusal(type.id, "decibels have no plain mean")
         }
@@ -32,7 +33,8 @@ public enum DayTreatment: Hashable, Sendable {
 
     public var plausible: Plausible {
         switch self {
-        case .carried(let plausible), .averaged(let plausible), .summed(let plausible): plausible
+        case .carried(let plausible), .averaged(let plausible), .weighted(let plausible), .summed(let plausible):
+            plausible
         }
     }
 
@@ -78,6 +80,12 @@ public struct Plausible: Hashable, Sendable {
     private static func body(_ most: Double, mirror: Double) -> Plausible {
         Plausible(isZeroAllowed: false, least: 0, most: most, mirrorTolerance: mirror)
     }
+
+    /// No heart of the living stands still for a reading.
+    static let pulse: [String: Plausible] = Dictionary(
+        uniqueKeysWithValues: ["heartRate", "restingHeartRate", "walkingHeartRateAverage"].map {
+            ($0, Plausible(isZeroAllowed: false, least: 0))
+        })
 
     /// The types that may be carried: measures of the body that change slowly.
     static let slow: [String: Plausible] = [

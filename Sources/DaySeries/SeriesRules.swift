@@ -1,6 +1,10 @@
 /// How the readings of a day become one number.
 public enum Aggregator: String, Hashable, Sendable, CaseIterable {
-    case mean, median, first, last, minimum
+    case mean, median, first, last, minimum, maximum
+    /// The mean weighted by how long each value held: until the next reading, and for five minutes at most.
+    ///
+    /// Of what is measured more often when it is high, such as a heart rate, a plain mean would be too high.
+    case weightedMean
     /// Of cumulative types, such as steps: never carried, and never of two sources.
     case sum
 }
@@ -36,4 +40,6 @@ public struct SeriesRules: Hashable, Sendable {
 
     /// Microseconds between two readings that may be one.
     static let mirrorTime: Int64 = 60_000_000
+    /// Microseconds that a value holds at most, where it is weighted by that.
+    static let holdTime: Int64 = 300_000_000
 }

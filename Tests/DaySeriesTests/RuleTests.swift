@@ -23,12 +23,30 @@ import Testing
         #expect(day(.first, values) == 80.5)
         #expect(day(.last, values) == 82)
         #expect(day(.minimum, values) == 80)
+        #expect(day(.maximum, values) == 82)
         #expect(day(.sum, values) == 242.5)
+    }
+
+    @Test func `in a weighted mean a value counts until the next one, and for five minutes at most`() {
+        // A minute at 60, three at 80, and 100 for as long as any value holds: five.
+        let values: [(minute: Int64, value: Double, source: Int32)] = [(0, 60, 0), (1, 80, 0), (4, 100, 0)]
+        #expect(abs((day(.weightedMean, values) ?? 0) - (60 + 3 * 80 + 5 * 100) / 9.0) < 1e-9)
+        // After hours of silence nobody knows: what came before it counts for five minutes, too.
+        #expect(day(.weightedMean, [(0, 60, 0), (300, 80, 0)]) == 70)
+        // An hour of sport with a reading a minute is one hour of the day, not most of its readings.
+        let rest = (0..<12).map { (minute: Int64($0) * 5, value: 60.0, source: Int32(0)) }
+        let sport = (60..<120).map { (minute: Int64($0), value: 150.0, source: Int32(0)) }
+        #expect(abs((day(.weightedMean, rest + sport) ?? 0) - (60 * 60 + 59 * 150 + 5 * 150) / 124.0) < 1e-9)
+        // Readings of one instant hold as long as one another.
+        #expect(day(.weightedMean, [(0, 60, 0), (0, 70, 1), (5, 80, 0)]) == 70)
+        #expect(day(.weightedMean, [(0, 60, 0), (0, 70, 1)]) == 65)
+        #expect(day(.weightedMean, [(7, 61.3, 0)]) == 61.3)
     }
 
     @Test func `the mean of equal readings is that reading, to the last bit`() {
         for value in stride(from: 50.1, to: 120, by: 0.7) {
             #expect(day(.mean, (0..<7).map { (Int64($0), value, 0) }) == value)
+            #expect(day(.weightedMean, (0..<7).map { (Int64($0), value, 0) }) == value)
         }
     }
 
@@ -94,14 +112,15 @@ import Testing
             #expect(try treatment(name).isCarried)
         }
         for name in [
-            "bloodGlucose", "heartRateVariabilitySDNN", "bloodPressureSystolic", "bodyTemperature", "oxygenSaturation",
+            "heartRate", "bloodGlucose", "heartRateVariabilitySDNN", "bloodPressureSystolic", "bodyTemperature",
+            "oxygenSaturation",
         ] {
             #expect(try !treatment(name).isCarried && !treatment(name).isSum)
         }
         for name in ["stepCount", "activeEnergyBurned", "dietaryWater", "distanceWalkingRunning"] {
             #expect(try treatment(name).isSum)
         }
-        for name in ["heartRate", "sleepAnalysis", "environmentalAudioExposure", "bloodPressure"] {
+        for name in ["sleepAnalysis", "environmentalAudioExposure", "bloodPressure"] {
             #expect(throws: DayRefusal.self) { try treatment(name) }
         }
     }
@@ -114,6 +133,7 @@ import Testing
         let weight = try plausible("weight")
         for value in [0, -3, .nan, .infinity, 9_000, 700.01] { #expect(weight.fault(of: value) != nil) }
         for value in [0.01, 3.2, 80, 700] { #expect(weight.fault(of: value) == nil) }
+        #expect(try plausible("heartRate").fault(of: 0) != nil)
         let steps = try plausible("stepCount")
         #expect(steps.fault(of: 0) == nil)
         #expect(steps.fault(of: -1) != nil)

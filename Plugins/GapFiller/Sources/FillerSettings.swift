@@ -48,6 +48,9 @@ struct FillerSettings: Hashable, Sendable {
         }
     }
 
+    /// What can be asked for: a sum and a weighted mean are what their types have for a mean.
+    private static let choices = Aggregator.allCases.filter { $0 != .sum && $0 != .weightedMean }
+
     static let declarations: [SettingDeclaration] = [
         SettingDeclaration(
             "types", .list(of: .string(TextRule(example: "stepCount"))),
@@ -55,7 +58,7 @@ struct FillerSettings: Hashable, Sendable {
                 "Types that get day values: means are carried for slow measures of the body, cumulative types are summed.",
             default: .list([.string("weight")])),
         SettingDeclaration(
-            "series", .list(of: .choice(Aggregator.allCases.filter { $0 != .sum }.map(\.rawValue))),
+            "series", .list(of: .choice(Self.choices.map(\.rawValue))),
             help: "What a day's readings become, each a series of its own.", default: .list([.string("mean")])),
         SettingDeclaration(
             "carry_days", .integer(Bounds(1, Int64(SeriesRules.mostDays))),
@@ -194,6 +197,12 @@ extension FillerSettings {
         case .summed: [SeriesRules(.sum)]
         case .averaged(let plausible):
             aggregators.map { SeriesRules($0, days: 1, mirrorTolerance: plausible.mirrorTolerance) }
+        case .weighted(let plausible):
+            aggregators.map { aggregator in
+                SeriesRules(
+                    aggregator == .mean ? .weightedMean : aggregator, days: 1,
+                    mirrorTolerance: plausible.mirrorTolerance)
+            }
         case .carried(let plausible):
             aggregators.map { SeriesRules($0, days: carryDays, mirrorTolerance: plausible.mirrorTolerance) }
         }

@@ -176,12 +176,23 @@ import Testing
         #expect(days[0].metadata?.text == #"{"formula":"mean30","formulaVersion":"1","dayStart":"04:00"}"#)
     }
 
+    @Test func `a heart rate has weighted means of its days, whatever the other types have`() throws {
+        let settings = try Self.settings([
+            "types": .list([.string("weight"), .string("heartRate")]),
+            "series": .list([.string("mean"), .string("maximum")]),
+        ])
+        #expect(
+            settings.types.map { settings.rules(of: $0).map(\.name) } == [
+                ["mean30", "maximum30"], ["weightedMean", "maximum"],
+            ])
+    }
+
     // MARK: - Settings
 
     @Test(
         arguments: [
             (["types": .list([.string("wieght")])], "did you mean weight"),
-            (["types": .list([.string("heartRate")])], "weighted by how long"),
+            (["types": .list([.string("environmentalAudioExposure")])], "decibels"),
             (["types": .list([.string("sleepAnalysis")])], "no quantity"),
             (["types": .list([])], "at least one type"),
             (["series": .list([])], "setting series"),

@@ -54,10 +54,10 @@ enum AttributeTables {
         health weight d weight mean30 kg 2
         health body_fat % bodyFatPercentage mean30 - 4
         health lean_mass d leanBodyMass mean30 kg 2
-        health heartrate i heartRate mean count/min 0
+        health heartrate i heartRate weightedMean count/min 0
         health heartrate_max i heartRate maximum count/min 0
         health heartrate_variability i heartRateVariabilitySDNN mean ms 0
-        health heartrate_resting i restingHeartRate mean count/min 0
+        health heartrate_resting i restingHeartRate weightedMean count/min 0
         health meditation_min min
         health menstrual_flow i
         health sexual_activity i
