@@ -30,7 +30,9 @@ actor DayKeeper {
     // MARK: - Work
 
     /// Reads all, and stores what differs.
-    func open(_ settings: FillerSettings, _ hub: PluginContext) async throws {
+    ///
+    /// - Returns: up to where it was read.
+    func open(_ settings: FillerSettings, _ hub: PluginContext) async throws -> Cursor? {
         (self.settings, self.hub) = (settings, hub)
         // Also when it fails, which ends the plugin: nobody shall wait then.
         defer { noteOpen() }
@@ -48,6 +50,7 @@ actor DayKeeper {
                 if let event = try? DeviceEvent("progress", text: text) { await hub.event(event) }
             }
         }
+        return looked
     }
 
     private func noteOpen() {

@@ -19,12 +19,15 @@ struct GapFiller: SinkPlugin {
 
     /// Brings every day up to date before anything is delivered.
     ///
-    /// The subscription begins at the beginning all the same: of what was never delivered the hub would not deliver the retraction (R10.4).
+    /// The subscription of readings begins at the beginning all the same, and retractions have one of their own: what was read here and is
+    /// taken back before it was delivered is delivered in neither form to whoever wants the readings (R10.4).
     func wants(_ hub: PluginContext) async throws -> [Want] {
         let settings = try FillerSettings(hub.settings)
-        try await keeper.open(settings, hub)
+        let read = try await keeper.open(settings, hub)
+        let types = settings.types.map(\.type.id.rawValue)
         return [
-            Want("readings", types: settings.types.map(\.type.id.rawValue), kinds: [.quantity], start: .beginning)
+            Want("readings", types: types, kinds: [.quantity], start: .beginning),
+            Want("taken-back", types: types, kinds: [.retraction], start: read.map { .after($0) } ?? .beginning),
         ]
     }
 

@@ -5,8 +5,8 @@ struct Midnights: Sendable {
     let keeper: DayKeeper
     let hub: PluginContext
 
-    /// The machine's clock may be set while we sleep by another one: an hour is the longest that a midnight is late then.
-    private static let longest = Duration.seconds(3_600)
+    /// The machine's clock may be set while we sleep by another one: so late is a midnight then at most.
+    private static let longest = Duration.seconds(300)
 
     func run() async throws {
         await keeper.untilOpen()

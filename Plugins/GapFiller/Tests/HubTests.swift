@@ -80,16 +80,45 @@ import Testing
                 == (18...20).map { "- me mean30 2024-05-\($0)" } + days(18...20, 80, of: 18, person: "anna"))
     }
 
-    /// The hub delivers neither such a reading nor its retraction (R10.4); every delivery has the hub asked for what has changed.
-    @Test func `a reading that is taken back before it was delivered is in no day`() async throws {
+    /// Who wants readings is delivered neither such a reading nor its retraction (R10.4); who wants retractions alone is.
+    @Test func `a reading that is taken back before it was delivered is in no day, without waiting for another`()
+        async throws
+    {
         let scene = try await Scene(hub: Self.may20)
         let keys = (1...900).map { "k\($0)" }
         try scene.give(keys.map { weighing("05-18", 79, key: $0).json })
         try await scene.startFiller()
         try scene.give(keys.map { "{\"kind\":\"retraction\",\"key\":\"\($0)\"}" })
-        try scene.give(weighing("05-19", 80))
         try await scene.settle()
-        #expect(try scene.days() == days(19...20, 80, of: 19))
+        #expect(try scene.days().isEmpty)
+    }
+
+    @Test func `days that the hub rejects are told in hub status, and stored as soon as the hub takes them`()
+        async throws
+    {
+        let grants = "grants = { write = [\"height\"] }"
+        let scene = try await Scene(
+            hub: Self.may20,
+            plugins: "[plugin.gap-filler]\nexecutable = \"\(Programs.path("hub-gap-filler"))\"\n\(grants)")
+        try scene.give(weighing("05-18", 80))
+        try await scene.settle()
+        #expect(try scene.days().isEmpty)
+        let status = try await scene.host.command("status").lines
+        #expect(status.contains { $0.contains("the hub rejected 3 days (forbidden)") }, "\(status)")
+        let report = try await scene.host.command("do", "gap-filler", "report", "--json").lines.joined()
+        #expect(report.contains(#""rejected":[{"code":"forbidden","days":3,"#), "\(report)")
+
+        let file = scene.host.configuration
+        let text = try String(contentsOfFile: file, encoding: .utf8).replacing(grants, with: "")
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try await scene.host.command("apply").status == 0)
+        let end = ContinuousClock.now + .seconds(30)
+        while try scene.days().isEmpty, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(try scene.days() == days(18...20, 80, of: 18))
+        while try await scene.host.command("status").lines.contains(where: { $0.contains("rejected") }),
+            ContinuousClock.now < end
+        {}
+        #expect(try await !scene.host.command("status").lines.contains { $0.contains("rejected") })
     }
 
     @Test func `another setting makes another series, and the old one is taken back`() async throws {

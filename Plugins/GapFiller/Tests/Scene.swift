@@ -119,7 +119,7 @@ final class Scene {
             // The hub may be starting.
             if let answer = try? door().ask(.status),
                 let status = try? JSONDecoder().decode(Status.self, from: Data(answer.bytes)),
-                let sink = status.sinks.first, sink.pending + sink.retrying == 0
+                !status.sinks.isEmpty, status.sinks.allSatisfy({ $0.pending + $0.retrying == 0 })
             {
                 return
             }
