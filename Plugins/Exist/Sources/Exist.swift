@@ -124,6 +124,7 @@ struct Exist: SinkPlugin {
                         "Paste the personal access token of your developer app at Exist.",
                         url: settings.address.text + "/account/apps/", isSecret: true)))
         }
+        try await exporter.countLogIn()
         let profile: ExistService.Profile
         do {
             profile = try await service.profile(token)

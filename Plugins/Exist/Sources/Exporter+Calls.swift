@@ -68,6 +68,14 @@ extension Exporter {
         try await save(months)
     }
 
+    /// Counts a call that a person makes by logging in, which nothing holds up.
+    func countLogIn() async throws {
+        try await alone { exporter in
+            exporter.account.calls.append(exporter.now)
+            try await exporter.save()
+        }
+    }
+
     /// A failure that may pass: longer and longer nothing is called.
     func setback(_ reason: String, hadNoEffect: Bool) async throws -> Trouble {
         account.setbacks += 1

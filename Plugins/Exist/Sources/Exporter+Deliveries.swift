@@ -76,15 +76,19 @@ extension Exporter {
     /// A day that the hub has no value of any more: Exist keeps what it has, and cannot be emptied.
     private func takeBack(_ key: DayKey) async throws -> DeliveryResult {
         guard held[key].mayHold else { return .delivered(receipt: receipt(key) + ": there was nothing") }
-        if held[key].isOrphaned != true {
-            held[key].isOrphaned = true
-            try await save([key.month])
-            await tell(
-                "orphaned", .info,
-                "Exist keeps its value of \(key.attribute) on \(key.date.text), which the hub has no more: Exist cannot be "
-                    + "emptied. hub do \(hub.instance) overwrite puts another there.")
-        }
+        try await noteOrphan(key)
         return .delivered(receipt: receipt(key) + ": orphaned, Exist keeps what it has")
+    }
+
+    /// Says once that Exist keeps what the hub has no more.
+    func noteOrphan(_ key: DayKey) async throws {
+        guard held[key].isOrphaned != true else { return }
+        held[key].isOrphaned = true
+        try await save([key.month])
+        await tell(
+            "orphaned", .info,
+            "Exist keeps its value of \(key.attribute) on \(key.date.text), which the hub has no more: Exist cannot be "
+                + "emptied. hub do \(hub.instance) overwrite puts another there.")
     }
 
     /// Until there is a new day, and at least a minute.

@@ -59,7 +59,10 @@ actor Exporter {
         if !isLookedUp { try await lookUp() }
         try await own()
         try await refreshShelf()
-        guard let plan = plan(), plan.isNeeded else { return }
+        guard let plan = plan() else { return }
+        // Also days that were taken back before the hub had delivered them, of which it says nothing (R10.4).
+        for key in plan.orphaned { try await noteOrphan(key) }
+        guard plan.isNeeded else { return }
         for chunk in plan.chunks { try await send(chunk) }
         gathering = nil
         account.updated = now
