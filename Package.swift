@@ -173,8 +173,9 @@ let package = Package(
         tests(
             "JourneyTests",
             [
-                "Seeds", "HubProcess", "HubCommand", "example-source", "example-cloud", "JSONLines", "OAuthServer",
-                "SAMI", "hub-sami-server", "WebFaults", "WebSocketClient",
+                "Seeds", "HubProcess", "HubCommand", "HubCore", "HubWire", "Samples", "example-source", "example-cloud",
+                "JSONLines", "OAuthServer", "SAMI", "hub-sami-server", "Exist", "GapFiller", "IHealthHS3",
+                "WebFaults", "WebSocketClient", "hub-exist-server", "hub-scale-sim",
             ],
             resources: [.copy("sami_weigh.py")]),
 
