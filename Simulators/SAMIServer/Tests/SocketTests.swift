@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import WebFaults
 import WebSocketClient
@@ -56,6 +57,27 @@ import WebSocketClient
                 #expect(second?.contains(#""code":409"#) == true)
             }
         }
+    }
+
+    @Test func `Who does not read what is told is cut, and nobody else`() throws {
+        let bench = try Bench()
+        let (sockets, caller) = (bench.exchange.sockets, try bench.exchange.caller("bearer \(try bench.token())"))
+        let cuts = Mutex<[Int]>([])
+        func open() -> (number: Int, frames: AsyncStream<SocketRegistry.Frame>) {
+            let opened = sockets.open(.messages(LiveFilter(caller: caller, uid: nil, devices: [], types: [])))
+            sockets.opened(opened.number) { cuts.withLock { $0.append(opened.number) } }
+            return opened
+        }
+        let deaf = open()
+        let message = MessageRow(
+            mid: "m", sdid: Fixtures.scale, sdtid: Fixtures.withings, uid: Fixtures.user, ts: 0, cts: 0, mv: 1,
+            data: "{}", raw: "{}", visibleOn: 0)
+        for _ in 0..<10_000 { sockets.pass(message) }
+        let other = open()
+        #expect(cuts.withLock { $0 }.isEmpty)
+        sockets.pass(message)
+        #expect(cuts.withLock { $0 } == [deaf.number])
+        #expect(sockets.close(deaf.number).isEmpty && sockets.close(other.number).isEmpty && sockets.count == 0)
     }
 
     @Test func `Who may not listen is told by the handshake`() async throws {

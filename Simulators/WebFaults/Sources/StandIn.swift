@@ -35,11 +35,17 @@ public struct StandIn<Service: StandInService>: Sendable {
     public let clock: SettableClock
     /// How long a request may take to come, and a connection be without one, in real time.
     private let patience: Duration
-    /// Connections at most; who comes then waits until one ends.
-    private static var mostConnections: Int { 512 }
+    private let mostConnections: Int
 
-    public init(_ service: Service, faults: FaultDesk, clock: SettableClock, patience: Duration = .seconds(60)) {
+    /// - Parameters:
+    ///   - patience: longer than the minute for which many clients keep a connection, so that they are the ones to end it.
+    ///   - connections: at most; who comes then waits until one ends.
+    public init(
+        _ service: Service, faults: FaultDesk, clock: SettableClock, patience: Duration = .seconds(75),
+        connections: Int = 512
+    ) {
         (self.service, self.faults, self.clock, self.patience) = (service, faults, clock, patience)
+        mostConnections = connections
     }
 
     /// Serves until the task is cancelled.
@@ -61,7 +67,7 @@ public struct StandIn<Service: StandInService>: Sendable {
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port), serverName: nil, reuseAddress: true,
-                availableConnectionsDelegate: MaximumAvailableConnections(Self.mostConnections, logger: logger)),
+                availableConnectionsDelegate: MaximumAvailableConnections(mostConnections, logger: logger)),
             onServerRunning: { await onListening($0.localAddress?.port ?? port) }, logger: logger)
         try await application.run()
     }

@@ -22,7 +22,7 @@ import WebFaults
 
     /// - Parameter body: gets the port.
     private func serving(
-        patience: Duration = .seconds(60), faults: [String] = [],
+        patience: Duration = .seconds(60), connections: Int = 512, faults: [String] = [],
         _ body: @Sendable @escaping (Int, Counter) throws -> Void
     ) async throws {
         let counter = Counter()
@@ -30,8 +30,10 @@ import WebFaults
         let (ports, port) = AsyncStream<Int>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await StandIn(counter, faults: desk, clock: try SettableClock(), patience: patience)
-                    .run(host: "127.0.0.1", port: 0) { port.yield($0) }
+                try await StandIn(
+                    counter, faults: desk, clock: try SettableClock(), patience: patience, connections: connections
+                )
+                .run(host: "127.0.0.1", port: 0) { port.yield($0) }
             }
             for await found in ports {
                 try body(found, counter)
@@ -122,6 +124,16 @@ import WebFaults
             #expect(try idle.status() == 200)
             #expect(try idle.takeAll().isEmpty)
             #expect(counter.carriedOut.withLock { $0 } == 1)
+        }
+    }
+
+    @Test func `connections that say nothing keep others waiting no longer than they are borne`() async throws {
+        try await serving(patience: .milliseconds(300), connections: 4) { port, _ in
+            let silent = try (0..<12).map { _ in try RawConnection(port) }
+            let connection = try RawConnection(port)
+            connection.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try connection.status() == 200)
+            for other in silent { #expect(try other.takeAll().isEmpty) }
         }
     }
 

@@ -7,6 +7,13 @@ enum Malformed {
         return all
     }
 
+    /// Members of a query that nobody means.
+    static let values = [
+        "9223372036854775807", "-9223372036854775808", "99999999999999999999", "1e999", "-1", "0", "%00", "%FF",
+        "''%22)--",
+        "9999-12-31", "99999999999-01-01",
+    ]
+
     // MARK: - Requests
 
     private static func chunked(_ body: String) -> String {

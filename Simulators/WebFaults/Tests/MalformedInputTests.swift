@@ -17,7 +17,7 @@ import Testing
                 Programs.path("hub-\(program.rawValue)-server"),
                 program == .sami
                     ? ["--listen", "127.0.0.1:0", "--no-rate-limits"]
-                    : ["--listen", "127.0.0.1:0", "--user", "mira@Europe/Berlin"])
+                    : ["--listen", "127.0.0.1:0", "--set", "rate_limit=100000"])
             let line = await process.lines(count: 1).first ?? ""
             port = try #require(Int(line.split { !$0.isNumber }.last ?? ""), "\(process.errorLines)")
         }
@@ -129,6 +129,49 @@ import Testing
                 #expect(status.map { (200...499).contains($0) } ?? false, "\(method) \(path) \(name): \(status ?? 0)")
             }
             #expect(server.process.isRunning, "\(path)")
+        }
+        #expect(try server.isAlive())
+    }
+
+    private static let questions: [Program: [String]] = [
+        .sami: [
+            user + "/devices?offset=", user + "/devices?count=", "/v1.1/devicetypes?name=x&offset=",
+            "/v1.1/messages?sdid=c0ffee00112233445566778899aabbcc&endDate=1&startDate=",
+            "/v1.1/messages?sdid=c0ffee00112233445566778899aabbcc&startDate=0&endDate=",
+            "/v1.1/messages?sdid=c0ffee00112233445566778899aabbcc&startDate=0&endDate=1&offset=",
+            "/v1.1/messages?sdid=c0ffee00112233445566778899aabbcc&startDate=0&endDate=1&filter=weight:%3E%3D",
+            "/v1.1/messages?sdid=c0ffee00112233445566778899aabbcc&fieldPresence=", "/v1.1/messages?mid=",
+            "/v1.1/messages/last?sdids=c0ffee00112233445566778899aabbcc&count=",
+            "/v1.1/messages/analytics/histogram?sdid=c0ffee00112233445566778899aabbcc&field=weight&interval=month&startDate=0&endDate=",
+            "/v1.1/messages/presence?interval=year&endDate=1&startDate=", "/v1.1/messages/export/history?offset=",
+            "/v1.1/devicetypes/dt00112233445566778899aabbccddeeff/manifests/latest/properties?x=", "/v1.1/live?sdids=",
+            "/authorize?client_id=", "/tokenInfo?x=", "/device?user_code=",
+        ],
+        .exist: [
+            "/api/2/attributes/?page=", "/api/2/attributes/?limit=", "/api/2/attributes/?groups=",
+            "/api/2/attributes/with-values/?days=", "/api/2/attributes/with-values/?date_max=",
+            "/api/2/attributes/values/?attribute=weight&page=", "/api/2/attributes/values/?attribute=weight&limit=",
+            "/api/2/attributes/values/?attribute=weight&date_min=",
+            "/api/2/attributes/values/?attribute=weight&date_max=",
+            "/api/2/attributes/values/?attribute=", "/api/2/averages/?page=", "/oauth2/authorize?client_id=",
+            "/control/calls?after=",
+        ],
+    ]
+
+    @Test(arguments: Program.allCases)
+    func `questions beyond all bounds are answered`(_ program: Program) async throws {
+        let server = try await Server(program)
+        let token = try server.token(program)
+        if program == .exist {
+            let wanted = #"[{"template":"weight","manual":false}]"#
+            #expect(try server.post("/api/2/attributes/acquire/", Array(wanted.utf8), token: token) == 200)
+        }
+        for question in Self.questions[program] ?? [] {
+            for value in Malformed.values {
+                let status = try server.post(question + value, [], token: token, method: "GET")
+                #expect(status.map { (200...499).contains($0) } ?? false, "\(question)\(value): \(status ?? 0)")
+            }
+            #expect(server.process.isRunning, "\(question)")
         }
         #expect(try server.isAlive())
     }

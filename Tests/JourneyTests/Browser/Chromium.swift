@@ -41,7 +41,11 @@ actor Chromium {
                 "--disable-extensions",
                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
                 "--remote-debugging-port=0", "--user-data-dir=\(profile.path)", "about:blank",
-            ], environment: ["HOME": profile.path, "XDG_CONFIG_HOME": profile.path, "XDG_CACHE_HOME": profile.path])
+            ],
+            environment: [
+                "HOME": profile.path, "XDG_CONFIG_HOME": profile.path, "XDG_CACHE_HOME": profile.path,
+                "TMPDIR": profile.path,
+            ])
         let mark = "DevTools listening on "
         let line = await browser.errorLines(count: 1) { $0.hasPrefix(mark) }.first
         guard let line, let address = WebSocketAddress(String(line.dropFirst(mark.count))) else {

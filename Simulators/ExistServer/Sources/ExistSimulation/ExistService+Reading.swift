@@ -165,7 +165,8 @@ extension ExistService.Exchange {
     /// Page and length asked for, within what the service gives.
     var place: (number: Int, limit: Int) {
         (
-            max(1, request.query("page").flatMap { Int($0) } ?? 1),
+            // A page beyond all pages is empty, and nothing that is computed from its number runs over.
+            min(1_000_000_000, max(1, request.query("page").flatMap { Int($0) } ?? 1)),
             min(100, max(1, request.query("limit").flatMap { Int($0) } ?? 20))
         )
     }
