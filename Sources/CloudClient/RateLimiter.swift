@@ -18,15 +18,45 @@ public final class RateLimiter: Sendable {
         var sent: [Int64] = []
         /// Since when and for how long the service wants none.
         var closed: (since: Int64, time: Int64)?
+        /// As the last answer said.
+        var allowances: [Allowance] = []
+    }
+
+    /// What the service says of one of its windows.
+    public struct Allowance: Hashable, Sendable {
+        /// Requests in the whole of it; nil where that is not said.
+        public let calls: Int64?
+        /// Requests that it still allows.
+        public let left: Int64
+        /// When it allows more, in microseconds since 1970, as the service says it.
+        public let reset: Int64
+
+        public init(calls: Int64?, left: Int64, reset: Int64) {
+            (self.calls, self.left, self.reset) = (calls, left, reset)
+        }
     }
 
     private let windows: [Window]
     private let patience: Duration
+    private let told: [Duration]
     private let state = Mutex(State())
 
-    /// - Parameter patience: how long a request waits for its turn; one that had to wait longer fails at once with `throttled`.
-    public init(_ windows: Window..., patience: Duration = .seconds(120)) {
-        (self.windows, self.patience) = (windows, patience)
+    /// - Parameters:
+    ///   - patience: how long a request waits for its turn; one that had to wait longer fails at once with `throttled`.
+    ///   - told: how long the windows are whose numbers the service writes into its answers, in their order; none of them keeps
+    ///     requests back for longer, whatever the service's clock shows.
+    public init(_ windows: Window..., patience: Duration = .seconds(120), told: [Duration] = []) {
+        (self.windows, self.patience, self.told) = (windows, patience, told)
+    }
+
+    /// What the service has last said of its windows, in its order; empty where it says nothing.
+    public var allowances: [Allowance] { state.withLock(\.allowances) }
+
+    /// How long the next request will wait at least, because of what the service has said.
+    public func closing(at now: Int64) -> Duration {
+        state.withLock { state in
+            state.closed.map { .microseconds(max(0, min($0.since, now) + $0.time - now)) } ?? .zero
+        }
     }
 
     /// Returns when a request may be sent, and counts it.
@@ -71,7 +101,9 @@ public final class RateLimiter: Sendable {
     /// Reads what an answer says of the budget: the headers of the limits, and `Retry-After` of a refusal.
     func note(_ answer: CloudAnswer, _ pace: Pace) {
         let now = pace.now()
-        var wait = Quota.wait(answer, now: now) ?? .zero
+        let allowances = Quota.read(answer, now: now)
+        if !allowances.isEmpty { state.withLock { $0.allowances = allowances } }
+        var wait = Quota.wait(allowances, now: now, atMost: told) ?? .zero
         if answer.status == 429 || answer.status == 503 { wait = max(wait, answer.retryAfter(at: now) ?? .zero) }
         guard wait > .zero else { return }
         // A service that names a day in next year means something else.
@@ -94,20 +126,34 @@ public final class RateLimiter: Sendable {
 enum Quota {
     private static let prefixes = ["X-RateLimit-", "X-Rate-Limit-", "RateLimit-"]
 
-    /// How long nothing is left; nil where something is, or nothing is said.
-    static func wait(_ answer: CloudAnswer, now: Int64) -> Duration? {
+    /// What an answer says of each window; empty where it says nothing that can be read.
+    static func read(_ answer: CloudAnswer, now: Int64) -> [RateLimiter.Allowance] {
         for prefix in prefixes {
             guard let remaining = answer.header(prefix + "Remaining"), let reset = answer.header(prefix + "Reset")
             else {
                 continue
             }
-            let ends = zip(numbers(remaining), numbers(reset)).compactMap { left, reset -> Int64? in
-                guard let left, let reset, left <= 0 else { return nil }
-                return reset > 1_000_000_000 ? max(1_000_000, date(reset) - now) : max(1, reset) * 1_000_000
+            let limits = answer.header(prefix + "Limit").map(numbers) ?? []
+            return zip(numbers(remaining), numbers(reset)).enumerated().compactMap { place, window in
+                guard let left = window.0, let reset = window.1 else { return nil }
+                return RateLimiter.Allowance(
+                    calls: limits.indices.contains(place) ? limits[place] : nil, left: left,
+                    reset: reset > 1_000_000_000 ? date(reset) : now + max(1, reset) * 1_000_000)
             }
-            return ends.max().map { .microseconds($0) }
         }
-        return nil
+        return []
+    }
+
+    /// How long nothing is left; nil where something is.
+    static func wait(
+        _ allowances: [RateLimiter.Allowance], now: Int64, atMost windows: [Duration] = []
+    ) -> Duration? {
+        let ends = allowances.enumerated().compactMap { place, allowance -> Int64? in
+            guard allowance.left <= 0 else { return nil }
+            let wait = max(1_000_000, allowance.reset - now)
+            return windows.indices.contains(place) ? min(wait, windows[place].wholeMicroseconds) : wait
+        }
+        return ends.max().map { .microseconds($0) }
     }
 
     /// Microseconds since 1970, at most some hundred thousand years: from anything that a service can write, a time can be subtracted.

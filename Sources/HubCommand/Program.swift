@@ -62,7 +62,7 @@ struct RootCommand: ParsableCommand {
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
             ApplyCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self, DoCommand.self,
-            RefreshCommand.self, LogInCommand.self, LogOutCommand.self,
+            RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
             SamplesCommand.self, DaysCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self,
             AssignCommand.self,
             InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,

@@ -67,6 +67,11 @@ final class SAMIScene: Sendable {
         return try JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8))
     }
 
+    /// Whether `hub status` has a line of what the plugin says is wrong.
+    func says(_ isMeant: (String) -> Bool) async throws -> Bool {
+        try await host.command("status").lines.contains { $0.hasPrefix("sami says: ") && isMeant($0) }
+    }
+
     /// Ends the plugin as a power cut would; the hub starts it again.
     func killPlugin() async throws {
         guard let pid = try await status().plugin.pid else { throw Trouble(what: "the plugin has no process") }

@@ -91,6 +91,9 @@ import Testing
         hub = try await scene.startHub()
         try await scene.killPlugin()
         await server.killAndWait()
+        try await scene.until("hub status says what is wrong, and what to do") {
+            try await scene.says { $0.contains("hub refresh sami") }
+        }
         #expect(try await scene.host.command("log", "weight", "80.75kg", "--yes").status == 0)
         server = try await scene.startServer()
         // The hub offers it again, by itself, until the service takes it.
@@ -99,6 +102,7 @@ import Testing
         #expect(try await scene.host.command("refresh", "sami").status == 0)
         #expect(try await scene.weights().map(\.value) == [80.5, 80.75])
         #expect(try scene.posted() == [80.5, 80.75])
+        try await scene.until("hub status takes it back") { try await !scene.says { _ in true } }
         await end(hub, server)
     }
 
@@ -116,6 +120,49 @@ import Testing
         #expect(state.contains(#""token":1"#), "only the application's own, which asked for the revocation: \(state)")
         let after = try await scene.host.command("refresh", "sami")
         #expect(after.status != 0 && (after.lines + after.errors).contains { $0.contains("hub login sami") })
+        let status = try await scene.host.command("status")
+        #expect(status.lines.contains { $0.hasPrefix("sami") && $0.contains("hub login sami") }, "\(status.lines)")
         await end(hub, server)
+    }
+
+    enum Victim: CaseIterable { case plugin, hub }
+
+    @Test(arguments: Victim.allCases)
+    func `A backfill is killed in the middle: the next goes on, nothing is lost and nothing doubled`(
+        _ victim: Victim
+    ) async throws {
+        let scene = try SAMIScene(
+            ["--dialect", "artik", "--no-rate-limits"], settings: "dialect = \"artik\"\nsince = 2999-01-01")
+        let server = try await scene.startServer(history: 3_000)
+        var hub = try await scene.startHub()
+        #expect(await (try await scene.logIn()).waitForExit() == 0)
+        // Thirty pages, each slow enough to be ended in.
+        try scene.send("PUT", "/control/faults", body: #"["delay=0.1@/messages"]"#)
+        let backfill = try ChildProcess(
+            Programs.path("hub"), ["backfill", "sami", "--json"], environment: scene.host.environment)
+        try await scene.until("it is in the middle") { try await scene.weights().count > 500 }
+        switch victim {
+        case .plugin: try await scene.killPlugin()
+        case .hub:
+            await hub.killAndWait()
+            hub = try await scene.startHub()
+        }
+        #expect(await backfill.waitForExit() != 0)
+        let before = try await scene.weights().count
+        #expect(before < 2_700, "nothing was left to do")
+        try scene.send("DELETE", "/control/faults")
+        let again = try await scene.host.command("backfill", "sami", "--json")
+        #expect(again.status == 0, "\(again.errors)")
+        let keys = try await scene.weights().map(\.key)
+        #expect(keys.count == 2_700 && Set(keys).count == 2_700)
+        let report = try JSONDecoder().decode(Report.self, from: Data(again.lines.joined().utf8))
+        // Ten records are nine weights and a height.
+        #expect(report.devices.count == 1 && report.devices[0].new < 3_000 - before)
+        await end(hub, server)
+    }
+
+    private struct Report: Decodable {
+        struct Device: Decodable { var new: Int }
+        var devices: [Device]
     }
 }

@@ -1,10 +1,12 @@
+import CloudClient
 import Foundation
 import PluginKit
+import Synchronization
 
-/// `hub do sami backfill`: the history of the devices, with progress and an estimate.
+/// `hub backfill sami`: the history of the devices, with progress and an estimate.
 struct Backfill: Sendable {
     let call: CommandCall
-    let importer: Importer
+    let parts: SAMI.Parts
 
     struct Report: Encodable, Sendable {
         struct Device: Encodable, Sendable {
@@ -15,6 +17,15 @@ struct Backfill: Sendable {
             var new: Int?
         }
         var devices: [Device]
+        /// Of a dry run: about so many calls of the service.
+        var calls: Int?
+        /// Of a dry run: at least so long, by the service's limits and how fast it answers.
+        var takes: String?
+    }
+
+    private struct Part {
+        let device: ServiceDevice
+        let outlook: Importer.Outlook?
     }
 
     func run() async throws -> Report {
@@ -22,51 +33,74 @@ struct Backfill: Sendable {
             try Timestamp(parsing: "\($0)T00:00:00Z").microseconds / 1_000
         }
         let wanted = call.arguments["device"]?.string
-        let devices = try await importer.devices().filter {
+        let devices = try await parts.importer.devices().filter {
             wanted == nil || $0.id == wanted || $0.name == wanted
         }
         guard !devices.isEmpty else {
             throw CommandFailure("device", "there is no such device; hub do \(call.hub.instance) look shows them")
         }
-        var report = Report(devices: [])
+        var work: [Part] = []
         for device in devices {
-            guard let first = try await importer.beginning(of: device) else {
-                report.devices.append(.init(name: device.name))
+            work.append(Part(device: device, outlook: try await parts.importer.outlook(of: device, since: since ?? 0)))
+        }
+        return call.isDryRun ? plan(work) : try await read(work, since)
+    }
+
+    private func plan(_ work: [Part]) -> Report {
+        let outlooks = work.compactMap(\.outlook)
+        let calls = outlooks.reduce(0) { $0 + $1.calls }
+        let time = CallPlan(calls: calls).time(
+            parts.account.watch.limiter.allowances, at: call.hub.clock.now(),
+            each: outlooks.map(\.each).max() ?? .zero)
+        return Report(
+            devices: work.map { .init(name: $0.device.name, from: $0.outlook.map { Self.text($0.start) }) },
+            calls: calls, takes: calls > 0 ? "about \(CallPlan.words(time))" : nil)
+    }
+
+    private func read(_ work: [Part], _ since: Int64?) async throws -> Report {
+        var report = Report(devices: [])
+        let total = work.reduce(0) { $0 + ($1.outlook.map { $0.end - $0.start } ?? 0) }
+        var (done, pages) = (Int64(0), 0)
+        let began = call.hub.clock.now()
+        for part in work {
+            guard let outlook = part.outlook else {
+                report.devices.append(.init(name: part.device.name))
                 continue
             }
-            let start = max(first, since ?? first)
-            var row = Report.Device(
-                name: device.name, from: Timestamp(microseconds: start * 1_000, offsetMinutes: 0).text)
-            if !call.isDryRun {
-                let began = ContinuousClock.now
-                let end = max(start + 1, call.hub.clock.now() / 1_000)
-                row.new = try await importer.backfill(device, from: start) { [call] reached in
-                    tell(call, device, start, reached, end, began)
-                }
+            let length = outlook.end - outlook.start
+            let (before, pagesBefore) = (done, pages)
+            let last = Mutex(0)
+            // A start that was given is one's own to go on from; the first message may be another next time.
+            let new = try await parts.importer.backfill(part.device, from: since ?? 0) { [self] reached, page in
+                last.withLock { $0 = page }
+                let covered = before + max(0, min(reached - outlook.start, length))
+                tell(part.device, reached, covered, of: total, pagesBefore + page, began)
             }
-            report.devices.append(row)
+            done += length
+            pages += last.withLock { $0 }
+            report.devices.append(.init(name: part.device.name, from: Self.text(outlook.start), new: new))
         }
         return report
     }
 
-    /// The service does not say how many messages there are: the share is of the time they cover.
+    /// The service does not say how many messages there are: the share is of the time that they cover.
     private func tell(
-        _ call: CommandCall, _ device: ServiceDevice, _ start: Int64, _ reached: Int64, _ end: Int64,
-        _ began: ContinuousClock.Instant
+        _ device: ServiceDevice, _ reached: Int64, _ done: Int64, of total: Int64, _ pages: Int, _ began: Int64
     ) {
-        let (done, total) = (max(0, min(reached, end) - start), end - start)
-        let elapsed = (ContinuousClock.now - began) / .seconds(1)
-        let left = done > 0 ? elapsed * Double(total - done) / Double(done) : 0
         let day = Timestamp(microseconds: reached * 1_000, offsetMinutes: 0).localDate.text
-        let estimate = done > 0 && left >= 1 ? ", about \(Self.words(left)) left" : ""
-        call.progress(done / 1_000, of: total / 1_000, "\(device.name): up to \(day)\(estimate)")
+        var text = "up to \(day)"
+        if done > 0, done < total {
+            let share = Double(total - done) / Double(done)
+            let now = call.hub.clock.now()
+            let time = CallPlan(calls: Int((Double(pages) * share).rounded(.up))).time(
+                parts.account.watch.limiter.allowances, at: now,
+                each: .microseconds((now - began) / Int64(max(1, pages))))
+            text += ", about \(CallPlan.words(time)) left"
+        }
+        call.progress(done / 1_000, of: total / 1_000, "\(text), \(device.name)")
     }
 
-    private static func words(_ seconds: Double) -> String {
-        switch seconds {
-        case ..<90: "\(Int(seconds.rounded())) s"
-        case ..<5_400: "\(Int((seconds / 60).rounded())) min"
-        default: "\(Int((seconds / 3_600).rounded())) h"
-        }
+    private static func text(_ time: Int64) -> String {
+        Timestamp(microseconds: time * 1_000, offsetMinutes: 0).text
     }
 }

@@ -4,8 +4,9 @@ import PluginKit
 
 /// Reads messages and gives their records to the hub.
 ///
-/// A cursor for each device says up to which time everything has been read; it moves after STORED. What was measured earlier
-/// and arrives late is found by looking back a while each time: a repeat is harmless.
+/// A cursor for each device says up to which time it has been read; it moves after STORED, and only by what the service says of
+/// its messages: a clock that is wrong, here or there, moves it past nothing. What was measured earlier and arrives late is found by
+/// looking back a while each time, and at everything now and then: a repeat is harmless.
 actor Importer {
     private let hub: PluginContext
     let settings: SAMISettings
@@ -14,6 +15,8 @@ actor Importer {
     private let catalog: Catalog
     private var user: ServiceUser?
     private var known: [String: ServiceDevice] = [:]
+    /// Up to where a reading of everything has come, by device.
+    private var reached: [String: Int64] = [:]
 
     /// Messages of a message's date that lies ahead of our clock are read too.
     private static let ahead: Int64 = 2 * 86_400_000
@@ -24,8 +27,8 @@ actor Importer {
         catalog = Catalog(account)
     }
 
-    /// Milliseconds since 1970, by the hub's clock.
-    private var now: Int64 { hub.clock.now() / 1_000 }
+    /// Up to where there may be messages, in milliseconds since 1970: by the later of the two clocks.
+    private var end: Int64 { max(hub.clock.now() / 1_000, account.watch.now) + Self.ahead }
 
     // MARK: - Who and what
 
@@ -108,34 +111,48 @@ actor Importer {
     }
 
     private func importNew(of device: ServiceDevice) async throws -> Int {
-        let began = now
         let key = "cursor/\(device.id)"
-        let cursor = try await hub.state.integer(key)
         let begin = settings.since.map { $0 / 1_000 } ?? 0
-        let start = max(begin, cursor.map { $0 - settings.overlap } ?? begin)
-        let stored = try await read(device, from: start, to: began + Self.ahead, isBackfill: cursor == nil) { last in
-            // A run that is killed goes on about here.
-            try await self.hub.state.set(key, to: .integer(max(cursor ?? .min, min(last, began))))
+        var stored = 0
+        let known = try await hub.state.integer(key)
+        if let known {
+            stored += try await read(device, from: max(begin, known - settings.overlap), isBackfill: false) { last, _ in
+                try await self.hub.state.set(key, to: .integer(max(known, last)))
+            }
         }
-        try await hub.state.set(key, to: .integer(max(cursor ?? .min, began)))
+        guard try await isFullDue(device) else { return stored }
+        // From the beginning, or where an earlier run was ended.
+        stored += try await readAll(device, from: begin, as: "full") { _, _ in }
+        // Where there was nothing yet, all that comes is news.
+        if known == nil { try await hub.state.set(key, to: .integer(reached[device.id] ?? 0)) }
+        try await hub.state.set("full-at/\(device.id)", to: .integer(hub.clock.now() / 1_000))
         return stored
     }
 
-    /// Reads a range page by page.
-    /// - Parameter note: told the time of the last message of each page, when the hub has them.
+    /// Whether it is time to look at everything again; also after a clock was set back.
+    private func isFullDue(_ device: ServiceDevice) async throws -> Bool {
+        guard let last = try await hub.state.integer("full-at/\(device.id)") else { return true }
+        return !(0..<settings.fullEvery).contains(hub.clock.now() / 1_000 - last)
+    }
+
+    /// Reads everything from `start` on, page by page.
+    /// - Parameter note: told the time of the last message of each page when the hub has them, and how many pages there were.
     private func read(
-        _ device: ServiceDevice, from start: Int64, to end: Int64, isBackfill: Bool,
-        _ note: (Int64) async throws -> Void
+        _ device: ServiceDevice, from start: Int64, isBackfill: Bool,
+        _ note: (_ last: Int64, _ pages: Int) async throws -> Void
     ) async throws -> Int {
-        var (stored, cursors) = (0, Set<String>())
+        var (stored, pages, cursors) = (0, 0, Set<String>())
         var cursor: String?
+        // The same for all pages: a cursor belongs to its question.
+        let end = end
         repeat {
             try Task.checkCancellation()
             let answer = try await account.call(
                 service.messages(of: device.id, from: start, to: end, after: cursor))
             let page = MessagePage(answer)
             stored += try await give(page.messages, of: device, isBackfill: isBackfill)
-            if let last = page.messages.last { try await note(last.time) }
+            pages += 1
+            if let last = page.messages.map({ $0.reach(account.watch.now) }).max() { try await note(last, pages) }
             cursor = page.next
             if let cursor, !cursors.insert(cursor).inserted {
                 throw CommandFailure("service", "the service gives the same cursor again; nothing is lost, try again")
@@ -146,27 +163,56 @@ actor Importer {
 
     // MARK: - History
 
-    /// When a device's first message was measured; nil when it has none.
-    func beginning(of device: ServiceDevice) async throws -> Int64? {
-        var request = service.messages(of: device.id, from: 0, to: now + Self.ahead, after: nil)
-        request.query = request.query.map { $0.name == "count" ? ("count", "1") : $0 }
-        return MessagePage(try await account.call(request)).messages.first?.time
-    }
-
-    /// Reads a device's history from `start`; goes on where an earlier call of the same start was ended.
+    /// Reads a device's history from `start`; goes on where an earlier reading of the same name and start was ended.
     ///
-    /// - Parameter tell: told messages and the time they reach, in milliseconds.
-    func backfill(
-        _ device: ServiceDevice, from start: Int64, _ tell: @Sendable (Int64) -> Void
+    /// - Parameters:
+    ///   - name: of whoever reads, for the place that is kept.
+    ///   - tell: told the time that it has reached, in milliseconds, and the pages that were read.
+    private func readAll(
+        _ device: ServiceDevice, from start: Int64, as name: String, _ tell: (Int64, Int) -> Void
     ) async throws -> Int {
-        let key = "backfill/\(device.id)"
+        let key = "\(name)/\(device.id)"
         let saved = try await hub.state.text(key)?.split(separator: " ").compactMap { Int64($0) } ?? []
         let begin = saved.count == 2 && saved[0] == start ? saved[1] : start
-        let stored = try await read(device, from: begin, to: now + Self.ahead, isBackfill: true) { last in
+        reached[device.id] = begin
+        let stored = try await read(device, from: begin, isBackfill: true) { last, pages in
             try await self.hub.state.set(key, to: .text("\(start) \(last)"))
-            tell(last)
+            self.reached[device.id] = last
+            tell(last, pages)
         }
         try await hub.state.set(key, to: nil)
         return stored
+    }
+
+    /// The whole history, for somebody who waits for it.
+    func backfill(
+        _ device: ServiceDevice, from start: Int64, _ tell: @Sendable (_ reached: Int64, _ pages: Int) -> Void
+    ) async throws -> Int {
+        try await readAll(device, from: start, as: "backfill", tell)
+    }
+
+    /// What a history is going to be, by its first page: the service does not say how many messages there are.
+    struct Outlook: Sendable {
+        /// When the first message was measured, in milliseconds since 1970.
+        let start: Int64
+        /// Up to where there may be messages.
+        let end: Int64
+        /// Calls that it takes, about.
+        let calls: Int
+        /// What one took.
+        let each: Duration
+    }
+
+    /// - Returns: nil where there is no message from `since` on.
+    func outlook(of device: ServiceDevice, since: Int64) async throws -> Outlook? {
+        let began = ContinuousClock.now
+        let page = MessagePage(
+            try await account.call(service.messages(of: device.id, from: since, to: end, after: nil)))
+        guard let first = page.messages.first?.time, let last = page.messages.last?.time else { return nil }
+        let end = max(first + 1, account.watch.now)
+        // As dense as it begins.
+        let share = Double(max(1, last - first)) / Double(end - first)
+        let calls = page.next == nil ? 1 : max(2, Int((1 / max(share, 1e-6)).rounded(.up)))
+        return Outlook(start: first, end: end, calls: calls, each: ContinuousClock.now - began)
     }
 }

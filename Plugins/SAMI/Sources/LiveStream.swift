@@ -29,7 +29,10 @@ struct LiveStream: Sendable {
                 }
                 hub.logger.notice("the live stream has ended; it is opened again")
             } catch let error as WebSocketError {
-                hub.logger.notice("there is no live stream", metadata: ["reason": "\(error)"])
+                await parts.troubles.tell(
+                    .live,
+                    "there is no live stream (\(error)), so that new messages come when it is opened again, by itself; hub refresh \(hub.instance) asks for them now"
+                )
                 if error.code == .refused(401) { refused = token }
             } catch let error where Patience.mayPass(error) {
                 hub.logger.warning("a live message could not be read", metadata: ["reason": "\(error)"])
@@ -40,14 +43,17 @@ struct LiveStream: Sendable {
 
     private func listen(_ token: OAuthToken, _ opened: () -> Void) async throws {
         let user = try await parts.importer.whoever()
+        let watch = parts.account.watch
         guard let address = WebSocketAddress(parts.importer.settings.webSocket + "/live", query: [("uid", user.id)])
         else {
             throw PluginFailure(.settings, "setting websocket: no address")
         }
         // The documentation puts the token into the query; a header, which the later SDK sends, is in no log.
         let headers = [("Authorization", "Bearer \(token.accessToken.reveal())")]
-        try await WebSocket.with(address, headers: headers, silence: Self.silence) { socket in
+        let silence = hub.clock.realDuration(forVirtual: Self.silence)
+        try await WebSocket.with(address, headers: headers, silence: silence) { socket in
             opened()
+            await parts.troubles.end(.live)
             for try await text in socket.texts {
                 guard let frame = try? JSONDecoder().decode(ServiceValue.self, from: Data(text.utf8)) else { continue }
                 // By shape: errors, then pings, then messages; anything else is of a later time.
@@ -56,7 +62,10 @@ struct LiveStream: Sendable {
                         "the live stream says", metadata: ["code": "\(error["code"]?.word ?? "")"])
                     if error["code"]?.word == "401" { return }
                 } else if let message = ServiceMessage(frame) {
+                    if let received = message.received { await watch.noteTime(received, isFresh: false) }
                     try await parts.importer.take(message)
+                } else if frame["type"]?.string == "ping", let time = frame["ts"]?.integer {
+                    await watch.noteTime(time, isFresh: true)
                 }
             }
         }

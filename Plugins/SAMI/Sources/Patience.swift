@@ -5,24 +5,22 @@ import PluginKit
 struct Patience: Sendable {
     let hub: PluginContext
     let account: Account
+    let troubles: Troubles
 
     /// Waits longer after each failure, up to five minutes; where nobody is logged in, until somebody is.
     ///
     /// - Throws: what cannot pass by itself.
     func until<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
         let pace = Pace(hub)
-        var (hasFailed, backOff) = (false, BackOff(first: .seconds(5), longest: .seconds(300)))
+        var backOff = BackOff(first: .seconds(5), longest: .seconds(300))
         while true {
             do {
                 let value = try await body()
-                if hasFailed { await hub.event(try DeviceEvent("error", isResolved: true)) }
+                await troubles.end(.service)
                 return value
             } catch let error where Self.mayPass(error) {
                 try Task.checkCancellation()
-                hub.logger.warning("the service cannot be used", metadata: ["reason": "\(error)"])
-                // One line of hub status: what is wrong, and the command that repairs it.
-                await hub.event(try DeviceEvent("error", severity: .warning, text: "\(error)"))
-                hasFailed = true
+                await troubles.tell(.service, words(error))
                 if Self.needsLogIn(error) {
                     var waiting = account
                     waiting.waits = true
@@ -33,6 +31,12 @@ struct Patience: Sendable {
                 }
             }
         }
+    }
+
+    /// One line: what is wrong, and the command that repairs it.
+    private func words(_ error: any Error) -> String {
+        guard error is CloudError else { return "\(error)" }
+        return "\(error); it is tried again by itself, hub refresh \(hub.instance) tries now"
     }
 
     /// Whether it is worth another try.

@@ -31,7 +31,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
                 .init("device", .string(), help: "Name or id of one device; not given: all."),
             ], canDryRun: true
         ) { plugin, call in
-            try await Backfill(call: call, importer: plugin.parts(call.hub).importer).run()
+            try await Backfill(call: call, parts: plugin.parts(call.hub)).run()
         },
     ]
 
@@ -42,6 +42,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let account: Account
         let importer: Importer
         let poster: Poster
+        let troubles: Troubles
     }
 
     private actor Holder {
@@ -49,11 +50,14 @@ struct SAMI: SinkPlugin, SourcePlugin {
 
         func parts(_ hub: PluginContext) throws -> Parts {
             if let made { return made }
-            let service = SAMIService(
-                try SAMISettings(hub.settings), pace: Pace(hub), limiter: RateLimiter(patience: .seconds(86_400)))
-            let account = Account(hub, service)
+            let troubles = Troubles(hub)
+            let watch = ServiceWatch(hub, troubles)
+            let service = SAMIService(try SAMISettings(hub.settings), pace: Pace(hub), limiter: watch.limiter)
+            let account = Account(hub, service, watch)
             let importer = Importer(hub, account)
-            let parts = Parts(account: account, importer: importer, poster: Poster(hub, account, importer))
+            let parts = Parts(
+                account: account, importer: importer, poster: Poster(hub, account, importer, troubles),
+                troubles: troubles)
             made = parts
             return parts
         }
@@ -66,7 +70,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
     func run(_ hub: PluginContext) async throws {
         let parts = try await parts(hub)
         let bell = Bell()
-        let patience = Patience(hub: hub, account: parts.account)
+        let patience = Patience(hub: hub, account: parts.account, troubles: parts.troubles)
         try await withThrowingTaskGroup(of: Void.self) { group in
             // Looks for new messages whenever the bell rings.
             group.addTask {
@@ -76,6 +80,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
                 }
             }
             group.addTask { try await LiveStream(hub: hub, parts: parts, patience: patience, bell: bell).run() }
+            group.addTask { try await parts.troubles.follow() }
             group.addTask {
                 let pace = Pace(hub)
                 while true {
@@ -97,7 +102,8 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let posts = parts.importer.settings.posts
         guard !posts.isEmpty else { return [] }
         // What came from this account is not delivered to it.
-        let user = try await Patience(hub: hub, account: parts.account).until { try await parts.importer.whoever() }
+        let patience = Patience(hub: hub, account: parts.account, troubles: parts.troubles)
+        let user = try await patience.until { try await parts.importer.whoever() }
         return posts.map { post in
             Want(post.name, types: post.fields.keys.sorted(), kinds: [.quantity], account: user.id, start: .now)
         }

@@ -7,6 +7,8 @@ import WebSocketClient
 struct SAMISettings: Sendable {
     /// How a person logs in.
     enum Grant: String, CaseIterable { case implicit, code }
+    /// How records are posted.
+    enum PostWay: String, CaseIterable { case websocket, rest }
 
     static let declarations: [SettingDeclaration] =
         ServiceAddress.settings(
@@ -46,9 +48,17 @@ struct SAMISettings: Sendable {
                 help: "How far back that looks: what was measured so long ago may still arrive.",
                 default: .string("7d")),
             .init(
+                "full_every", .duration(Bounds(SettingDuration(microseconds: 3_600_000_000))),
+                help: "How often everything since the beginning is read again: what arrived later than overlap.",
+                default: .string("30d")),
+            .init(
                 "post", .list(of: .choice(["weight", "calories", "pedometer"])),
                 help: "What of the hub's records is posted, each to a device of its own that is registered for it.",
                 default: .list([])),
+            .init(
+                "post_by", .choice(PostWay.allCases.map(\.rawValue)),
+                help: "How that is posted; rest is also what is left while there is no WebSocket.",
+                default: .string("websocket")),
         ]
 
     let address: ServiceAddress
@@ -67,7 +77,10 @@ struct SAMISettings: Sendable {
     let pollEvery: Duration
     /// Milliseconds.
     let overlap: Int64
+    /// Milliseconds.
+    let fullEvery: Int64
     let posts: [Post]
+    let postsBySocket: Bool
 
     init(_ settings: PluginSettings) throws {
         address = try ServiceAddress(settings)
@@ -91,6 +104,8 @@ struct SAMISettings: Sendable {
         since = try settings["since"]?.string.map { try Timestamp(parsing: "\($0)T00:00:00Z").microseconds }
         pollEvery = .microseconds(try settings.duration("poll_every").microseconds)
         overlap = try settings.duration("overlap").microseconds / 1_000
+        fullEvery = try settings.duration("full_every").microseconds / 1_000
+        postsBySocket = try settings.text("post_by") == PostWay.websocket.rawValue
         posts = try settings.texts("post").compactMap { name in Post.all.first { $0.name == name } }
     }
 

@@ -10,7 +10,8 @@ import Testing
         let own: [String: SettingValue] = [
             "base": .string("http://127.0.0.1:8790/v1.1"), "client_id": .string("c"), "plain_http": .boolean(false),
             "dialect": .string("sami"), "redirect": .string("http://127.0.0.1:8737/"), "grant": .string("implicit"),
-            "poll_every": .string("15min"), "overlap": .string("7d"), "post": .list([]),
+            "poll_every": .string("15min"), "overlap": .string("7d"), "full_every": .string("30d"), "post": .list([]),
+            "post_by": .string("websocket"),
         ]
         return try SAMISettings(PluginSettings(own.merging(more) { $1 }))
     }

@@ -28,15 +28,31 @@ import WebFaults
     }
 
     private func deliver(_ scene: Scene) async throws -> [DeliveryResult] {
-        let records = [try weight(80.5, number: 1), try weight(81, number: 2)]
+        try await deliver([try weight(80.5, number: 1), try weight(81, number: 2)], scene)
+    }
+
+    private func deliver(_ records: [StoredRecord], _ scene: Scene) async throws -> [DeliveryResult] {
         let delivery = try #require(await scene.hub.deliver(records, to: "weight"))
         return try #require(await scene.hub.report(of: delivery)).results
+    }
+
+    private func isDelivered(_ result: DeliveryResult) -> Bool {
+        if case .delivered = result { true } else { false }
+    }
+
+    /// Delivers until all is delivered, as a hub does.
+    private func deliverAll(_ records: [StoredRecord], _ scene: Scene) async throws {
+        var left = records
+        while !left.isEmpty {
+            let results = try await deliver(left, scene)
+            left = zip(left, results).filter { !isDelivered($0.1) }.map(\.0)
+        }
     }
 
     @Test func `A weight of the hub is posted once to a device of its own, also when its delivery is repeated`()
         async throws
     {
-        let scene = try await Scene(settings: ["post": #"["weight"]"#])
+        let scene = try await Scene(settings: ["post": #"["weight"]"#, "post_by": #""rest""#])
         let run = scene.run()
         _ = await scene.hub.wants("weight")
         // The answers to the question what is there, and to the first post, get lost.
@@ -57,6 +73,113 @@ import WebFaults
         let run = scene.run()
         let (weight, steps) = (await scene.hub.wants("weight"), await scene.hub.wants("pedometer"))
         #expect(weight?.account == Fixtures.user && steps?.account == Fixtures.user)
+        await scene.end(run)
+    }
+
+    @Test func `By WebSocket each message is acknowledged with the exchange's id, and posted once`() async throws {
+        let scene = try await Scene(settings: ["post": #"["weight"]"#])
+        let run = scene.run()
+        _ = await scene.hub.wants("weight")
+        let records = try (1...80).map { try weight(70 + Double($0) / 10, number: $0) }
+        let first = try await deliver(records, scene)
+        #expect(first.allSatisfy { if case .delivered(receipt: _?) = $0 { true } else { false } })
+        #expect(try await deliver(records, scene).allSatisfy(isDelivered), "it is there already")
+        #expect(try posted(scene) == (1...80).map { 70 + Double($0) / 10 })
+        #expect(await scene.hub.events.isEmpty)
+        await scene.end(run)
+    }
+
+    @Test func `A socket that is cut between message and answer loses nothing and doubles nothing`() async throws {
+        let scene = try await Scene(settings: ["post": #"["weight"]"#])
+        // What was not answered may be sent again after a minute, which is a tenth of a second here.
+        await scene.hurry(600)
+        let run = scene.run()
+        _ = await scene.hub.wants("weight")
+        let records = try (1...60).map { try weight(70 + Double($0) / 10, number: $0) }
+        // Before and after the exchange has kept it, at registrations too.
+        scene.faults.add([
+            try Fault("cut-after@websocket%7", forms: Exchange.forms),
+            try Fault("cut-before@websocket%7", forms: Exchange.forms),
+        ])
+        try await deliverAll(records, scene)
+        #expect(try posted(scene) == (1...60).map { 70 + Double($0) / 10 })
+        await scene.end(run)
+    }
+
+    @Test func `What was sent and not answered is not sent again before the exchange must show it`() async throws {
+        let scene = try await Scene(settings: ["post": #"["weight"]"#]) {
+            // Kept, and not shown for a while.
+            ($0.hasRateLimits, $0.deliveryDelay) = (false, 400)
+        }
+        // The minute after which what is not shown is not there is a second.
+        await scene.hurry(60)
+        let run = scene.run()
+        _ = await scene.hub.wants("weight")
+        scene.faults.add([try Fault("cut-after@websocket%10", forms: Exchange.forms)])
+        var left = try (1...40).map { try weight(70 + Double($0) / 10, number: $0) }
+        var waits = 0
+        while !left.isEmpty {
+            let results = try await deliver(left, scene)
+            waits += results.count {
+                if case .retry(_, let reason?) = $0 { reason.contains("may show it yet") } else { false }
+            }
+            left = zip(left, results).filter { !isDelivered($0.1) }.map(\.0)
+        }
+        #expect(waits > 0)
+        #expect(try posted(scene) == (1...40).map { 70 + Double($0) / 10 })
+        await scene.end(run)
+    }
+
+    @Test func `Where there is no WebSocket, posts go by REST, and hub status says so until it is back`() async throws {
+        let scene = try await Scene(settings: ["post": #"["weight"]"#])
+        await scene.hurry(600)
+        let run = scene.run()
+        _ = await scene.hub.wants("weight")
+        scene.faults.add([try Fault("status=503@websocket", forms: Exchange.forms)])
+        #expect(try await deliver(scene).allSatisfy(isDelivered))
+        let told = await scene.trouble("posts go by REST")
+        #expect(told.contains("status 503") && told.contains("setting websocket"))
+        #expect(try posted(scene) == [80.5, 81])
+        scene.faults.replace([])
+        var number: Int64 = 2
+        while await scene.hub.events.last?.isResolved != true {
+            number += 1
+            try await deliverAll([try weight(82, number: number)], scene)
+        }
+        await scene.end(run)
+    }
+
+    @Test func `Posts beyond the limit of the exchange wait for it, and none is lost`() async throws {
+        let scene = try await Scene(settings: ["post": #"["weight"]"#]) { $0.limits = (30, 100_000) }
+        // Its minute is over when the test says so.
+        try scene.clock.set("\(HubClock.system.time.text)@0")
+        let run = scene.run()
+        _ = await scene.hub.wants("weight")
+        let records = try (1...70).map { try weight(70 + Double($0) / 10, number: $0) }
+        for delivered in [30, 60] {
+            let results = try await deliver(records, scene)
+            #expect(results.count(where: isDelivered) == delivered)
+            for case .retry(let after, let reason?) in results {
+                #expect(reason.contains("limit") && (1_000...60_000).contains(after), "\(after)")
+            }
+            scene.clock.move(seconds: 61)
+        }
+        try await deliverAll(records, scene)
+        #expect(try posted(scene).count == 70)
+        await scene.end(run)
+    }
+
+    @Test func `What the exchange will never take is refused, and holds nothing up`() async throws {
+        let scene = try await Scene(settings: ["post": #"["weight"]"#]) {
+            ($0.hasRateLimits, $0.futureGrace) = (false, 0)
+        }
+        let run = scene.run()
+        _ = await scene.hub.wants("weight")
+        // Dated in ten years: later.
+        let results = try await deliver(
+            [try weight(80, number: 400_000_000), try weight(81, number: 1)], scene)
+        guard case .retry(_, let reason?) = results[0] else { return #expect(Bool(false), "\(results)") }
+        #expect(reason.contains("ahead") && isDelivered(results[1]))
         await scene.end(run)
     }
 }

@@ -15,6 +15,8 @@ final class Scene: Sendable {
     let hub: FakeHub
     let exchange: Exchange
     let faults: FaultDesk
+    /// The exchange's.
+    let clock: SettableClock
     let base: String
     private let server: Task<Void, any Error>
 
@@ -28,7 +30,7 @@ final class Scene: Sendable {
         let clock = try SettableClock()
         let faults = FaultDesk(forms: Exchange.forms)
         let exchange = try Exchange(options, clock: clock, faults: faults)
-        (self.faults, self.exchange) = (faults, exchange)
+        (self.faults, self.exchange, self.clock) = (faults, exchange, clock)
         let (ports, port) = AsyncStream<Int>.makeStream()
         server = Task {
             try await StandIn(exchange, faults: faults, clock: clock)
@@ -40,7 +42,7 @@ final class Scene: Sendable {
             "base": .text(base + "/v1.1"), "plain_http": .truth(false), "dialect": .text(options.dialect.name),
             "client_id": .text(Fixtures.application), "client_secret": .text(Fixtures.secret),
             "redirect": .text("http://127.0.0.1:8737/"), "grant": .text("implicit"), "poll_every": .text("15min"),
-            "overlap": .text("7d"), "post": .list([]),
+            "overlap": .text("7d"), "full_every": .text("30d"), "post": .list([]), "post_by": .text("websocket"),
         ]
         for (name, json) in more { settings[name] = try JSONDecoder().decode(ServiceValue.self, from: Data(json.utf8)) }
         var behaviour = FakeHub.Behaviour()
@@ -102,6 +104,22 @@ final class Scene: Sendable {
         #expect(await run.end() == .done)
         #expect(await hub.violations == [])
     }
+
+    /// Has the hub's clock run at this rate, from a time so far from now.
+    func hurry(_ rate: Double, from offset: Duration = .zero) async {
+        let start = Timestamp(microseconds: HubClock.system.now() + Int64(offset / .microseconds(1)))
+        await hub.change { $0.clock = "\(start.text)@\(rate)" }
+    }
+
+    /// Returns what the plugin says is wrong, when it says so with these words.
+    @discardableResult
+    func trouble(_ words: String) async -> String {
+        await hub.wait { $0.events.contains { $0.text?.contains(words) == true } }
+        return await hub.events.last { $0.text?.contains(words) == true }?.text ?? ""
+    }
+
+    /// Returns when the last thing that was wrong is over.
+    func isWellAgain() async { await hub.wait { $0.events.last?.isResolved == true } }
 
     /// Type, value and unit of what the hub holds, in order of the keys.
     func held() async -> [String] {

@@ -14,8 +14,8 @@ struct DoCommand: AsyncParsableCommand {
 
             Examples:
               hub do sami
-              hub do sami backfill from=2020-01-01 --dry-run
-              hub do sami backfill from=2020-01-01 --deadline 10min --json
+              hub do sami backfill since=2020-01-01 --dry-run
+              hub do sami backfill since=2020-01-01 --deadline 10min --json
 
             Exit codes: 0 done; 1 the plugin failed, does not run, or did not finish in
             time; 64 no such plugin or command, or wrong arguments; 69 no hub answers; 75

@@ -6,12 +6,17 @@ import PluginKit
 struct SAMIService: Sendable {
     let settings: SAMISettings
     let client: CloudClient
+    /// For messages that are posted: SAMI counts these apart.
+    let posts: CloudClient
     private let accounts: CloudClient
 
-    /// - Parameter limiter: shared by all calls of the account; it hears of the budget from the answers.
+    /// - Parameter limiter: shared by all calls that read; it hears of the budget from the answers.
     init(_ settings: SAMISettings, pace: Pace, limiter: RateLimiter?) {
         self.settings = settings
         client = CloudClient(settings.address, pace: pace, limiter: limiter)
+        posts = CloudClient(
+            settings.address, pace: pace,
+            limiter: RateLimiter(patience: .seconds(86_400), told: ServiceWatch.windows))
         accounts = CloudClient(settings.accounts, pace: pace)
     }
 
@@ -58,8 +63,10 @@ struct SAMIService: Sendable {
             ("count", "\(pageMessages)"),
         ]
         if let cursor { query.append(("offset", cursor)) }
-        return CloudRequest(.get, "/messages", query: query)
+        return CloudRequest(.get, Self.messagesPath, query: query)
     }
+
+    static let messagesPath = "/messages"
 
     /// The newest messages, those first.
     static func last(_ count: Int, of device: String, with field: String? = nil) -> CloudRequest {
@@ -72,12 +79,13 @@ struct SAMIService: Sendable {
         try .json("/devices", ["uid": user, "dtid": type, "name": name])
     }
 
-    static func post(_ data: [String: ServiceValue], at time: Int64, device: String) throws -> CloudRequest {
-        try .json(
-            "/messages",
-            ServiceValue.object([
-                "sdid": .text(device), "type": .text("message"), "ts": .whole(time), "data": .object(data),
-            ]))
+    /// A message, as REST takes it and a registered socket does.
+    static func message(_ data: [String: ServiceValue], at time: Int64, device: String) -> [String: ServiceValue] {
+        ["sdid": .text(device), "type": .text("message"), "ts": .whole(time), "data": .object(data)]
+    }
+
+    static func post(_ message: [String: ServiceValue]) throws -> CloudRequest {
+        try .json(messagesPath, ServiceValue.object(message))
     }
 
     // MARK: - Log-in

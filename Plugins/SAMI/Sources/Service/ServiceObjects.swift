@@ -39,25 +39,41 @@ struct ServiceDevice: Sendable, Hashable {
 
 /// What a device type says of its messages.
 struct ServiceManifest: Sendable {
-    /// Unit texts by field; a field of a structure is `sleep.state`.
-    ///
-    /// A field without a unit has an empty one.
-    let units: [String: String]
+    /// One value of a message.
+    struct Field: Hashable, Sendable {
+        /// Such as `Double`, `Integer` or `String`.
+        let type: String
+        /// As JScience prints it; empty where there is none.
+        let unit: String
+        let isCollection: Bool
+
+        var isNumber: Bool {
+            !isCollection && ["double", "float", "integer", "long"].contains(type.lowercased())
+        }
+    }
+
+    /// By name; a field of a structure is `sleep.state`.
+    let fields: [String: Field]
+
+    /// Unit texts by field.
+    var units: [String: String] { fields.mapValues(\.unit) }
 
     /// - Parameter value: `data` of the envelope.
     init(_ value: ServiceValue?) {
-        var units: [String: String] = [:]
-        Self.read(value?["properties"]?["fields"], "", into: &units)
-        self.units = units
+        var fields: [String: Field] = [:]
+        Self.read(value?["properties"]?["fields"], "", into: &fields)
+        self.fields = fields
     }
 
-    private static func read(_ value: ServiceValue?, _ prefix: String, into units: inout [String: String]) {
+    private static func read(_ value: ServiceValue?, _ prefix: String, into fields: inout [String: Field]) {
         for (name, field) in value?.object ?? [:] {
             // A leaf is known by a type that is text; a structure holds leaves.
-            if field["type"]?.string != nil {
-                units[prefix + name] = field["unit"]?.string ?? ""
+            if let type = field["type"]?.string {
+                let isCollection = if case .truth(true)? = field["isCollection"] { true } else { false }
+                fields[prefix + name] = Field(
+                    type: type, unit: field["unit"]?.string ?? "", isCollection: isCollection)
             } else {
-                read(field, prefix + name + ".", into: &units)
+                read(field, prefix + name + ".", into: &fields)
             }
         }
     }
@@ -68,6 +84,8 @@ struct ServiceMessage: Sendable {
     let device: String
     /// Milliseconds since 1970.
     let time: Int64
+    /// When the service received it, by its own clock, in milliseconds since 1970.
+    let received: Int64?
     /// The manifest's version, where it is said.
     let manifest: Int64?
     let type: String?
@@ -80,7 +98,11 @@ struct ServiceMessage: Sendable {
         else { return nil }
         (self.device, self.time, self.data) = (device, time, data)
         (manifest, type) = (value["mv"]?.integer, value["sdtid"]?.string)
+        received = value["cts"]?.integer
     }
+
+    /// Up to where reading has come with it: a message that is dated ahead of its receipt takes nobody further than that.
+    func reach(_ now: Int64) -> Int64 { min(time, received ?? now) }
 }
 
 /// A page of a range.

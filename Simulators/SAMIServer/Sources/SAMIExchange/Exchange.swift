@@ -11,6 +11,8 @@ public final class Exchange: Sendable {
         /// The state file; nil keeps everything in memory.
         public var state: String?
         public var hasRateLimits = true
+        /// Calls a minute and a day that everybody has for everything; nil: SAMI's own numbers.
+        public var limits: (minute: Int, day: Int)?
         /// How far in the future a message may be dated, in milliseconds.
         public var futureGrace: Int64 = 86_400_000
         /// How long a user's token lives, in seconds; an application's lives half as long.
@@ -46,7 +48,8 @@ public final class Exchange: Sendable {
 
     public init(_ options: Options, clock: SettableClock, faults: FaultDesk) throws {
         (self.options, self.clock, self.faults) = (options, clock, faults)
-        limits = RateLimits(isOn: options.hasRateLimits)
+        limits = RateLimits(
+            isOn: options.hasRateLimits, own: options.limits.map { RateLimits.Own(minute: $0.minute, day: $0.day) })
         var configuration = Configuration()
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")

@@ -51,6 +51,9 @@ struct SAMIServerCommand: AsyncParsableCommand {
     @Flag(help: "Count no calls.")
     var noRateLimits = false
     @Option(
+        help: ArgumentHelp("So many calls a minute and a day for everybody, not SAMI's numbers.", valueName: "n/n"))
+    var limits: String?
+    @Option(
         help: ArgumentHelp(
             "Where the first application sends browsers back to, from now on; at first \(Fixtures.redirect).",
             valueName: "url"))
@@ -133,6 +136,13 @@ struct SAMIServerCommand: AsyncParsableCommand {
         var options = Exchange.Options()
         (options.dialect, options.state, options.redirect) = (dialect, state, redirect)
         (options.hasRateLimits, options.tokenLife) = (!noRateLimits, tokenLife)
+        if let limits {
+            let numbers = limits.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+            guard numbers.count == 2, numbers.allSatisfy({ (1...1_000_000_000).contains($0) }) else {
+                throw ValidationError("--limits '\(limits)': expected calls a minute and a day, such as 100/1000")
+            }
+            options.limits = (numbers[0], numbers[1])
+        }
         (options.futureGrace, options.deliveryDelay) = (futureGrace * 1000, deliveryDelay)
         (options.pingSeconds, options.registrationSeconds) = (ping, registration)
         (options.analyticsLag, options.findsByPrefix) = (analyticsLag, prefixSearch)

@@ -1,0 +1,139 @@
+import CloudClient
+import Foundation
+import PluginKit
+import WebSocketClient
+
+/// Sends messages of one device by `/websocket?ack=true`, and hears of each what became of it (reference §6.1).
+///
+/// Open for one delivery: what is idle for hours is dead when it is needed.
+struct PostSocket: Sendable {
+    let account: Account
+    let clock: HubClock
+
+    /// What the service said of a message.
+    enum Answer: Sendable {
+        case taken(mid: String?)
+        case refused(Refusal)
+    }
+
+    struct Refusal: Sendable {
+        let code: Int
+        let message: String
+        /// What the limits of the service ask for.
+        let wait: Duration?
+    }
+
+    /// How it went, also where it was cut in the middle.
+    struct Report: Sendable {
+        /// By place in the call.
+        var answers: [Int: Answer] = [:]
+        /// So many have left, in their order; of those without an answer nothing is certain.
+        var sent = 0
+        /// Why it ended early.
+        var failure: String?
+        /// The service does not know the token.
+        var isUnauthorized = false
+    }
+
+    /// Without a word of the service, pings included.
+    private static let silence = Duration.seconds(40)
+    /// Without an answer, pings or not.
+    private static let patience = Duration.seconds(30)
+    /// On their way at a time.
+    private static let window = 32
+    private static let registration = "register"
+
+    /// Returns when all is answered, or cannot be any more.
+    /// - Throws: `CancellationError`.
+    func send(_ messages: [[String: ServiceValue]], of device: String, _ token: OAuthToken) async throws -> Report {
+        var report = Report()
+        do {
+            let settings = account.service.settings
+            guard let address = WebSocketAddress(settings.webSocket + "/websocket", query: [("ack", "true")]) else {
+                throw PluginFailure(.settings, "setting websocket: no address")
+            }
+            let silence = clock.realDuration(forVirtual: Self.silence)
+            try await WebSocket.with(address, silence: silence) { socket in
+                try await talk(socket, messages, device, token, &report)
+            }
+        } catch let error as WebSocketError {
+            report.failure = error.message
+            report.isUnauthorized = error.code == .refused(401)
+        }
+        return report
+    }
+
+    private func talk(
+        _ socket: WebSocket, _ messages: [[String: ServiceValue]], _ device: String, _ token: OAuthToken,
+        _ report: inout Report
+    ) async throws {
+        try await socket.send(
+            ServiceValue.object([
+                "type": .text("register"), "sdid": .text(device), "cid": .text(Self.registration),
+                "Authorization": .text("bearer \(token.accessToken.reveal())"),
+            ]).json)
+        var isRegistered = false
+        let patience = clock.realDuration(forVirtual: Self.patience)
+        var heard = ContinuousClock.now
+        for try await text in socket.texts {
+            guard let frame = try? JSONDecoder().decode(ServiceValue.self, from: Data(text.utf8)) else { continue }
+            let body = frame["error"] ?? frame["data"]
+            let cid = body?["cid"]?.word
+            if let error = frame["error"] {
+                let refusal = Self.refusal(error, clock)
+                if cid == Self.registration || !isRegistered {
+                    // Registered twice is registered.
+                    guard refusal.code == 409 else {
+                        report.failure = "the service refuses the registration: \(refusal.code) \(refusal.message)"
+                        report.isUnauthorized = refusal.code == 401
+                        return
+                    }
+                    isRegistered = true
+                } else if let place = cid.flatMap({ Int($0) }), place < report.sent {
+                    report.answers[place] = .refused(refusal)
+                } else {
+                    report.failure = "the service says \(refusal.code) \(refusal.message)"
+                    return
+                }
+                heard = .now
+            } else if cid == Self.registration || !isRegistered && body?["code"]?.word == "200" {
+                (isRegistered, heard) = (true, .now)
+            } else if let place = cid.flatMap({ Int($0) }), place < report.sent {
+                report.answers[place] = .taken(mid: body?["mid"]?.word)
+                heard = .now
+            } else if ContinuousClock.now - heard > patience {
+                report.failure = "the service does not answer on the WebSocket"
+                return
+            }
+            guard isRegistered else { continue }
+            while report.sent < messages.count, report.sent - report.answers.count < Self.window {
+                var message = messages[report.sent]
+                message["cid"] = .text("\(report.sent)")
+                // Counted before: from here on nothing is certain.
+                report.sent += 1
+                try await socket.send(ServiceValue.object(message).json)
+            }
+            if report.answers.count == messages.count { return }
+        }
+        report.failure = "the WebSocket was closed"
+    }
+
+    private static func refusal(_ error: ServiceValue, _ clock: HubClock) -> Refusal {
+        var wait: Duration?
+        let code = Int(error["code"]?.integer ?? 0)
+        if code == 429 {
+            let left = numbers(error["X-Rate-Limit-Remaining"])
+            let resets = numbers(error["X-Rate-Limit-Reset"])
+            let now = clock.now() / 1_000_000
+            let waits = zip(zip(left, resets), ServiceWatch.windows).map { window, longest -> Duration in
+                window.0 > 0 ? .zero : min(.seconds(max(1, window.1 - now)), longest)
+            }
+            wait = waits.max() ?? .seconds(60)
+        }
+        return Refusal(code: code, message: error["message"]?.string ?? "", wait: wait)
+    }
+
+    private static func numbers(_ value: ServiceValue?) -> [Int64] {
+        (value?.word ?? "").split(separator: "/").map { Int64($0) ?? 0 }
+    }
+}

@@ -1,0 +1,263 @@
+import CloudClient
+import PluginKit
+
+/// Posts records, each once: by WebSocket, or by REST where there is none.
+actor Poster {
+    private let hub: PluginContext
+    private let account: Account
+    private let importer: Importer
+    private let troubles: Troubles
+    private let pace: Pace
+    private var devices: [String: String] = [:]
+    /// Until then posts go by REST, in microseconds since 1970.
+    private var socketRests: Int64 = 0
+    private var backOff = BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(300))
+    private var refusedToken: OAuthToken?
+
+    init(_ hub: PluginContext, _ account: Account, _ importer: Importer, _ troubles: Troubles) {
+        (self.hub, self.account, self.importer, self.troubles) = (hub, account, importer, troubles)
+        pace = Pace(hub)
+    }
+
+    /// - Throws: ``DeliveryFailure``.
+    func deliver(_ records: [DeliveredRecord], _ post: Post) async throws -> [DeliveryResult] {
+        do {
+            return try await results(records, post)
+        } catch let error as TokenError where error.needsLogIn {
+            throw DeliveryFailure.unauthorized(error.message)
+        } catch let error as CommandFailure where ["login", "permission"].contains(error.code) {
+            throw DeliveryFailure.unauthorized(error.message)
+        } catch let error as CloudError {
+            throw DeliveryFailure.retry(error.message)
+        }
+    }
+
+    private func results(_ records: [DeliveredRecord], _ post: Post) async throws -> [DeliveryResult] {
+        var results: [DeliveryResult?] = []
+        var facts: [(place: Int, fact: PostFact)] = []
+        for (place, record) in records.enumerated() {
+            switch post.fact(of: record) {
+            case .success(let fact):
+                facts.append((place, fact))
+                results.append(nil)
+            case .failure(let refusal): results.append(.refused(reason: refusal.reason))
+            }
+        }
+        guard !facts.isEmpty else { return results.map { $0 ?? .delivered } }
+        let device = try await device(post)
+        var uncertain = try await Uncertain(hub, post)
+        let there = try await present(facts.map(\.fact), on: device)
+        var due: [PostFact: [Int]] = [:]
+        for (place, fact) in facts {
+            if there[fact.time]?.contains(where: fact.isSame) == true {
+                results[place] = .delivered
+            } else if let wait = uncertain.wait(fact) {
+                results[place] = .retry(
+                    after: wait, reason: "it was sent and not answered, and the service may show it yet")
+            } else {
+                due[fact, default: []].append(place)
+            }
+        }
+        try await uncertain.remove(facts.filter { results[$0.place] == .delivered }.map(\.fact))
+        let ordered = due.keys.sorted { ($0.time, $0.field) < ($1.time, $1.field) }
+        guard !ordered.isEmpty else { return results.map { $0 ?? .delivered } }
+        try await uncertain.add(ordered)
+        let sent = try await send(ordered, post, device)
+        try await uncertain.remove(zip(ordered, sent.fates).filter { $0.1 != .unknown }.map(\.0))
+        for (fact, fate) in zip(ordered, sent.fates) {
+            for place in due[fact] ?? [] { results[place] = fate.result }
+        }
+        // Where nothing got through, the subscription rests, longer each time.
+        if let failure = sent.failure, !results.contains(where: { if case .delivered = $0 { true } else { false } }) {
+            throw failure
+        }
+        return results.map { $0 ?? .delivered }
+    }
+
+    // MARK: - What is there
+
+    /// The values that the device has already at these times: a message without an answer must not become two.
+    private func present(_ facts: [PostFact], on device: String) async throws -> [Int64: [PostFact]] {
+        let times = facts.map(\.time)
+        guard let first = times.min(), let last = times.max() else { return [:] }
+        var there: [Int64: [PostFact]] = [:]
+        let wanted = Set(times)
+        var cursor: String?
+        repeat {
+            let page = MessagePage(
+                try await account.call(account.service.messages(of: device, from: first, to: last, after: cursor)))
+            for message in page.messages where wanted.contains(message.time) {
+                there[message.time, default: []] += message.data.compactMap { field, value in
+                    value.double.map { PostFact(time: message.time, field: field, value: $0) }
+                }
+            }
+            cursor = page.next
+        } while cursor != nil
+        return there
+    }
+
+    /// The device that is posted to: found by its name, or registered.
+    private func device(_ post: Post) async throws -> String {
+        if let known = devices[post.name] { return known }
+        let user = try await importer.whoever()
+        let name = post.device(hub.instance)
+        let catalog = Catalog(account)
+        if let found = try await catalog.devices(of: user.id).first(where: { $0.name == name }) {
+            devices[post.name] = found.id
+            return found.id
+        }
+        let types = try await account.call(SAMIService.deviceTypes(named: post.deviceType))
+        guard let type = types["data"]?["deviceTypes"]?.list?.first?["id"]?.string else {
+            throw CommandFailure("service", "the service has no device type \"\(post.deviceType)\"")
+        }
+        let made = try await account.call(try SAMIService.addDevice(name, type: type, user: user.id))
+        guard let id = made["data"]?["id"]?.string else {
+            throw CommandFailure("service", "the service did not say which device it has made")
+        }
+        hub.logger.notice("a device was registered", metadata: ["name": "\(name)"])
+        devices[post.name] = id
+        return id
+    }
+
+    // MARK: - Sending
+
+    /// What became of a message.
+    private enum Fate: Equatable {
+        case known(DeliveryResult)
+        /// Sent, and not answered.
+        case unknown
+
+        var result: DeliveryResult {
+            switch self {
+            case .known(let result): result
+            case .unknown:
+                .retry(after: 2_000, reason: "it was sent and not answered; it is looked for at the service")
+            }
+        }
+    }
+
+    private static let unsent = Fate.known(
+        .retry(after: 1_000, reason: "the way to the service ended before it was sent"))
+
+    private func send(
+        _ facts: [PostFact], _ post: Post, _ device: String
+    ) async throws -> (fates: [Fate], failure: (any Error)?) {
+        let messages = facts.map { fact in
+            SAMIService.message([fact.field: post.value(of: fact)], at: fact.time, device: device)
+        }
+        if account.service.settings.postsBySocket, hub.clock.now() >= socketRests,
+            let fates = try await sendBySocket(messages, facts, post, device)
+        {
+            return (fates, nil)
+        }
+        var fates: [Fate] = []
+        for (message, fact) in zip(messages, facts) {
+            do {
+                let answer = try await account.call(try SAMIService.post(message))
+                fates.append(.known(.delivered(receipt: answer["data"]?["mid"]?.string)))
+            } catch let error as CloudError {
+                if let code = error.refusal, code != 404 {
+                    fates.append(fate(of: fact, code, error.message, nil))
+                    continue
+                }
+                // Somebody has removed the device: it is registered anew.
+                if error.code == .answered(404) { devices[post.name] = nil }
+                fates.append(error.mayHaveHadEffect ? .unknown : Self.unsent)
+                fates += Array(repeating: Self.unsent, count: facts.count - fates.count)
+                return (fates, error)
+            } catch {
+                fates += Array(repeating: Self.unsent, count: facts.count - fates.count)
+                return (fates, error)
+            }
+        }
+        return (fates, nil)
+    }
+
+    /// - Returns: nil where there is no WebSocket, and nothing was sent.
+    private func sendBySocket(
+        _ messages: [[String: ServiceValue]], _ facts: [PostFact], _ post: Post, _ device: String
+    ) async throws -> [Fate]? {
+        let socket = PostSocket(account: account, clock: hub.clock)
+        var token = try await account.token(insteadOf: refusedToken)
+        var report = try await socket.send(messages, of: device, token)
+        if report.isUnauthorized, report.sent == 0 {
+            token = try await account.token(insteadOf: token)
+            report = try await socket.send(messages, of: device, token)
+        }
+        refusedToken = nil
+        if let failure = report.failure, report.answers.isEmpty {
+            socketRests = hub.clock.now() + Int64(backOff.step(pace) / .microseconds(1))
+            await troubles.tell(
+                .posts,
+                "posts go by REST, because there is no WebSocket (\(failure)); it is tried again by itself, or look at the setting websocket of [plugin.\(hub.instance)]"
+            )
+            if report.sent == 0 { return nil }
+        } else {
+            backOff.reset()
+            await troubles.end(.posts)
+        }
+        return facts.enumerated().map { place, fact in
+            switch report.answers[place] {
+            case .taken(let mid): return .known(.delivered(receipt: mid))
+            case .refused(let refusal):
+                if refusal.code == 401 { refusedToken = token }
+                return fate(
+                    of: fact, refusal.code, "the service answered \(refusal.code) \(refusal.message)", refusal.wait)
+            case nil: return place < report.sent ? .unknown : Self.unsent
+            }
+        }
+    }
+
+    /// What a refusal means for the record.
+    private func fate(of fact: PostFact, _ code: Int, _ message: String, _ wait: Duration?) -> Fate {
+        switch code {
+        case 409: return .known(.delivered)
+        case 401, 404: return .known(.retry(after: 1_000, reason: message))
+        case 403:
+            return .known(
+                .unauthorized(
+                    reason:
+                        "\(message): the application lacks the permission; give it, then run hub login \(hub.instance)")
+            )
+        case 429:
+            return .known(
+                .retry(after: Int64((wait ?? .seconds(60)) / .milliseconds(1)), reason: "the service's limit of posts"))
+        case 500...: return .unknown
+        default:
+            let ahead = fact.time - account.watch.now
+            guard ahead > 0 else { return .known(.refused(reason: message)) }
+            return .known(
+                .retry(
+                    after: max(60_000, min(ahead, DeliveryResult.retryBounds.upperBound)),
+                    reason: "its date is ahead of the service's clock, which does not take that yet"))
+        }
+    }
+}
+
+extension CloudError {
+    /// The status of an answer that says that the request is wrong.
+    fileprivate var refusal: Int? { (400..<500).first { code == .answered($0) } }
+}
+
+extension Post {
+    struct Refusal: Error { let reason: String }
+
+    /// What a record becomes at the service, or why nothing.
+    func fact(of record: DeliveredRecord) -> Result<PostFact, Refusal> {
+        guard case .sample(let sample) = record.record, let field = fields[sample.type.rawValue],
+            case .quantity(let value, let unit) = sample.value
+        else { return .failure(Refusal(reason: "SAMI takes single values here, and cannot take anything back")) }
+        guard let own = try? HealthUnit(field.unit), let number = try? HealthUnit(unit).convert(value, to: own) else {
+            return .failure(Refusal(reason: "the value does not convert to \(field.unit)"))
+        }
+        guard !field.isWhole || Int64(exactly: number) != nil else {
+            return .failure(Refusal(reason: "\(field.name) takes whole numbers only"))
+        }
+        return .success(PostFact(time: sample.start.microseconds / 1_000, field: field.name, value: number))
+    }
+
+    func value(of fact: PostFact) -> ServiceValue {
+        let isWhole = fields.values.first { $0.name == fact.field }?.isWhole == true
+        return isWhole ? .whole(Int64(fact.value)) : .number(fact.value)
+    }
+}

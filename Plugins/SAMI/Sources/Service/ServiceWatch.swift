@@ -1,0 +1,102 @@
+import CloudClient
+import PluginKit
+import Synchronization
+
+/// What the service says beside what it was asked: what its clock shows, and what its limits still allow.
+final class ServiceWatch: Sendable {
+    /// The windows that SAMI counts in: a sliding minute, and the day of UTC (reference §7.1).
+    static let windows = [Duration.seconds(60), .seconds(86_400)]
+
+    /// Of the calls that read.
+    let limiter = RateLimiter(patience: .seconds(86_400), told: windows)
+    private let hub: PluginContext
+    private let troubles: Troubles
+    /// The service's clock less ours, in milliseconds.
+    private let offset = Mutex<Int64>(0)
+
+    /// Clocks this close are the same.
+    private static let tolerance: Int64 = 300_000
+    private static let longWait = Duration.seconds(60)
+
+    init(_ hub: PluginContext, _ troubles: Troubles) { (self.hub, self.troubles) = (hub, troubles) }
+
+    /// Milliseconds since 1970 by the service's clock, as far as it has shown it.
+    var now: Int64 { hub.clock.now() / 1_000 + offset.withLock { $0 } }
+
+    /// Before a call: tells when it will have to wait.
+    func noteCall() async {
+        let wait = limiter.closing(at: hub.clock.now())
+        guard wait > Self.longWait else { return }
+        let time = Timestamp(microseconds: hub.clock.now(), offsetMinutes: 0)
+        let until = Timestamp(
+            microseconds: time.microseconds + Int64(wait / .microseconds(1)), offsetMinutes: 0)
+        await troubles.tell(
+            .limits,
+            "the service's limit of calls is used up until \(until.text.prefix(16)) UTC; it goes on by itself, hub refresh \(hub.instance) waits for it, too"
+        )
+    }
+
+    /// After an answer.
+    func noteAnswer() async {
+        await troubles.end(.limits)
+        // The minute's window opens within a minute of now: what it says beyond that, its clock says.
+        guard let minute = limiter.allowances.first else { return }
+        let (now, reset) = (hub.clock.now() / 1_000, minute.reset / 1_000)
+        if reset > now + 60_000 + Self.tolerance || reset < now - Self.tolerance {
+            await note(offset: reset - 30_000 - now)
+        } else {
+            await note(offset: 0)
+        }
+    }
+
+    /// The service's clock showed this just now.
+    /// - Parameter isFresh: whether it cannot have been on its way for long.
+    func noteTime(_ time: Int64, isFresh: Bool) async {
+        let difference = time - hub.clock.now() / 1_000
+        if difference > Self.tolerance || isFresh && difference < -Self.tolerance {
+            await note(offset: difference)
+        } else if isFresh {
+            await note(offset: 0)
+        }
+    }
+
+    private func note(offset new: Int64) async {
+        offset.withLock { $0 = new }
+        guard new != 0 else { return await troubles.end(.clock) }
+        let minutes = max(1, abs(new) / 60_000)
+        let size = minutes < 120 ? "\(minutes) min" : "\((minutes + 30) / 60) h"
+        await troubles.tell(
+            .clock,
+            "the service's clock is about \(size) \(new > 0 ? "ahead of" : "behind") this machine's; nothing is lost by it. timedatectl set-ntp true mends this machine's"
+        )
+    }
+}
+
+/// How long calls take that the service's limits hold back.
+struct CallPlan: Hashable, Sendable {
+    let calls: Int
+
+    /// At least so long, by what the service last said of its minute and its day.
+    ///
+    /// - Parameters:
+    ///   - now: microseconds since 1970.
+    ///   - each: what a call takes by itself.
+    func time(_ allowances: [RateLimiter.Allowance], at now: Int64, each: Duration) -> Duration {
+        let waits = zip(allowances, ServiceWatch.windows).map { allowance, window -> Duration in
+            guard let limit = allowance.calls, limit > 0, Int64(calls) > allowance.left else { return .zero }
+            let first = Duration.microseconds(max(0, min(allowance.reset - now, 86_400_000_000)))
+            return min(first, window) + window * Double((Int64(calls) - max(0, allowance.left) - 1) / limit)
+        }
+        return max(each * calls, waits.max() ?? .zero)
+    }
+
+    static func words(_ time: Duration) -> String {
+        let seconds = time / .seconds(1)
+        return switch seconds {
+        case ..<90: "\(max(1, Int(seconds.rounded()))) s"
+        case ..<5_400: "\(Int((seconds / 60).rounded())) min"
+        case ..<172_800: "\(Int((seconds / 3_600).rounded())) h"
+        default: "\(Int((seconds / 86_400).rounded())) days"
+        }
+    }
+}

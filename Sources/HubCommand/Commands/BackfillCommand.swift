@@ -1,0 +1,46 @@
+import ArgumentParser
+import HubSettings
+import HubWire
+
+struct BackfillCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backfill",
+        abstract: "Have a plugin read the history of its service.",
+        discussion: """
+            The same as hub do NAME backfill. What the hub has already stays as it is, and
+            one that was ended, in whatever way, goes on where it was. With --dry-run it
+            says from when on there is something, and how long it will take at least.
+
+            Examples:
+              hub backfill sami --dry-run
+              hub backfill sami --since 2015-01-01
+              hub backfill sami device="Bathroom scale"
+
+            Exit codes: 0 done; 1 the plugin failed, does not run, or did not finish in
+            time; 64 no such plugin, it has no backfill, or wrong arguments; 69 no hub
+            answers; 75 the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
+            """)
+
+    @Argument(help: "The instance, as hub.conf names it.")
+    var name: String
+    @Argument(help: ArgumentHelp("Arguments; hub do NAME lists them.", valueName: "key=value"))
+    var arguments: [String] = []
+    @Option(help: ArgumentHelp("From this day on; all of it if not given.", valueName: "yyyy-mm-dd"))
+    var since: String?
+    @Flag(help: "Change nothing; show what would be read.")
+    var dryRun = false
+    @Option(
+        help: ArgumentHelp("Give up after this time, such as 30s or 10min; up to 24h.", valueName: "time"),
+        transform: CallOptions.deadline)
+    var deadline: Int64?
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "One JSON document: the command's result.")
+    var json = false
+
+    func run() async throws {
+        let call = PluginCall(
+            instance: name, command: "backfill", words: arguments + (since.map { ["since=\($0)"] } ?? []),
+            isDryRun: dryRun, deadline: deadline)
+        try await CallOptions.run(call, at: try options.endpoints().door, as: "backfill", json: json)
+    }
+}
