@@ -35,6 +35,7 @@ extension HubLink {
         case .send(let message): send(message)
         case .opened(let welcome): opened(welcome)
         case .lost(let reason): lost(reason)
+        case .undeclared(let error): undeclared(error)
         case .stored(let ticket, let results): stored(ticket, results)
         case .refused(let ticket, let error): refused(ticket, error)
         case .deliver(let message): received(message)
@@ -59,6 +60,7 @@ extension HubLink {
         welcomeWaiters = []
         signal.yield(.opened)
         openings.note()
+        settleDeclarations(.success(()))
         tellFullness()
         sendQuestions()
         openWants()
@@ -104,6 +106,7 @@ extension HubLink {
         failDirect(GiveError(.stopping, "the dialogue with the hub is over"))
         loseCommands()
         stopQuestions()
+        settleDeclarations(.failure(GiveError(.stopping, "the dialogue with the hub is over")))
         resume(&roomWaiters)
         resume(&queueWaiters)
         leave()

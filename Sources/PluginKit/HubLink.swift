@@ -73,6 +73,9 @@ actor HubLink {
     // What the hub asks for: HubLink+Commands.swift.
     var desk = CommandDesk()
 
+    // Types that the plugin declares while it runs: HubLink+Declarations.swift.
+    var declarations: [CheckedContinuation<Result<Void, GiveError>, Never>] = []
+
     // What the plugin asks: HubLink+Questions.swift.
     var questions: [HubQuestion] = []
     var lastQuestion = 0
@@ -93,11 +96,13 @@ actor HubLink {
 
     init(
         hello: Hello, address: HubAddress, state: PluginState?, logger: Logger, loop: PollLoop, context: Context,
-        policy: ClientPolicy = ClientPolicy(helloRepeat: 500, longestHelloRepeat: 2_000)
+        policy: ClientPolicy = ClientPolicy(helloRepeat: 500, longestHelloRepeat: 2_000),
+        declaring types: [TypeDeclaration] = []
     ) {
         (self.loop, self.context, self.address, self.state) = (loop, context, address, state)
         (self.logger, self.instance) = (logger, hello.instance)
         machine = ClientMachine(hello: hello, policy: policy)
+        _ = machine.declare(types, at: 0)
         (signals, signal) = AsyncStream.makeStream()
     }
 
@@ -165,6 +170,7 @@ actor HubLink {
         failDirect(GiveError(.stopping, "the plugin is being stopped before the hub has answered"))
         stopCommands()
         stopQuestions()
+        settleDeclarations(.failure(GiveError(.stopping, "the plugin is being stopped")))
         resume(&roomWaiters)
         resume(&queueWaiters)
     }

@@ -249,6 +249,10 @@ extension Manifest {
         let registry = TypeRegistry.standard
         return (reads.map { ("reads", $0) } + writes.map { ("writes", $0) }).compactMap { list, id in
             if id == "*" || declared.contains(id) { return nil }
+            // Types that only the running plugin knows, and declares then.
+            if list == "writes", id.hasPrefix("x."), id.hasSuffix(".*"), (try? TypeID(id.dropLast() + "any")) != nil {
+                return nil
+            }
             if let type = try? TypeID(id), type.form == .healthKitIdentifier || registry.type(type) != nil {
                 return nil
             }

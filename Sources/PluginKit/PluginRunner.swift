@@ -51,9 +51,11 @@ package struct PluginRunner<P: Plugin>: Sendable {
     /// ``PluginExit/unfinished`` the author's work may still go on: end the process.
     package func run(requests: AsyncStream<StopRequest>) async -> PluginExit {
         let state: PluginState
+        let kept: [TypeDeclaration]
         let (loop, link): (PollLoop, HubLink)
         do {
             state = try PluginState(directory: stateDirectory, limits: limits)
+            kept = try await KeptDeclarations.read(state)
         } catch {
             logger.critical("the state directory cannot be used", metadata: ["state.error": "\(error)"])
             return .state
@@ -63,7 +65,8 @@ package struct PluginRunner<P: Plugin>: Sendable {
             loop = try PollLoop(name: "hub-link")
             try loop.start()
             link = HubLink(
-                hello: hello, address: address, state: state, logger: logger, loop: loop, context: context)
+                hello: hello, address: address, state: state, logger: logger, loop: loop, context: context,
+                declaring: kept)
         } catch {
             logger.critical("the connection to the hub cannot be set up", metadata: ["zeromq.error": "\(error)"])
             return .failed

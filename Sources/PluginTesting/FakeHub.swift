@@ -273,6 +273,8 @@ public actor FakeHub {
             violations.append("HELLO.declares: \(error)")
             return send(.error(WireError(.field, "HELLO.declares: \(error)")), to: peer)
         }
+        // A session that begins anew has asked for nothing yet.
+        subscriptions = subscriptions.filter { $0.value.peer != peer }
         sessions[peer] = Session(
             hello: hello, credit: behaviour.credit, decoder: RecordDecoder(plugin: hello.plugin, registry: registry),
             reference: SessionReference(

@@ -208,7 +208,7 @@ import Testing
                 case .send(let message): clients[index].toHub.append(message)
                 case .stored(let ticket, _): clients[index].answered.append(ticket.number)
                 case .refused(_, let error): faults.append("\(error)")
-                case .ended(.fatal(let error)): faults.append("\(error)")
+                case .ended(.fatal(let error)), .undeclared(let error): faults.append("\(error)")
                 case .deliver(let message): faults.append("\(message)")
                 case .opened, .lost, .stop, .ended: break
                 }

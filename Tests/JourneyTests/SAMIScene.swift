@@ -67,6 +67,11 @@ final class SAMIScene: Sendable {
         return try JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8))
     }
 
+    /// Returns when the plugin has told the hub of the fields of all devices, which begins its session anew.
+    func canBeAsked() async throws {
+        try await until("the plugin can be asked") { try await self.host.command("refresh", "sami").status == 0 }
+    }
+
     /// Whether `hub status` has a line of what the plugin says is wrong.
     func says(_ isMeant: (String) -> Bool) async throws -> Bool {
         try await host.command("status").lines.contains { $0.hasPrefix("sami says: ") && isMeant($0) }

@@ -102,7 +102,7 @@ import Testing
         #expect(try await scene.host.command("refresh", "sami").status == 0)
         #expect(try await scene.weights().map(\.value) == [80.5, 80.75])
         #expect(try scene.posted() == [80.5, 80.75])
-        try await scene.until("hub status takes it back") { try await !scene.says { _ in true } }
+        try await scene.until("hub status takes it back") { try await !scene.says { $0.contains("hub refresh sami") } }
         await end(hub, server)
     }
 
@@ -114,7 +114,7 @@ import Testing
         #expect(await refused.waitForExit() == 77, "\(refused.errorLines)")
         let login = try await scene.logIn()
         #expect(await login.waitForExit() == 0, "\(login.errorLines)")
-        #expect(try await scene.host.command("refresh", "sami").status == 0)
+        try await scene.canBeAsked()
         #expect(try await scene.host.command("logout", "sami", "--yes").status == 0)
         let state = try scene.send("GET", "/control/state").body
         #expect(state.contains(#""token":1"#), "only the application's own, which asked for the revocation: \(state)")
@@ -136,6 +136,7 @@ import Testing
         let server = try await scene.startServer(history: 3_000)
         var hub = try await scene.startHub()
         #expect(await (try await scene.logIn()).waitForExit() == 0)
+        try await scene.canBeAsked()
         // Thirty pages, each slow enough to be ended in.
         try scene.send("PUT", "/control/faults", body: #"["delay=0.1@/messages"]"#)
         let backfill = try ChildProcess(

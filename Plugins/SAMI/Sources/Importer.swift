@@ -13,16 +13,21 @@ actor Importer {
     private let service: SAMIService
     private let account: Account
     private let catalog: Catalog
+    private let bell: Bell
     private var user: ServiceUser?
     private var known: [String: ServiceDevice] = [:]
     /// Up to where a reading of everything has come, by device.
     private var reached: [String: Int64] = [:]
+    /// Types that the hub has from us beside those of the manifest, by id; nil until it is asked.
+    private var types: [String: TypeDeclaration]?
+    /// Those that it does not take.
+    private var refused: Set<String> = []
 
     /// Messages of a message's date that lies ahead of our clock are read too.
     private static let ahead: Int64 = 2 * 86_400_000
 
-    init(_ hub: PluginContext, _ account: Account) {
-        (self.hub, self.account) = (hub, account)
+    init(_ hub: PluginContext, _ account: Account, _ bell: Bell) {
+        (self.hub, self.account, self.bell) = (hub, account, bell)
         (service, settings) = (account.service, account.service.settings)
         catalog = Catalog(account)
     }
@@ -54,26 +59,64 @@ actor Importer {
 
     // MARK: - Records
 
-    private func samples(_ messages: [ServiceMessage], _ device: ServiceDevice) async throws -> [Sample] {
+    private func samples(
+        _ messages: [ServiceMessage], _ device: ServiceDevice, isCommand: Bool
+    ) async throws -> [Sample] {
         let user = try await whoever()
         let name = try await catalog.name(of: device.type)
         var samples: [Sample] = []
         for message in messages {
             let manifest = try await catalog.manifest(device.type, version: message.manifest)
+            let types = try await types(of: name, manifest, isCommand: isCommand)
             let reader = MessageReader(
-                deviceType: name, manifest: manifest, source: hub.source(device: device.id, account: user.id))
+                deviceType: name, manifest: manifest, types: types,
+                source: hub.source(device: device.id, account: user.id))
             samples += reader.records(of: message)
         }
         return samples
+    }
+
+    /// The types that the hub has for the fields of device types; declares what is missing.
+    private func types(
+        of deviceType: String, _ manifest: ServiceManifest, isCommand: Bool
+    ) async throws -> [String: TypeDeclaration] {
+        if types == nil { types = await Self.byID(hub.declaredTypes) }
+        let known = types ?? [:]
+        let missing = FieldTypes.declarations(deviceType, manifest).filter {
+            known[$0.id] == nil && !refused.contains($0.id)
+        }
+        guard !missing.isEmpty else { return known }
+        guard !isCommand else {
+            // To declare types is to greet the hub anew, and that would end the command.
+            bell.ring()
+            throw CommandFailure(
+                "again", "a \(deviceType) has fields that are new to the hub; it is told of them now: ask again")
+        }
+        do {
+            guard known.count + missing.count <= FieldTypes.bound else {
+                throw CommandFailure("types", "more than \(FieldTypes.bound) fields have types of their own")
+            }
+            try await hub.declare(missing)
+            types = await Self.byID(hub.declaredTypes)
+        } catch let error where (error as? GiveError)?.code != .stopping {
+            // Their values are kept with the others that have no type.
+            hub.logger.error("fields without a type of their own", metadata: ["reason": "\(error)"])
+            refused.formUnion(missing.map(\.id))
+        }
+        return types ?? [:]
+    }
+
+    private static func byID(_ types: [TypeDeclaration]) -> [String: TypeDeclaration] {
+        Dictionary(types.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Gives the records of messages to the hub; returns when it has them.
     /// - Returns: how many were new.
     @discardableResult
     private func give(
-        _ messages: [ServiceMessage], of device: ServiceDevice, isBackfill: Bool
+        _ messages: [ServiceMessage], of device: ServiceDevice, isBackfill: Bool, isCommand: Bool
     ) async throws -> Int {
-        let samples = try await samples(messages, device)
+        let samples = try await samples(messages, device, isCommand: isCommand)
         guard !samples.isEmpty else { return 0 }
         var (stored, rejected) = (0, [String: Int]())
         for result in try await hub.store(samples, isBackfill: isBackfill) {
@@ -96,33 +139,39 @@ actor Importer {
         if known[message.device] == nil { _ = try await devices() }
         // Of a device that is not read, or one of our own.
         guard let device = known[message.device] else { return }
-        try await give([message], of: device, isBackfill: false)
+        try await give([message], of: device, isBackfill: false, isCommand: false)
     }
 
     // MARK: - New messages
 
     /// Reads of every device what has come since the last time.
+    /// - Parameter isCommand: whether a call of the hub waits for it.
     /// - Returns: how many records were new.
-    func importNew() async throws -> Int {
+    func importNew(isCommand: Bool = false) async throws -> Int {
         await catalog.forgetLatest()
         var stored = 0
-        for device in try await devices() { stored += try await importNew(of: device) }
+        for device in try await devices() { stored += try await importNew(of: device, isCommand: isCommand) }
         return stored
     }
 
-    private func importNew(of device: ServiceDevice) async throws -> Int {
+    private func importNew(of device: ServiceDevice, isCommand: Bool) async throws -> Int {
+        // Before there is anything to read, so that later a command need not wait for it.
+        _ = try await types(
+            of: catalog.name(of: device.type), catalog.manifest(device.type, version: nil), isCommand: isCommand)
         let key = "cursor/\(device.id)"
         let begin = settings.since.map { $0 / 1_000 } ?? 0
         var stored = 0
         let known = try await hub.state.integer(key)
         if let known {
-            stored += try await read(device, from: max(begin, known - settings.overlap), isBackfill: false) { last, _ in
+            stored += try await read(
+                device, from: max(begin, known - settings.overlap), isBackfill: false, isCommand: isCommand
+            ) { last, _ in
                 try await self.hub.state.set(key, to: .integer(max(known, last)))
             }
         }
         guard try await isFullDue(device) else { return stored }
         // From the beginning, or where an earlier run was ended.
-        stored += try await readAll(device, from: begin, as: "full") { _, _ in }
+        stored += try await readAll(device, from: begin, as: "full", isCommand: isCommand) { _, _ in }
         // Where there was nothing yet, all that comes is news.
         if known == nil { try await hub.state.set(key, to: .integer(reached[device.id] ?? 0)) }
         try await hub.state.set("full-at/\(device.id)", to: .integer(hub.clock.now() / 1_000))
@@ -138,19 +187,22 @@ actor Importer {
     /// Reads everything from `start` on, page by page.
     /// - Parameter note: told the time of the last message of each page when the hub has them, and how many pages there were.
     private func read(
-        _ device: ServiceDevice, from start: Int64, isBackfill: Bool,
+        _ device: ServiceDevice, from start: Int64, isBackfill: Bool, isCommand: Bool,
         _ note: (_ last: Int64, _ pages: Int) async throws -> Void
     ) async throws -> Int {
         var (stored, pages, cursors) = (0, 0, Set<String>())
         var cursor: String?
         // The same for all pages: a cursor belongs to its question.
         let end = end
+        // Settings may name a day to come.
+        guard start <= end else { return 0 }
         repeat {
             try Task.checkCancellation()
+            // A command has nobody who asks again for it.
             let answer = try await account.call(
-                service.messages(of: device.id, from: start, to: end, after: cursor))
+                service.messages(of: device.id, from: start, to: end, after: cursor), attempts: isCommand ? 6 : 3)
             let page = MessagePage(answer)
-            stored += try await give(page.messages, of: device, isBackfill: isBackfill)
+            stored += try await give(page.messages, of: device, isBackfill: isBackfill, isCommand: isCommand)
             pages += 1
             if let last = page.messages.map({ $0.reach(account.watch.now) }).max() { try await note(last, pages) }
             cursor = page.next
@@ -169,13 +221,13 @@ actor Importer {
     ///   - name: of whoever reads, for the place that is kept.
     ///   - tell: told the time that it has reached, in milliseconds, and the pages that were read.
     private func readAll(
-        _ device: ServiceDevice, from start: Int64, as name: String, _ tell: (Int64, Int) -> Void
+        _ device: ServiceDevice, from start: Int64, as name: String, isCommand: Bool, _ tell: (Int64, Int) -> Void
     ) async throws -> Int {
         let key = "\(name)/\(device.id)"
         let saved = try await hub.state.text(key)?.split(separator: " ").compactMap { Int64($0) } ?? []
         let begin = saved.count == 2 && saved[0] == start ? saved[1] : start
-        reached[device.id] = begin
-        let stored = try await read(device, from: begin, isBackfill: true) { last, pages in
+        reached[device.id] = min(begin, account.watch.now)
+        let stored = try await read(device, from: begin, isBackfill: true, isCommand: isCommand) { last, pages in
             try await self.hub.state.set(key, to: .text("\(start) \(last)"))
             self.reached[device.id] = last
             tell(last, pages)
@@ -188,7 +240,7 @@ actor Importer {
     func backfill(
         _ device: ServiceDevice, from start: Int64, _ tell: @Sendable (_ reached: Int64, _ pages: Int) -> Void
     ) async throws -> Int {
-        try await readAll(device, from: start, as: "backfill", tell)
+        try await readAll(device, from: start, as: "backfill", isCommand: true, tell)
     }
 
     /// What a history is going to be, by its first page: the service does not say how many messages there are.

@@ -6,7 +6,8 @@ import PluginKit
 struct SAMI: SinkPlugin, SourcePlugin {
     static let manifest = Manifest(
         name: "sami", summary: "Messages of a person's devices at a SAMI-compatible exchange, in and out.",
-        version: "1.0", reads: Post.all.flatMap { $0.fields.keys }.sorted(), writes: FieldMap.written,
+        version: "1.0", reads: Post.all.flatMap { $0.fields.keys }.sorted(),
+        writes: FieldMap.written + [FieldTypes.pattern],
         declares: FieldMap.declared, settings: SAMISettings.declarations,
         sink: SinkAbilities(takesEdits: false, takesDeletions: false, takesFilledValues: false, batchRecords: 100))
 
@@ -16,7 +17,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
             try await plugin.parts(call.hub).account.service.revoke(token)
         },
         Command("refresh", help: "Asks for new messages now.") { plugin, call in
-            ["new": try await plugin.parts(call.hub).importer.importNew()]
+            ["new": try await plugin.parts(call.hub).importer.importNew(isCommand: true)]
         },
         Command("look", help: "Shows who is logged in, the devices, and the last weights of the first scale.") {
             plugin, call in
@@ -43,6 +44,8 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let importer: Importer
         let poster: Poster
         let troubles: Troubles
+        /// Rung whenever there may be new messages.
+        let bell: Bell
     }
 
     private actor Holder {
@@ -54,10 +57,11 @@ struct SAMI: SinkPlugin, SourcePlugin {
             let watch = ServiceWatch(hub, troubles)
             let service = SAMIService(try SAMISettings(hub.settings), pace: Pace(hub), limiter: watch.limiter)
             let account = Account(hub, service, watch)
-            let importer = Importer(hub, account)
+            let bell = Bell()
+            let importer = Importer(hub, account, bell)
             let parts = Parts(
                 account: account, importer: importer, poster: Poster(hub, account, importer, troubles),
-                troubles: troubles)
+                troubles: troubles, bell: bell)
             made = parts
             return parts
         }
@@ -69,7 +73,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
 
     func run(_ hub: PluginContext) async throws {
         let parts = try await parts(hub)
-        let bell = Bell()
+        let bell = parts.bell
         let patience = Patience(hub: hub, account: parts.account, troubles: parts.troubles)
         try await withThrowingTaskGroup(of: Void.self) { group in
             // Looks for new messages whenever the bell rings.

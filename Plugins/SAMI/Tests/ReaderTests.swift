@@ -59,6 +59,52 @@ import Testing
         #expect(metadata["deviceType"]?.string == "Withings Device")
     }
 
+    @Test func `A field without a row has a type of its own, of the kind and unit that its manifest states`() throws {
+        let manifest = ServiceManifest(
+            try value(
+                """
+                {"properties":{"fields":{"activity":{"type":"Integer","unit":""},"light":{"type":"Double","unit":"lx"},
+                "pace":{"type":"Float","unit":"km/h"},"mood":{"type":"String","unit":""},"on":{"type":"Boolean"},
+                "trace":{"type":"Integer","unit":"","isCollection":true},"heartRate":{"type":"Integer","unit":"b/min"},
+                "a b":{"type":"Long","unit":"s"},"sleep":{"state":{"type":"Integer","unit":""}}}}}
+                """))
+        let types = FieldTypes.declarations("SAMI Gear Fit", manifest)
+        #expect(
+            types.map { "\($0.id) \($0.kind) \($0.unit ?? "-")" } == [
+                "x.sami.samiGearFit.a_b quantity s", "x.sami.samiGearFit.activity quantity count",
+                "x.sami.samiGearFit.light other -", "x.sami.samiGearFit.mood other -", "x.sami.samiGearFit.on other -",
+                "x.sami.samiGearFit.pace quantity km/hr", "x.sami.samiGearFit.sleep.state quantity count",
+                "x.sami.samiGearFit.trace other -",
+            ])
+        let message = try #require(
+            ServiceMessage(
+                try value(
+                    #"{"mid":"m","sdid":"d","ts":1,"data":{"activity":3,"light":12.5,"pace":7.2,"mood":"fine","on":true,"#
+                        + #""trace":[1,2],"heartRate":61,"a b":5,"sleep":{"state":2,"dream":1},"unknown":9}}"#)))
+        var reader = MessageReader(
+            deviceType: "SAMI Gear Fit", manifest: manifest,
+            types: Dictionary(uniqueKeysWithValues: types.map { ($0.id, $0) }), source: Source(plugin: "sami"))
+        let samples = reader.records(of: message)
+        let values = Dictionary(uniqueKeysWithValues: samples.map { ($0.type.rawValue, $0.value) })
+        #expect(values["x.sami.samiGearFit.activity"] == .quantity(3, unit: "count"))
+        #expect(values["x.sami.samiGearFit.pace"] == .quantity(7.2, unit: "km/hr"))
+        #expect(values["x.sami.samiGearFit.light"] == .other("12.5"))
+        #expect(values["x.sami.samiGearFit.mood"] == .other("fine"))
+        #expect(values["x.sami.samiGearFit.on"] == .other("true"))
+        #expect(values["x.sami.samiGearFit.trace"] == .other("[1,2]"))
+        #expect(values["x.sami.samiGearFit.sleep.state"] == .quantity(2, unit: "count"))
+        #expect(values["heartRate"] == .quantity(61, unit: "count/min"))
+        let light = try #require(samples.first { $0.type.rawValue == "x.sami.samiGearFit.light" })
+        #expect(light.metadata?.text == #"{"unit":"lx"}"#)
+        // What the manifest does not know has no unit, and so no type.
+        let rest = try #require(samples.first { $0.type.rawValue == "x.sami.other" })
+        let fields = try value(try #require(rest.metadata).text)["fields"]
+        #expect(fields == (try value(#"{"sleep.dream":1,"unknown":9}"#)))
+        // Nothing is lost where the hub does not take the types.
+        reader.types = [:]
+        #expect(reader.records(of: message).map(\.type.rawValue).sorted() == ["heartRate", "x.sami.other"])
+    }
+
     @Test func `A message without a weight is no error, and an empty one is no record`() throws {
         #expect(try records(#"{"height":1.8}"#, ["height": "m"]).map(\.type.rawValue) == ["x.sami.withings.height"])
         #expect(try records("{}", [:]) == [])

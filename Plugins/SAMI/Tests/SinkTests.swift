@@ -40,6 +40,15 @@ import WebFaults
         if case .delivered = result { true } else { false }
     }
 
+    /// Starts the plugin.
+    ///
+    /// It sees its devices' manifests, and declares their fields, which begins its session anew: what was delivered before would be lost.
+    private func start(_ scene: Scene) async -> PluginRun {
+        let run = scene.run()
+        await scene.hub.wait { $0.hellos.count >= 2 && $0.wants["weight"] != nil }
+        return run
+    }
+
     /// Delivers until all is delivered, as a hub does.
     private func deliverAll(_ records: [StoredRecord], _ scene: Scene) async throws {
         var left = records
@@ -53,8 +62,7 @@ import WebFaults
         async throws
     {
         let scene = try await Scene(settings: ["post": #"["weight"]"#, "post_by": #""rest""#])
-        let run = scene.run()
-        _ = await scene.hub.wants("weight")
+        let run = await start(scene)
         // The answers to the question what is there, and to the first post, get lost.
         scene.faults.add([try Fault("cut-after@/messages*2", forms: Exchange.forms)])
         let first = try await deliver(scene)
@@ -78,8 +86,7 @@ import WebFaults
 
     @Test func `By WebSocket each message is acknowledged with the exchange's id, and posted once`() async throws {
         let scene = try await Scene(settings: ["post": #"["weight"]"#])
-        let run = scene.run()
-        _ = await scene.hub.wants("weight")
+        let run = await start(scene)
         let records = try (1...80).map { try weight(70 + Double($0) / 10, number: $0) }
         let first = try await deliver(records, scene)
         #expect(first.allSatisfy { if case .delivered(receipt: _?) = $0 { true } else { false } })
@@ -93,8 +100,7 @@ import WebFaults
         let scene = try await Scene(settings: ["post": #"["weight"]"#])
         // What was not answered may be sent again after a minute, which is a tenth of a second here.
         await scene.hurry(600)
-        let run = scene.run()
-        _ = await scene.hub.wants("weight")
+        let run = await start(scene)
         let records = try (1...60).map { try weight(70 + Double($0) / 10, number: $0) }
         // Before and after the exchange has kept it, at registrations too.
         scene.faults.add([
@@ -113,8 +119,7 @@ import WebFaults
         }
         // The minute after which what is not shown is not there is a second.
         await scene.hurry(60)
-        let run = scene.run()
-        _ = await scene.hub.wants("weight")
+        let run = await start(scene)
         scene.faults.add([try Fault("cut-after@websocket%10", forms: Exchange.forms)])
         var left = try (1...40).map { try weight(70 + Double($0) / 10, number: $0) }
         var waits = 0
@@ -126,6 +131,8 @@ import WebFaults
             left = zip(left, results).filter { !isDelivered($0.1) }.map(\.0)
         }
         #expect(waits > 0)
+        // All is shown now.
+        scene.clock.move(seconds: 1)
         #expect(try posted(scene) == (1...40).map { 70 + Double($0) / 10 })
         await scene.end(run)
     }
@@ -133,8 +140,7 @@ import WebFaults
     @Test func `Where there is no WebSocket, posts go by REST, and hub status says so until it is back`() async throws {
         let scene = try await Scene(settings: ["post": #"["weight"]"#])
         await scene.hurry(600)
-        let run = scene.run()
-        _ = await scene.hub.wants("weight")
+        let run = await start(scene)
         scene.faults.add([try Fault("status=503@websocket", forms: Exchange.forms)])
         #expect(try await deliver(scene).allSatisfy(isDelivered))
         let told = await scene.trouble("posts go by REST")
@@ -153,8 +159,7 @@ import WebFaults
         let scene = try await Scene(settings: ["post": #"["weight"]"#]) { $0.limits = (30, 100_000) }
         // Its minute is over when the test says so.
         try scene.clock.set("\(HubClock.system.time.text)@0")
-        let run = scene.run()
-        _ = await scene.hub.wants("weight")
+        let run = await start(scene)
         let records = try (1...70).map { try weight(70 + Double($0) / 10, number: $0) }
         for delivered in [30, 60] {
             let results = try await deliver(records, scene)
@@ -173,8 +178,7 @@ import WebFaults
         let scene = try await Scene(settings: ["post": #"["weight"]"#]) {
             ($0.hasRateLimits, $0.futureGrace) = (false, 0)
         }
-        let run = scene.run()
-        _ = await scene.hub.wants("weight")
+        let run = await start(scene)
         // Dated in ten years: later.
         let results = try await deliver(
             [try weight(80, number: 400_000_000), try weight(81, number: 1)], scene)

@@ -42,6 +42,36 @@ import WebFaults
         #expect(await scene.held() == ["weight 79.0 kg", "weight 80.0 kg", "weight 81.0 kg"])
     }
 
+    @Test func `The fields of a device type that nobody knew are declared, and are records of their own`() async throws
+    {
+        let scene = try await Scene()
+        let type = try #require(
+            try scene.control(
+                "POST", "devicetypes",
+                #"{"name":"SAMI Gear Fit","properties":{"fields":{"activity":{"type":"Integer","unit":""}}}}"#)["id"]?
+                .string)
+        let device = try scene.add(device: "My Gear Fit", type: type)
+        try scene.post(#"{"activity":3}"#, at: Scene.ago(.seconds(60)), device: device)
+        let run = scene.run()
+        await scene.hub.records(1)
+        #expect(await scene.held() == ["x.sami.samiGearFit.activity 3.0 count"])
+        // While it listens, too.
+        try await scene.untilItListens()
+        let other = try #require(
+            try scene.control(
+                "POST", "devicetypes",
+                #"{"name":"Lamp","properties":{"fields":{"light":{"type":"Double","unit":"lx"}}}}"#)["id"]?.string)
+        try scene.post(
+            #"{"light":12.5}"#, at: Scene.ago(.seconds(30)), device: try scene.add(device: "My lamp", type: other))
+        await scene.hub.records(2)
+        #expect(await scene.held().last == "x.sami.lamp.light")
+        await scene.end(run)
+        let again = scene.run(.once)
+        #expect(await again.end() == .done)
+        let declared = await scene.hub.hellos.last?.declares.map(\.id) ?? []
+        #expect(Set(declared).isSuperset(of: ["x.sami.samiGearFit.activity", "x.sami.lamp.light"]))
+    }
+
     @Test func `A message dated ahead is read, too`() async throws {
         let scene = try await Scene()
         try scene.post(#"{"weight":80}"#, at: Scene.ago(.seconds(-3_600)))
@@ -92,7 +122,8 @@ import WebFaults
         let scene = try await Scene(settings: ["since": #""2999-01-01""#])
         try scene.exchange.invent(40)
         let run = scene.run()
-        await scene.hub.hellos(1)
+        // Fields without a row have been declared, which begins the session anew.
+        await scene.hub.hellos(2)
         try await scene.untilItListens()
         guard case .done(let plan?) = await scene.hub.command("backfill", isDryRun: true) else {
             return #expect(Bool(false), "the dry run failed")

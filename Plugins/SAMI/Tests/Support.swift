@@ -84,6 +84,19 @@ final class Scene: Sendable {
         #expect(answer.status == 200)
     }
 
+    /// Adds a device of the person's.
+    /// - Returns: its id.
+    func add(device name: String, type: String) throws -> String {
+        let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.string)
+        let answer = try exchange.answer(
+            WebRequest(
+                "POST", "/v1.1/devices",
+                fields: ["authorization": "bearer \(token)", "content-type": "application/json"],
+                body: Array(#"{"uid":"\#(Fixtures.user)","dtid":"\#(type)","name":"\#(name)"}"#.utf8)), faults: [])
+        let made = try JSONDecoder().decode(ServiceValue.self, from: Data(answer.body))
+        return try #require(made["data"]?["id"]?.string)
+    }
+
     func get(_ target: String) throws -> ServiceValue {
         let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.string)
         let answer = try exchange.answer(

@@ -171,6 +171,7 @@ import WebFaults
         try scene.clock.set("\(now)@1200")
         await scene.hurry(1_200)
         let run = scene.run()
+        await scene.hub.hellos(2)
         try await scene.untilItListens()
         guard case .done(let plan?) = await scene.hub.command("backfill", isDryRun: true) else {
             return #expect(Bool(false), "the dry run failed")

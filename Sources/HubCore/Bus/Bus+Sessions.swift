@@ -8,7 +8,7 @@ extension Bus {
     /// Judges a HELLO by configuration and registry, and opens its session or refuses it.
     func welcome(_ hello: Hello, _ peer: RoutingID, _ endpoint: Endpoint) {
         do throws(WireError) {
-            let policy = try policy(for: hello, endpoint)
+            let policy = try policy(for: hello, endpoint).declaring(hello.declares)
             let registry = try registry(with: hello.declares, of: hello.instance)
             let isAnew = guests[peer]?.hello.instance == hello.instance
             let (reference, actions) = sessions.open(hello, from: peer, endpoint: endpoint, at: now)

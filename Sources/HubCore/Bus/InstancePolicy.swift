@@ -63,7 +63,19 @@ struct InstancePolicy: Sendable, Hashable {
     private static func narrowed(_ asked: [String], to granted: [String]?) -> [String] {
         let asked = resolved(asked)
         guard let granted = granted.map(resolved) else { return asked }
-        return asked.contains("*") ? granted : granted.contains("*") ? asked : asked.filter(granted.contains)
+        return asked.filter { name in granted.contains { TypePattern($0).covers(name) } }
+            + granted.filter { name in !asked.contains(name) && asked.contains { TypePattern($0).covers(name) } }
+    }
+
+    /// The policy of a session that declares these types: of a pattern there remain those that it covers (R4.28).
+    func declaring(_ types: [TypeDeclaration]) -> InstancePolicy {
+        let patterns = grants.write.types.map(TypePattern.init).filter(\.isOfVendor)
+        guard !patterns.isEmpty else { return self }
+        var policy = self
+        let plain = grants.write.types.filter { !TypePattern($0).isOfVendor }
+        policy.grants.write.types =
+            plain + types.map(\.id).filter { id in !plain.contains(id) && patterns.contains { $0.covers(id) } }
+        return policy
     }
 
     /// Each type by the id that records have: `bodyMass` is `weight`.

@@ -8,6 +8,8 @@ struct MessageReader: Sendable {
     /// The device type's display name.
     let deviceType: String
     let manifest: ServiceManifest
+    /// Types of fields that have no row, by id, as far as the hub has them.
+    var types: [String: TypeDeclaration] = [:]
     /// The records' source.
     let source: Source
 
@@ -16,8 +18,8 @@ struct MessageReader: Sendable {
         var rest: [String: ServiceValue] = [:]
         // Withings' category 2 is what somebody wishes to weigh.
         let isGoal = deviceType == "Withings Device" && message.data["category"]?.integer == 2
-        for (field, value) in message.data {
-            if !isGoal, let sample = sample(field, value, message) {
+        for (field, value) in leaves(of: message.data) {
+            if !isGoal, let sample = sample(field, value, message) ?? own(field, value, message) {
                 samples.append(sample)
             } else {
                 rest[field] = value
@@ -29,7 +31,34 @@ struct MessageReader: Sendable {
         return samples.sorted { $0.key.text < $1.key.text }
     }
 
-    private static let companions = ["groupId", "category", "attrib"]
+    /// The values of a message, those of a structure that the manifest knows each by itself.
+    private func leaves(of data: [String: ServiceValue]) -> [(path: String, value: ServiceValue)] {
+        data.flatMap { name, value -> [(path: String, value: ServiceValue)] in
+            guard let members = value.object, manifest.fields.keys.contains(where: { $0.hasPrefix(name + ".") }) else {
+                return [(name, value)]
+            }
+            return leaves(of: Dictionary(uniqueKeysWithValues: members.map { ("\(name).\($0)", $1) }))
+        }
+    }
+
+    /// A record of a type that only the manifest knows.
+    private func own(_ path: String, _ value: ServiceValue, _ message: ServiceMessage) -> Sample? {
+        guard let field = manifest.fields[path], let id = FieldTypes.id(path, of: deviceType),
+            let declared = types[id], let type = try? TypeID(id)
+        else { return nil }
+        guard declared.kind == .quantity else {
+            let unit = field.unit.isEmpty ? nil : JSONObject(ServiceValue.object(["unit": .text(field.unit)]).json)
+            return make(type, .other(value.string ?? value.json), path, metadata: unit, message)
+        }
+        guard let number = value.double, let unit = JScienceUnit(field.unit), let given = try? HealthUnit(unit.unit),
+            let own = try? HealthUnit(declared.unit ?? ""), given.isCompatible(with: own)
+        else { return nil }
+        return make(
+            type, .quantity(unit.factor == 1 ? number : number * unit.factor, unit: unit.unit), path, metadata: nil,
+            message)
+    }
+
+    static let companions = ["groupId", "category", "attrib"]
 
     private func sample(_ field: String, _ value: ServiceValue, _ message: ServiceMessage) -> Sample? {
         guard let row = FieldMap.row(field, of: deviceType), let number = value.double,
@@ -56,7 +85,8 @@ struct MessageReader: Sendable {
         guard !fields.isEmpty, let type = try? TypeID(FieldMap.remainder) else { return nil }
         var members: [String: ServiceValue] = ["deviceType": .text(deviceType), "fields": .object(fields)]
         let units = manifest.units.filter { field, unit in
-            !unit.isEmpty && fields[field.split(separator: ".").first.map(String.init) ?? field] != nil
+            !unit.isEmpty
+                && (fields[field] ?? fields[field.split(separator: ".").first.map(String.init) ?? field]) != nil
         }
         if !units.isEmpty { members["units"] = .object(units.mapValues { .text($0) }) }
         if isGoal { members["isGoal"] = .truth(true) }

@@ -35,18 +35,23 @@ struct Account: ServiceCalls {
     }
 
     func call(_ request: CloudRequest) async throws -> ServiceValue {
+        // Few: whoever asks again later says meanwhile what is wrong.
+        try await call(request, attempts: 3)
+    }
+
+    func call(_ request: CloudRequest, attempts: Int) async throws -> ServiceValue {
         var token = try await token()
-        var answer = try await send(request, token)
+        var answer = try await send(request, token, attempts)
         if answer.status == 401 {
             token = try await self.token(insteadOf: token)
-            answer = try await send(request, token)
+            answer = try await send(request, token, attempts)
         }
         return try answer.value(instance)
     }
 
-    private func send(_ request: CloudRequest, _ token: OAuthToken) async throws -> CloudAnswer {
+    private func send(_ request: CloudRequest, _ token: OAuthToken, _ attempts: Int) async throws -> CloudAnswer {
         // What the limits of the service close, opens within a day.
-        let retry = Retry(attempts: 6, patience: .seconds(86_400))
+        let retry = Retry(attempts: attempts, patience: .seconds(86_400))
         let authorized = request.authorized(token.accessToken)
         // SAMI counts the messages that are posted apart from all other calls.
         if request.method == .post, request.path == SAMIService.messagesPath {

@@ -73,6 +73,10 @@ extension ClientMachine {
     private mutating func receive(_ error: WireError, at now: Int64) -> [ClientAction] {
         // About WANT or DONE: its `ref` is a number of the hub's, which a batch of ours may have as well (R3.10).
         if error.want != nil, !error.closed { return other(error, at: now) }
+        let isGreeting = state == .greeting || state == .proving
+        if isGreeting, error.closed, hasAddedTypes, [.field, .limit].contains(error.code) {
+            return undeclare(error, at: now)
+        }
         switch error.code {
         case .helloFirst: return receiveHelloFirst(at: now)
         case .replaced, .version, .instance: return end(.fatal(error))

@@ -22,7 +22,14 @@ public struct ClientMachine: Sendable {
     }
 
     public internal(set) var state = State.connecting
-    public let hello: Hello
+    /// What it greets with: the program's own words, and the types of ``declare(_:at:)``.
+    public private(set) var hello: Hello
+    /// The program's own.
+    private let ownTypes: [TypeDeclaration]
+    /// Types of ``declare(_:at:)`` that a hub has taken, in the order in which they came.
+    public private(set) var addedTypes: [TypeDeclaration] = []
+    /// Those that no hub has judged yet.
+    public private(set) var offeredTypes: [TypeDeclaration] = []
     public let policy: ClientPolicy
     /// Of the session that is open or was last.
     public internal(set) var welcome: Welcome?
@@ -48,7 +55,7 @@ public struct ClientMachine: Sendable {
     var isFinishing = false
 
     public init(hello: Hello, policy: ClientPolicy = ClientPolicy()) {
-        (self.hello, self.policy) = (hello, policy)
+        (self.hello, self.policy, ownTypes) = (hello, policy, hello.declares)
     }
 
     public var isOpen: Bool { state == .open }
@@ -71,6 +78,37 @@ public struct ClientMachine: Sendable {
         guard state == .connecting else { return [] }
         return greet(at: now)
     }
+
+    /// Adds types to those that HELLO declares, and greets again where a hub was greeted without them (R4.27).
+    ///
+    /// What is not answered is sent again in the new session. A hub that refuses them is greeted without: `undeclared`.
+    public mutating func declare(_ types: [TypeDeclaration], at now: Int64) -> [ClientAction] {
+        let known = Set((ownTypes + addedTypes + offeredTypes).map(\.id))
+        let new = types.filter { !known.contains($0.id) }
+        guard !new.isEmpty else { return [] }
+        offeredTypes += new
+        composeHello()
+        switch state {
+        case .greeting, .proving: return greet(at: now)
+        case .open:
+            forgetSession()
+            return [.lost("the plugin greets anew, to declare types")] + greet(at: now)
+        case .connecting, .lost, .leaving, .ended: return []
+        }
+    }
+
+    /// The hub refuses a HELLO with added types: without the newest of them, or without any.
+    mutating func undeclare(_ error: WireError, at now: Int64) -> [ClientAction] {
+        if offeredTypes.isEmpty { addedTypes = [] } else { offeredTypes = [] }
+        composeHello()
+        // That HELLO is answered.
+        openHellos = max(0, openHellos - 1)
+        return [.undeclared(error)] + greet(at: now)
+    }
+
+    var hasAddedTypes: Bool { !addedTypes.isEmpty || !offeredTypes.isEmpty }
+
+    private mutating func composeHello() { hello.declares = ownTypes + addedTypes + offeredTypes }
 
     /// Takes a batch, and sends it as soon as session, credit and order allow.
     public mutating func submit(
@@ -162,10 +200,7 @@ extension ClientMachine {
 
     /// The session is over: what is not answered waits again.
     mutating func lose(_ reason: String, wait: Bool, at now: Int64) -> [ClientAction] {
-        outbox.markAllWaiting()
-        credit = .zero
-        holdUntil = nil
-        helloRepeats = 0
+        forgetSession()
         losses += 1
         guard wait || losses > 1 else { return [.lost(reason)] + greet(at: now) }
         if let end = endWithoutSession() { return [.lost(reason)] + self.end(end) }
@@ -174,10 +209,19 @@ extension ClientMachine {
         return [.lost(reason)]
     }
 
+    private mutating func forgetSession() {
+        outbox.markAllWaiting()
+        credit = .zero
+        holdUntil = nil
+        helloRepeats = 0
+    }
+
     /// A session of the last WELCOME is open: sends what waits.
     mutating func open(at now: Int64) -> [ClientAction] {
         guard let welcome else { return [] }
         state = .open
+        addedTypes += offeredTypes
+        offeredTypes = []
         credit = welcome.credit
         (openHellos, helloRepeats, holdUntil, hubIsStopping) = (0, 0, nil, false)
         pingedAt = now

@@ -57,6 +57,8 @@ public enum ClientAction: Hashable, Sendable {
     case opened(Welcome)
     /// The session is over for this reason, a sentence for the log; the machine goes on by itself.
     case lost(String)
+    /// The hub refuses types of `declare`, and is greeted without them.
+    case undeclared(WireError)
     /// The hub holds the batch: a result per record.
     ///
     /// Comes once per ticket.
