@@ -21,11 +21,10 @@ actor Chromium {
 
     private init(_ socket: WebSocket) { self.socket = socket }
 
-    /// Debian's name of it, and its smaller sister without a window.
+    /// Debian's name of it.
     private static var program: String? {
-        ["/usr/bin/chromium", "/usr/bin/chromium-headless-shell"].first {
-            FileManager.default.isExecutableFile(atPath: $0)
-        }
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/chromium" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
     /// Starts one, does `body`, and ends it.
