@@ -119,7 +119,8 @@ final class Scene {
             // The hub may be starting.
             if let answer = try? door().ask(.status),
                 let status = try? JSONDecoder().decode(Status.self, from: Data(answer.bytes)),
-                !status.sinks.isEmpty, status.sinks.allSatisfy({ $0.pending + $0.retrying == 0 })
+                // Its two subscriptions open one after the other.
+                status.sinks.count == 2, status.sinks.allSatisfy({ $0.pending + $0.retrying == 0 })
             {
                 return
             }
