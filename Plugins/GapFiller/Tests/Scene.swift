@@ -23,7 +23,7 @@ final class Scene {
 
     /// Starts the gap-filler with settings in TOML; without, with those it had.
     ///
-    /// - Parameter isReady: return when it has compared all days.
+    /// - Parameter isReady: return when it has compared all days and is told of every change.
     func startFiller(_ settings: String? = nil, isReady: Bool = true) async throws {
         self.settings = settings ?? self.settings
         let file = try host.folder.write(self.settings, to: "filler.conf")
@@ -35,6 +35,7 @@ final class Scene {
             ])
         guard isReady else { return }
         _ = await filler?.errorLines(count: 1) { $0.contains("the days are as they should be") }
+        _ = await filler?.errorLines(count: 2) { $0.contains("subscription is open") }
     }
 
     /// Returns when it has ended in order.
