@@ -98,6 +98,7 @@ struct InputTests {
         (#"{"memory": [{"kg": 72.33, "at": "2026-11-19"}]}"#, "kg 72.33"),
         (#"{"memory": [{"kg": 72.3}]}"#, "has no at"), (#"{"events": [{"after": "1s"}]}"#, "either kg or error"),
         (#"{"events": [{"after": "1s", "kg": 1, "error": "Lo"}]}"#, "either kg or error"), ("{", "day.json"),
+        (#"{"events": [{"after": "1s", "since": "noon", "kg": 1}]}"#, "expected session or memory"),
         (#"{"memory": [{"kg": "72", "at": "2026-11-19"}]}"#, "memory.[0].kg"), (#"{"faults": ["x"]}"#, "fault 'x'"),
     ])
     func `a wrong script is told what is wrong and where`(json: String, part: String) {

@@ -24,8 +24,10 @@ struct SimulatorLoop {
     var isAway = false
 
     let startedAt = ContinuousClock.now
-    var plan: ArraySlice<PlannedCommand>
+    /// What is still to happen; of what is due at once the first comes first.
+    var plan: [PlannedCommand]
     var firstSession: Duration?
+    var firstTransfer: Duration?
     var hasEnded = false
     var isDoneReported = false
     var lastTraffic = Duration.zero
@@ -38,7 +40,7 @@ struct SimulatorLoop {
         _ report: @escaping @Sendable (SimulatorEvent) -> Void
     ) {
         (self.options, self.report) = (options, report)
-        (device, plan, hangUpAfter) = (options.device, options.plan[...], options.hangUpAfter)
+        (device, plan, hangUpAfter) = (options.device, options.plan, options.hangUpAfter)
         switch link {
         case .listener(let opened): listener = opened
         case .dialling: break
@@ -58,9 +60,8 @@ struct SimulatorLoop {
             if hasEnded { break }
             try watchTerminal()
             if let deadline = device.deadline, uptime >= deadline { try give(.tick) }
-            while !hasEnded, let next = plan.first, let firstSession, uptime >= firstSession + next.after {
-                plan.removeFirst()
-                try carryOut(next.command)
+            while !hasEnded, let place = plan.firstIndex(where: { due($0).map { $0 <= uptime } ?? false }) {
+                try carryOut(plan.remove(at: place).command)
             }
             reportWhenDone()
         }
@@ -97,7 +98,7 @@ struct SimulatorLoop {
     var timeout: Int32 {
         var due: [Duration] = []
         if let deadline = device.deadline { due.append(deadline) }
-        if let next = plan.first, let firstSession { due.append(firstSession + next.after) }
+        due += plan.compactMap { self.due($0) }
         if case .connect = options.link, !isLinked, !isAway { due.append(dialAt) }
         if let doneAt { due.append(doneAt) }
         // Nothing in the kernel tells when somebody opens a terminal.
@@ -105,6 +106,12 @@ struct SimulatorLoop {
         guard let first = due.min() else { return -1 }
         let left = (first - uptime).components
         return Int32(max(0, min(60_000, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1)))
+    }
+
+    /// When it is to happen; nil as long as what it is counted from has not happened.
+    private func due(_ planned: PlannedCommand) -> Duration? {
+        let start = planned.since == .session ? firstSession : firstTransfer
+        return start.map { $0 + planned.after }
     }
 
     // MARK: The scale
@@ -150,6 +157,8 @@ struct SimulatorLoop {
             case .hangUp: drop()
             case .event(let event):
                 if event == .sessionOpened, firstSession == nil { firstSession = uptime }
+                let isTransferred = event == .transferFinished || event == .transferStarted(0)
+                if isTransferred, firstTransfer == nil { firstTransfer = uptime }
                 report(.scale(event))
             }
         }

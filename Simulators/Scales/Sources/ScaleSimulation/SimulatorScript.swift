@@ -12,8 +12,9 @@ public import ScaleFrames
 ///   "faults": ["bad-checksum=3"]
 /// }
 /// ```
-/// Every member may be missing; one that is not listed here is an error. `after` counts from the first session. A
-/// weighing may have an `at`, and on a HS5 the number of its `user`.
+/// Every member may be missing; one that is not listed here is an error. `after` counts from the first session, or with
+/// `"since": "memory"` from the end of the first memory transfer, however long that takes. A weighing may have an `at`, and
+/// on a HS5 the number of its `user`.
 public struct SimulatorScript: Sendable, Hashable {
     /// Twelve hex digits; nil where the script names none.
     public var deviceId: String?
@@ -52,16 +53,20 @@ public struct SimulatorScript: Sendable, Hashable {
             }
             for entry in raw.events ?? [] {
                 let after = try Values.duration(entry.after)
+                guard let since = PlannedCommand.Start(rawValue: entry.since ?? "session") else {
+                    throw SimulatorError(.script, "since '\(entry.since ?? "")': expected session or memory")
+                }
                 switch (entry.kg, entry.error) {
                 case (let kg?, nil):
                     let time: WallTime? = if let text = entry.at { try SimulatorCommand.time(text) } else { nil }
                     let tenths = try SimulatorScript.tenths(kg)
                     events.append(
                         PlannedCommand(
-                            after: after,
+                            after: after, since: since,
                             command: .stepOn(tenthsOfKilogram: tenths, at: time, user: entry.user)))
                 case (nil, let error?):
-                    events.append(PlannedCommand(after: after, command: .fail(try Values.errorByte(error))))
+                    events.append(
+                        PlannedCommand(after: after, since: since, command: .fail(try Values.errorByte(error))))
                 default:
                     throw SimulatorError(.script, "an event needs either kg or error")
                 }
@@ -132,16 +137,18 @@ public struct SimulatorScript: Sendable, Hashable {
 
     private struct Event: Decodable {
         var after: String
+        var since: String?
         var kg: Double?
         var at: String?
         var error: String?
         var user: UInt32?
 
-        private enum CodingKeys: String, CodingKey, CaseIterable { case after, kg, at, error, user }
+        private enum CodingKeys: String, CodingKey, CaseIterable { case after, since, kg, at, error, user }
         init(from decoder: any Decoder) throws {
             try AnyKey.check(decoder, allowed: CodingKeys.allCases.map(\.rawValue))
             let values = try decoder.container(keyedBy: CodingKeys.self)
             after = try values.decode(String.self, forKey: .after)
+            since = try values.decodeIfPresent(String.self, forKey: .since)
             kg = try values.decodeIfPresent(Double.self, forKey: .kg)
             at = try values.decodeIfPresent(String.self, forKey: .at)
             error = try values.decodeIfPresent(String.self, forKey: .error)
@@ -168,13 +175,22 @@ public struct SimulatorScript: Sendable, Hashable {
     }
 }
 
-/// A command and when it is given, counted from the first session.
+/// A command and when it is given.
 public struct PlannedCommand: Sendable, Hashable {
-    /// From the first session on.
+    /// From when it is counted.
+    public enum Start: String, Sendable, Hashable {
+        /// The first session opens.
+        case session
+        /// The first memory transfer is over: what is weighed then is of the moment, whatever the speed of this machine.
+        case memory
+    }
+
     public var after: Duration
+    public var since: Start
     /// What happens then.
     public var command: SimulatorCommand
 
-    /// `command`, `after` the first session has opened.
-    public init(after: Duration, command: SimulatorCommand) { (self.after, self.command) = (after, command) }
+    public init(after: Duration, since: Start = .session, command: SimulatorCommand) {
+        (self.after, self.since, self.command) = (after, since, command)
+    }
 }
