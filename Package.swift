@@ -175,7 +175,7 @@ let package = Package(
             [
                 "Seeds", "HubProcess", "HubCommand", "HubCore", "HubWire", "Samples", "example-source", "example-cloud",
                 "JSONLines", "OAuthServer", "SAMI", "hub-sami-server", "Exist", "GapFiller", "IHealthHS3",
-                "WebFaults", "WebSocketClient", "hub-exist-server", "hub-scale-sim",
+                "IHealthHS4", "ScaleBench", "ScaleFrames", "WebFaults", "WebSocketClient", "hub-exist-server", "hub-scale-sim",
             ],
             resources: [.copy("sami_weigh.py")]),
 
@@ -279,13 +279,20 @@ let package = Package(
         tests(
             "IHealthHS5Tests",
             [
-                "IHealthHS5", "IHealthCloudSimulation", "PluginTesting", "ScaleBench", "ScaleConnector", "ScaleFrames",
+                "IHealthHS5", "IHealthCloudSimulation", "OpenAPIBench", "PluginTesting", "ScaleBench", "ScaleConnector",
+                "ScaleFrames",
                 "WebFaults",
             ],
             path: "Plugins/IHealthHS5/Tests"),
         tests(
             "ScalePluginTests",
-            ["IHealthHS3", "IHealthHS4", "IHealthHS5", "PluginTesting", "ScaleBench", "ScaleConnector", "ScaleFrames"]),
+            [
+                "IHealthCloudSimulation", "IHealthHS3", "IHealthHS4", "IHealthHS5", "OpenAPIBench", "PluginTesting",
+                "ScaleBench", "ScaleConnector", "ScaleFrames", "WebFaults",
+            ]),
+        .target(
+            name: "OpenAPIBench", dependencies: ["IHealthCloudSimulation", "PluginTesting", "ScaleBench", "WebFaults"],
+            path: "Tests/Support/OpenAPIBench", swiftSettings: strict),
         .target(
             name: "ScaleBench", dependencies: ["PluginTesting", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
             path: "Tests/Support/ScaleBench", swiftSettings: strict),

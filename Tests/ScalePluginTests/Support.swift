@@ -1,3 +1,4 @@
+import Foundation
 import PluginKit
 import PluginTesting
 import ScaleBench
@@ -56,12 +57,11 @@ extension StandInScale where Device == HSLDevice {
 }
 
 extension ScaleBench {
-    /// Starts the plugin of a model, with what a settings file of a person says.
-    func run(_ model: ScaleModel, _ toml: String) throws -> PluginRun {
-        let settings = try model.settings(toml)
-        func start<P: ScalePlugin>(_ plugin: P) -> PluginRun {
-            PluginRun(plugin, at: place, door: hub.door, settings: settings)
-        }
-        return start(model.plugin)
+    /// Starts the plugin of a model; the hub hands out what a settings file of a person says.
+    func run(_ model: ScaleModel, _ toml: String) async throws -> PluginRun {
+        let values = try model.settings(toml).values.mapValues { $0.revealed() }
+        let settings = RawJSON(trusted: Array(try JSONEncoder().encode(values)))
+        func start<P: ScalePlugin>(_ plugin: P) async -> PluginRun { await run(plugin, settings) }
+        return await start(model.plugin)
     }
 }

@@ -17,7 +17,7 @@ struct UntimedTests {
         (profile.datesWeights, faults.losesAcknowledgements) = (false, true)
         let bridge = try Bridge(model, profile: profile, faults: faults)
         func settings(_ zone: String) -> String { "link = \"\(bridge.link)\"\nzone = \"\(zone)\"" }
-        let first = try bench.run(model, settings("Europe/Berlin"))
+        let first = try await bench.run(model, settings("Europe/Berlin"))
         bridge.step(on: 812)
         await bench.hub.records(1)
         #expect(await bench.end(first) == .done)
@@ -26,7 +26,7 @@ struct UntimedTests {
         #expect(!bridge.device.isIdle)
 
         bridge.change { $0.faults.losesAcknowledgements = false }
-        let second = try bench.run(model, settings(zone))
+        let second = try await bench.run(model, settings(zone))
         while !bridge.device.isIdle { try await Task.sleep(for: .milliseconds(5)) }
         if model == .hs3 { _ = await bench.events("memory-end", 2) }
         #expect(await bench.end(second) == .done)

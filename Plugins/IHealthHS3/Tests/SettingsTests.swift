@@ -21,15 +21,6 @@ struct SettingsTests {
         try #require(setup.dialogue(setup.device) as? HS3Host).settings
     }
 
-    @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
-        #expect(IHealthHS3.manifest.faults == [])
-        let rendered = SampleConfiguration.render(
-            instance: IHealthHS3.manifest.name, declarations: IHealthHS3.manifest.settings)
-        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
-            path: "sample.conf")
-        #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
-    }
-
     @Test func `a Bluetooth link needs nothing else`() throws {
         let settings = try Self.settings(#"link = "rfcomm://00:4d:32:1a:2b:3c""#)
         #expect(settings.device == "004D321A2B3C")

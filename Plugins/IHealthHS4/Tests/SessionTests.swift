@@ -159,29 +159,6 @@ struct SessionTests {
         await scale.stop()
     }
 
-    @Test func `a new person accepts the disclaimer before anything is measured`() async throws {
-        let bench = try await ScaleBench()
-        let scale = try Scale(at: bench.place, memory: try Scale.mornings(3))
-        let run = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"person\":\"me\""))
-        let refusal = try #require(await bench.events("error").first { $0.code == 111 })
-        #expect(
-            refusal.severity == .error && refusal.text?.contains("hub do ihealth-hs4 disclaimer accept=true") == true)
-        #expect(scale.events.isEmpty, "no link was opened")
-        guard case .done(let text?) = await bench.hub.command("disclaimer", try #require(RawJSON("{\"accept\":true}")))
-        else {
-            Issue.record("not accepted")
-            return
-        }
-        #expect(text.text.contains("\"accepted\":true"))
-        await bench.hub.records(3)
-        #expect(await bench.events("authentication").last?.code == 1)
-        #expect(await bench.end(run) == .done)
-        let again = await bench.run(HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"person\":\"me\""))
-        #expect(await bench.events("authentication", 2).last?.code == 2)
-        #expect(await bench.end(again) == .done)
-        await scale.stop()
-    }
-
     @Test func `the unit of the display is switched and remembered`() async throws {
         let bench = try await ScaleBench()
         let scale = try Scale(at: bench.place)

@@ -21,15 +21,6 @@ struct SettingsTests {
         try #require(setup.dialogue(setup.device) as? HS4Host).settings
     }
 
-    @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
-        #expect(IHealthHS4.fullManifest.faults == [])
-        let rendered = SampleConfiguration.render(
-            instance: IHealthHS4.manifest.name, declarations: IHealthHS4.manifest.settings)
-        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
-            path: "sample.conf")
-        #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
-    }
-
     @Test func `every setting reaches the dialogue`() throws {
         let setup = try Self.setup(
             """
@@ -61,25 +52,12 @@ struct SettingsTests {
         #expect(notice.split(separator: ". ").count == 2 && notice.contains("auth_key") && notice.contains("hsl"))
     }
 
-    @Test func `an hsl link needs no key and no address, and hands the vendor's account on`() throws {
-        let setup = try Self.setup(
-            """
-            link = "hsl://127.0.0.1:4714"
-            unit = "lb"
-            user_id = "a@example.org"
-            client_id = "id"
-            client_secret = "secret"
-            token = "t"
-            """)
-        #expect(setup.keyNotice == nil && setup.device == nil)
-        let dialogue = try #require(setup.dialogue(nil) as? HSLDialogue)
-        #expect(dialogue.session.settings.model == .hs4 && dialogue.session.settings.unit == .pounds)
-        #expect(dialogue.session.settings.user.userID == "a@example.org")
-        #expect(dialogue.session.settings.token == HSLToken("t"))
+    @Test func `an hsl link tells the unit of the display`() throws {
+        let setup = try Self.setup("link = \"hsl://127.0.0.1:4714\"\nunit = \"lb\"")
+        #expect(try #require(setup.dialogue(nil) as? HSLDialogue).session.settings.unit == .pounds)
     }
 
     @Test(arguments: [
-        ("link = \"hsl-accept://0.0.0.0:4714\"", "setting token"),
         ("link = \"tcp://h:1\"\ndevice_id = \"020000004001\"\nauth_mode = \"bridge\"", "setting auth_mode"),
         ("link = \"tcp://h:1\"", "setting device_id"),
     ])

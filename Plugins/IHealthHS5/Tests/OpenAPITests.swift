@@ -1,5 +1,6 @@
 import Foundation
 import IHealthCloudSimulation
+import OpenAPIBench
 import PluginKit
 import PluginTesting
 import ScaleBench
@@ -10,123 +11,18 @@ import WebFaults
 
 @testable import IHealthHS5
 
-/// The vendor's Open API, against its stand-in on a real socket.
+/// What a HS5 has put into the vendor's cloud, fetched from a stand-in on a real socket.
 @Suite(.timeLimit(.minutes(1)))
 struct OpenAPITests {
-    /// A stand-in in this process, and the settings of a plugin that asks it.
-    final class Cloud: Sendable {
-        let service: IHealthCloud
-        let standIn: StandIn<IHealthCloud>
-        let base: String
-        private let serving: Task<Void, any Error>
-
-        init() async throws {
-            let service = IHealthCloud()
-            let standIn = StandIn(service, faults: FaultDesk(), clock: try SettableClock())
-            let (ports, tell) = AsyncStream<Int>.makeStream()
-            serving = Task { try await standIn.run(host: "127.0.0.1", port: 0) { tell.yield($0) } }
-            var iterator = ports.makeAsyncIterator()
-            base = "http://127.0.0.1:\(try #require(await iterator.next()))"
-            (self.service, self.standIn) = (service, standIn)
-        }
-
-        deinit { serving.cancel() }
-
-        var settings: String {
-            """
-            ,"client_id":"client","client_secret":"shh","openapi_base":"\(base)","openapi_sc":"serial",\
-            "openapi_sv":"right","openapi_redirect":"http://127.0.0.1:8737/","user":1234
-            """
-        }
-    }
-
-    /// Logs in as a person does whose browser is sent back.
-    static func logIn(_ bench: ScaleBench, _ cloud: Cloud) async throws -> CommandOutcome.Content {
-        let call = await bench.hub.begin("login")
-        guard case .ask(let question) = await bench.hub.outcome(of: call) else {
-            Issue.record("no page was opened")
-            return .failed(code: "test", reason: "")
-        }
-        let page = try #require(question.url.flatMap { URLComponents(string: $0) })
-        let query = Dictionary(
-            uniqueKeysWithValues: (page.queryItems ?? []).map { ($0.name, $0.value ?? "") })
-        #expect(page.path == "/OpenApiV2/OAuthv2/userauthorization/")
-        #expect(query["APIName"] == "OpenApiWeight" && query["client_id"] == "client")
-        let answer = cloud.service.answer(
-            WebRequest("GET", page.path + "?" + (page.percentEncodedQuery ?? "")), faults: [])
-        let back = try #require(answer.fields.first { $0.name == "Location" }?.value)
-        await bench.hub.answer(call, try #require(RawJSON("\"\(back)\"")))
-        return await bench.hub.outcome(of: call)
-    }
-
-    private func run(_ cloud: Cloud, _ scale: Scale, _ bench: ScaleBench) async throws -> PluginRun {
-        await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link, cloud.settings, auth: "openapi"))
-    }
-
-    @Test func `nobody is measured before the account is linked, and hub login goes on by itself`() async throws {
-        let (bench, cloud, scale) = (try await ScaleBench(), try await Cloud(), try Scale())
-        let run = try await run(cloud, scale, bench)
-        await bench.hub.wait { hub in hub.events.contains { $0.event == "error" && $0.code == 111 } }
-        #expect(await bench.events("authentication").map(\.code) == [5])
-        #expect(await bench.events("error").first?.text?.contains("hub login") == true)
-        guard case .done = try await Self.logIn(bench, cloud) else {
-            Issue.record("the log-in failed")
-            return
-        }
-        #expect(await bench.events("authentication", 2).last?.code == 3)
-        await SessionTests.weigh(811, scale, bench)
-        #expect(await bench.end(run) == .done)
-        #expect(await SessionTests.weights(bench) == [81.1])
-        #expect(await bench.hub.tokens["ihealth"]?.json?.text.contains("u1b2c3d4") == true)
-        await scale.stop()
-    }
-
-    @Test(arguments: ["status=503", "cut-before", "html", "half", "too-many=3600"])
-    func `a cloud that cannot be reached is 8 on a HS5, which has no trial`(fault: String) async throws {
-        let (bench, cloud, scale) = (try await ScaleBench(), try await Cloud(), try Scale())
-        try await Self.give(bench, cloud)
-        cloud.standIn.faults.add([try Fault(fault)])
-        let run = try await run(cloud, scale, bench)
-        #expect(await bench.events("authentication").first?.code == 8)
-        #expect(await bench.end(run) == .done)
-        #expect(await bench.samples.isEmpty)
-        await scale.stop()
-    }
-
-    @Test func `an account that is refused is 5, an application that is refused 6, a token that has ended is renewed`()
-        async throws
-    {
-        let cloud = try await Cloud()
-        for (change, code) in [(1, 3), (2, 5), (3, 6)] {
-            let (bench, scale) = (try await ScaleBench(), try Scale())
-            try await Self.give(bench, cloud)
-            cloud.service.end(access: true, refresh: change == 2)
-            if change == 3 { cloud.service.change { $0.secret = "other" } }
-            let run = try await run(cloud, scale, bench)
-            #expect(await bench.events("authentication").first?.code == Int64(code), "\(change)")
-            #expect(await bench.end(run) == .done)
-            await scale.stop()
-        }
-    }
-
-    /// Somebody has logged in before.
-    private static func give(_ bench: ScaleBench, _ cloud: Cloud) async throws {
-        let target = "/OpenApiV2/OAuthv2/userauthorization/?client_id=client&redirect_uri=http://127.0.0.1:8737/"
-        let page = cloud.service.answer(
-            WebRequest("GET", target + "&response_type=code&APIName=OpenApiWeight"), faults: [])
-        let code = try #require(page.fields.first { $0.name == "Location" }?.value.split(separator: "=").last)
-        let answer = cloud.service.answer(
-            WebRequest("GET", target + "&client_secret=shh&grant_type=authorization_code&code=\(code)"), faults: [])
-        let token = try #require(JSONTree(answer.body))
-        let json = """
-            {"access_token":"\(token["AccessToken"]?.text ?? "")","refresh_token":"\(token["RefreshToken"]?.text ?? "")",\
-            "user_id":"\(IHealthCloud.user)"}
-            """
-        await bench.hub.setToken(RawJSON(trusted: Array(json.utf8)), of: "ihealth")
+    private func run(_ cloud: VendorCloud, _ scale: Scale, _ bench: ScaleBench) async throws -> PluginRun {
+        let settings = cloud.settings.filter { $0.name != "auth_mode" }.map { ",\"\($0.name)\":\"\($0.value)\"" }
+        return await bench.run(
+            HS5Bench.plugin(),
+            try HS5Bench.settings(scale.link, settings.joined() + ",\"user\":1234", auth: "openapi"))
     }
 
     @Test func `the cloud's records join those of the scale, page by page, each once`() async throws {
-        let (bench, cloud) = (try await ScaleBench(), try await Cloud())
+        let (bench, cloud) = (try await ScaleBench(), try await VendorCloud())
         let memory = try Scale.mornings(3)
         let scale = try Scale(memory: [1234: memory])
         let summer = try #require(WallTime("2026-03-29 03:00:00"))
@@ -150,7 +46,7 @@ struct OpenAPITests {
         weights[6].weight = 500
         weights[7].zone = "-0800"
         cloud.service.put(weights)
-        try await Self.give(bench, cloud)
+        try await cloud.link(bench)
         let run = try await run(cloud, scale, bench)
         await bench.hub.records(3 * 7)
         _ = await bench.events("memory-end")
@@ -179,11 +75,11 @@ struct OpenAPITests {
 
     @Test(arguments: [(1, 158.73, 72.0), (2, 11.338, 72.0)])
     func `pounds and stones become kilograms`(unit: Int, value: Double, kilograms: Double) async throws {
-        let (bench, cloud, scale) = (try await ScaleBench(), try await Cloud(), try Scale())
+        let (bench, cloud, scale) = (try await ScaleBench(), try await VendorCloud(), try Scale())
         var weight = IHealthCloud.Weight("a", date: 1_772_349_003, weight: value)
         (weight.fat, weight.bone) = (20.1, 5)
         cloud.service.put([weight], unit: unit)
-        try await Self.give(bench, cloud)
+        try await cloud.link(bench)
         let run = try await run(cloud, scale, bench)
         _ = await bench.events("connected")
         guard case .done = await bench.hub.command("cloud") else {
@@ -195,23 +91,6 @@ struct OpenAPITests {
         #expect(await SessionTests.weights(bench) == [kilograms])
         #expect(
             await bench.samples.map(\.type.rawValue) == ["weight", "bodyFatPercentage"], "no bone in an unknown unit")
-        await scale.stop()
-    }
-
-    @Test func `what is missing is named, and local settings have nothing to log in to`() async throws {
-        let failure = try #require(throws: PluginFailure.self) {
-            _ = try SettingsTests.setup("auth_mode = \"openapi\"\nclient_id = \"a\"\nclient_secret = \"b\"")
-        }
-        #expect(failure.message.contains("not set: openapi_sc, openapi_sv, openapi_redirect"))
-        let (bench, scale) = (try await ScaleBench(), try Scale())
-        let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))
-        _ = await bench.events("connected")
-        guard case .failed(let code, let reason) = await bench.hub.command("login") else {
-            Issue.record("a log-in where there is none")
-            return
-        }
-        #expect(code == "settings" && reason.contains("auth_mode"))
-        #expect(await bench.end(run) == .done)
         await scale.stop()
     }
 }

@@ -20,16 +20,6 @@ struct SettingsTests {
         try IHealthHS5().setup(PluginSettings(try #require(load(toml).settings)))
     }
 
-    @Test func `the manifest is sound, and sample.conf is what it renders`() throws {
-        #expect(IHealthHS5.fullManifest.faults == [])
-        #expect(IHealthHS5.fullManifest.typeFaults == [])
-        let rendered = SampleConfiguration.render(
-            instance: IHealthHS5.manifest.name, declarations: IHealthHS5.manifest.settings)
-        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
-            path: "sample.conf")
-        #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
-    }
-
     @Test func `nothing has to be set, and everything reaches the dialogue`() throws {
         #expect(try Self.setup("").link.description == "udp://*")
         let setup = try Self.setup(
