@@ -175,7 +175,8 @@ let package = Package(
             [
                 "Seeds", "HubProcess", "HubCommand", "HubCore", "HubWire", "Samples", "example-source", "example-cloud",
                 "JSONLines", "OAuthServer", "SAMI", "hub-sami-server", "Exist", "GapFiller", "IHealthHS3",
-                "IHealthHS4", "ScaleBench", "ScaleFrames", "WebFaults", "WebSocketClient", "hub-exist-server", "hub-scale-sim",
+                "IHealthHS4", "ScaleBench", "ScaleFrames", "WebFaults", "WebSocketClient", "hub-exist-server",
+                "hub-scale-sim",
             ],
             resources: [.copy("sami_weigh.py")]),
 

@@ -118,7 +118,9 @@ import Testing
         #expect(days(4, first.output).count > 12)
     }
 
-    /// Of the HS4's no: a weight of the moment, killed between its spool and its acknowledgement, is found again by its time, which is a few
+    /// Of the HS4's none; `ScaleKillTests` kill that one, in real time.
+    ///
+    /// A weight of the moment, killed between its spool and its acknowledgement, is found again by its time, which is a few
     /// seconds off; in a month that passes in seconds those are days.
     @Test func `connectors that are killed in the middle lose and double nothing, and status tells`() async throws {
         let folder = try TestFolder()

@@ -1,0 +1,72 @@
+import Foundation
+import HubProcess
+import ScaleBench
+import ScaleFrames
+import Seeds
+import Synchronization
+import Testing
+
+/// A scale's connector that is killed while somebody stands on the scale, with the hub itself at the other end.
+///
+/// The demo kills connectors too, but not this one's so: a HS4 tells no time with a weight, so its copy in the memory is found by when it
+/// was, to some seconds, and where a month passes in half a minute those are days.
+@Suite(.serialized) struct ScaleKillTests {
+    /// Kills in one run; `SCALE_KILLS` asks for more.
+    private static let kills = ProcessInfo.processInfo.environment["SCALE_KILLS"].flatMap(Int.init) ?? 8
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a HS4's connector is killed during a live weight, again and again: each weighing is at the hub once`()
+        async throws
+    {
+        let seed = ProcessInfo.processInfo.environment["SCALE_SEED"].flatMap(UInt64.init) ?? .random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        let host = try HubHost()
+        let hub = try await host.start()
+        let socket = "\(host.folder.path)/scale"
+        let scale = try StandInScale(
+            HS4Device(), own: "unix-accept://\(socket)", link: "unix://\(socket)", clock: "system",
+            zone: ScaleBench.zone)
+        let begun = Counter()
+        var connector = try Self.start(host, scale.link, "--run")
+        for number in 0..<Self.kills {
+            scale.submit(.weigh(StandInWeighing(tenthsOfKilogram: 700 + number))) { device in
+                if device.isMeasuring { begun.value.withLock { $0 += 1 } }
+                return device.isMeasuring
+            }
+            // Somebody is on the scale from here on, until the weight is confirmed.
+            while begun.value.withLock({ $0 }) <= number { try await Task.sleep(for: .milliseconds(2)) }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &generator)))
+            await connector.killAndWait()
+            connector = try Self.start(host, scale.link, "--run")
+        }
+        await connector.killAndWait()
+        // Takes what the scale still holds, and has the hub store it.
+        let last = try Self.start(host, scale.link, "--once")
+        #expect(await last.waitForExit() == 0, "seed \(seed): \(last.errorLines)")
+        #expect(scale.device.memory.isEmpty, "seed \(seed)")
+        let samples = try await host.command("samples", "weight", "--json")
+        let weights = try samples.lines.map { try JSONDecoder().decode(Sample.self, from: Data($0.utf8)) }
+        #expect(
+            weights.map(\.value).sorted() == (0..<Self.kills).map { Double(700 + $0) / 10 },
+            "seed \(seed): \(samples.lines)")
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+        await scale.stop()
+    }
+
+    private struct Sample: Decodable { var value: Double }
+
+    /// Weighings that have begun.
+    private final class Counter: Sendable { let value = Mutex(0) }
+
+    private static func start(_ host: HubHost, _ link: String, _ verb: String) throws -> ChildProcess {
+        let settings = try host.folder.write(
+            "link = \"\(link)\"\ndevice_id = \"020000004001\"\nzone = \"Europe/Berlin\"\n", to: "scale.conf")
+        return try ChildProcess(
+            Programs.path("hub-ihealth-hs4"),
+            [
+                verb, "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
+                "\(host.folder.path)/connector",
+            ])
+    }
+}
