@@ -16,13 +16,18 @@ import Testing
         try await withHub(setting, in: folder) { hub in
             let token = try await hub.token(of: "scale")
             let log = Peer.Options(user: "scale", password: token)
-            for peer in [try await hub.peer(), try await Peer.dealer(hub.hub.endpoints.pluginDoor, log)] {
+            let (owner, plugin) = (
+                try await hub.peer(), try await Peer.dealer(hub.hub.endpoints.pluginDoor, log)
+            )
+            // At the owner's door nobody runs as an instance that the hub has started (R4.26).
+            for (peer, mode) in [(owner, "check"), (plugin, "run")] {
                 let refused = try await peer.ask(
-                    "HELLO", #"{"protocol":[1],"instance":"scale","plugin":"thief","version":"1"}"#)
+                    "HELLO",
+                    #"{"protocol":[1],"instance":"scale","plugin":"thief","version":"1","mode":"\#(mode)"}"#)
                 #expect(refused.code == "instance" && refused.body["closed"].truth == true, "\(refused)")
                 let reason = try #require(refused.body["reason"].string)
                 #expect(reason.contains("kitchen-scale") && reason.contains("thief"))
-                try await peer.hello("scale", plugin: "kitchen-scale")
+                try await peer.hello("scale", plugin: "kitchen-scale", mode: mode)
             }
             // A name that hub.conf does not have is free.
             _ = try await hub.client("kitchen-script")
