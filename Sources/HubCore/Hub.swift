@@ -220,6 +220,8 @@ public final class Hub: Service, Sendable {
         deviceMemory.write()
         loop.stop()
         context.shutdown()
+        // Or a STOP that is still on its way would be lost with the process, and its plugin would wait for this hub for ever.
+        context.finish(within: .seconds(1))
         if let memory { throw memory }
     }
 }

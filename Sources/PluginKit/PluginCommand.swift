@@ -191,14 +191,16 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         let key = try readKey(launch)
         let settings = try readSettings()
         let (address, instance, directory) = try place(launch, key)
-        let signals = StopSignals(watchingInput: launch != nil)
+        let (signals, context) = (StopSignals(watchingInput: launch != nil), try Context())
         let runner = PluginRunner(
             P(), mode: mode, address: address, instance: instance, stateDirectory: directory, settings: settings,
-            logger: makeLogger(instance), context: try Context())
+            logger: makeLogger(instance), context: context)
         let exit = await runner.run(requests: signals.requests)
         // Not a return: work that was cut off may still go on. Nor `exit`: what it tears down is what that work runs on, and a plugin
         // that had done everything right would end by a signal.
         fflush(nil)
+        // What was said last is on its way; cut off work may hold a socket open.
+        context.finish(within: .milliseconds(500))
         _exit(exit.rawValue)
     }
 

@@ -1,5 +1,7 @@
 import CZeroMQ
+import Dispatch
 import Glibc
+import Synchronization
 
 /// The I/O threads and the `inproc://` name space that sockets live in.
 ///
@@ -11,6 +13,7 @@ import Glibc
 public final class Context: Sendable {
     /// libzmq documents contexts as thread-safe, which the pointer's type cannot say.
     nonisolated(unsafe) let raw: UnsafeMutableRawPointer
+    private let isFinished = Atomic(false)
 
     /// Makes a context.
     /// - Parameters:
@@ -39,7 +42,25 @@ public final class Context: Sendable {
     }
 
     deinit {
+        if !isFinished.load(ordering: .acquiring) { Context.terminate(raw) }
+    }
+
+    private static func terminate(_ raw: UnsafeMutableRawPointer) {
         while zmq_ctx_term(raw) == -1, zmq_errno() == EINTR {}
+    }
+
+    /// Waits until what closed sockets have sent has left, at most for their linger and never longer than `limit`.
+    ///
+    /// For the end of a program: what is still on its way when a process ends is lost, and nothing says when the last reference
+    /// goes. Blocks the calling thread. Nothing may be opened here any more; a socket that is still open makes it take the whole of `limit`.
+    public func finish(within limit: Duration) {
+        guard !isFinished.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        let (raw, isOver) = (UInt(bitPattern: raw), DispatchSemaphore(value: 0))
+        DispatchQueue.global().async {
+            if let raw = UnsafeMutableRawPointer(bitPattern: raw) { Context.terminate(raw) }
+            isOver.signal()
+        }
+        _ = isOver.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1))))
     }
 
     /// Makes every operation on this context's sockets, also one that is waiting, throw
