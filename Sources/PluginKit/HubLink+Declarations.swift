@@ -4,9 +4,11 @@ import Logging
 import PluginState
 
 extension PluginContext {
-    /// Types that the plugin has declared while it ran, in this run or an earlier one, and that the hub has taken.
+    /// Types that the plugin has declared while it ran, in this run or an earlier one, that the hub has taken, and that it may write.
+    ///
+    /// Another session may have fewer: ask again after whatever takes time.
     public var declaredTypes: [TypeDeclaration] {
-        get async { await link.machine.addedTypes }
+        get async { await link.writableTypes }
     }
 
     /// Declares types that only the running plugin knows of, such as the fields of a service's devices.
@@ -18,7 +20,7 @@ extension PluginContext {
     public func declare(_ types: [TypeDeclaration]) async throws(GiveError) {
         try await link.declare(types, waiting: .seconds(60)).get()
         do {
-            try await KeptDeclarations.write(await declaredTypes, to: state)
+            try await KeptDeclarations.write(await link.machine.addedTypes, to: state)
         } catch {
             throw GiveError(.storage, error.message)
         }
@@ -26,6 +28,11 @@ extension PluginContext {
 }
 
 extension HubLink {
+    /// Of the added types those that hub.conf lets this instance write.
+    fileprivate var writableTypes: [TypeDeclaration] {
+        machine.addedTypes.filter { machine.welcome?.grants.write.allows(type: $0.id) ?? true }
+    }
+
     /// Returns when there is a session that has the types.
     func declare(_ types: [TypeDeclaration], waiting patience: Duration) async -> Result<Void, GiveError> {
         if hasDeclared(types) { return .success(()) }

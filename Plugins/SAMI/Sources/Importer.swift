@@ -18,9 +18,7 @@ actor Importer {
     private var known: [String: ServiceDevice] = [:]
     /// Up to where a reading of everything has come, by device.
     private var reached: [String: Int64] = [:]
-    /// Types that the hub has from us beside those of the manifest, by id; nil until it is asked.
-    private var types: [String: TypeDeclaration]?
-    /// Those that it does not take.
+    /// Types that the hub does not take, or that hub.conf does not let us write.
     private var refused: Set<String> = []
 
     /// Messages of a message's date that lies ahead of our clock are read too.
@@ -65,12 +63,19 @@ actor Importer {
         let user = try await whoever()
         let name = try await catalog.name(of: device.type)
         var samples: [Sample] = []
+        var readers: [Int64?: MessageReader] = [:]
         for message in messages {
-            let manifest = try await catalog.manifest(device.type, version: message.manifest)
-            let types = try await types(of: name, manifest, isCommand: isCommand)
-            let reader = MessageReader(
-                deviceType: name, manifest: manifest, types: types,
-                source: hub.source(device: device.id, account: user.id))
+            let reader: MessageReader
+            if let known = readers[message.manifest] {
+                reader = known
+            } else {
+                let manifest = try await catalog.manifest(device.type, version: message.manifest)
+                reader = MessageReader(
+                    deviceType: name, manifest: manifest,
+                    types: try await types(of: name, manifest, isCommand: isCommand),
+                    source: hub.source(device: device.id, account: user.id))
+                readers[message.manifest] = reader
+            }
             samples += reader.records(of: message)
         }
         return samples
@@ -80,8 +85,8 @@ actor Importer {
     private func types(
         of deviceType: String, _ manifest: ServiceManifest, isCommand: Bool
     ) async throws -> [String: TypeDeclaration] {
-        if types == nil { types = await Self.byID(hub.declaredTypes) }
-        let known = types ?? [:]
+        // Asked each time: another session may have fewer.
+        let known = await Self.byID(hub.declaredTypes)
         let missing = FieldTypes.declarations(deviceType, manifest).filter {
             known[$0.id] == nil && !refused.contains($0.id)
         }
@@ -97,13 +102,15 @@ actor Importer {
                 throw CommandFailure("types", "more than \(FieldTypes.bound) fields have types of their own")
             }
             try await hub.declare(missing)
-            types = await Self.byID(hub.declaredTypes)
+            let granted = await Self.byID(hub.declaredTypes)
+            refused.formUnion(missing.map(\.id).filter { granted[$0] == nil })
+            return granted
         } catch let error where (error as? GiveError)?.code != .stopping {
             // Their values are kept with the others that have no type.
             hub.logger.error("fields without a type of their own", metadata: ["reason": "\(error)"])
             refused.formUnion(missing.map(\.id))
         }
-        return types ?? [:]
+        return known
     }
 
     private static func byID(_ types: [TypeDeclaration]) -> [String: TypeDeclaration] {
@@ -161,7 +168,7 @@ actor Importer {
         let key = "cursor/\(device.id)"
         let begin = settings.since.map { $0 / 1_000 } ?? 0
         var stored = 0
-        let known = try await hub.state.integer(key)
+        let known = try await hub.state.integer(key).map { max(0, $0) }
         if let known {
             stored += try await read(
                 device, from: max(begin, known - settings.overlap), isBackfill: false, isCommand: isCommand

@@ -22,11 +22,9 @@ struct LiveStream: Sendable {
         while true {
             let token = try await patience.until { [refused] in try await parts.account.token(insteadOf: refused) }
             refused = nil
+            let began = hub.clock.now()
             do {
-                try await listen(token) {
-                    backOff.reset()
-                    bell.ring()
-                }
+                if try await listen(token, { bell.ring() }) { refused = token }
                 hub.logger.notice("the live stream has ended; it is opened again")
             } catch let error as WebSocketError {
                 await parts.troubles.tell(
@@ -37,11 +35,14 @@ struct LiveStream: Sendable {
             } catch let error where Patience.mayPass(error) {
                 hub.logger.warning("a live message could not be read", metadata: ["reason": "\(error)"])
             }
+            // A service that opens and closes at once is not asked again and again.
+            if hub.clock.now() - began > 30_000_000 { backOff.reset() }
             try await pace.wait(backOff.step(pace))
         }
     }
 
-    private func listen(_ token: OAuthToken, _ opened: () -> Void) async throws {
+    /// - Returns: whether the service does not take the token any more.
+    private func listen(_ token: OAuthToken, _ opened: () -> Void) async throws -> Bool {
         let user = try await parts.importer.whoever()
         let watch = parts.account.watch
         guard let address = WebSocketAddress(parts.importer.settings.webSocket + "/live", query: [("uid", user.id)])
@@ -51,7 +52,7 @@ struct LiveStream: Sendable {
         // The documentation puts the token into the query; a header, which the later SDK sends, is in no log.
         let headers = [("Authorization", "Bearer \(token.accessToken.reveal())")]
         let silence = hub.clock.realDuration(forVirtual: Self.silence)
-        try await WebSocket.with(address, headers: headers, silence: silence) { socket in
+        return try await WebSocket.with(address, headers: headers, silence: silence) { socket in
             opened()
             await parts.troubles.end(.live)
             for try await text in socket.texts {
@@ -60,7 +61,7 @@ struct LiveStream: Sendable {
                 if let error = frame["error"] {
                     hub.logger.notice(
                         "the live stream says", metadata: ["code": "\(error["code"]?.word ?? "")"])
-                    if error["code"]?.word == "401" { return }
+                    if error["code"]?.word == "401" { return true }
                 } else if let message = ServiceMessage(frame) {
                     if let received = message.received { await watch.noteTime(received, isFresh: false) }
                     try await parts.importer.take(message)
@@ -68,6 +69,7 @@ struct LiveStream: Sendable {
                     await watch.noteTime(time, isFresh: true)
                 }
             }
+            return false
         }
     }
 }

@@ -27,6 +27,8 @@ struct Uncertain: Sendable {
         var fact: PostFact
         /// When it was last sent, by the hub's clock, in milliseconds since 1970.
         var sent: Int64
+        /// The service has taken it; kept until it shows it, as the hub may deliver it again before it has heard of that.
+        var isTaken: Bool?
     }
 
     private let hub: PluginContext
@@ -51,11 +53,24 @@ struct Uncertain: Sendable {
         return left > 0 ? left : nil
     }
 
+    /// Whether the service has said that it has this fact, which it may not show yet.
+    func isTaken(_ fact: PostFact) -> Bool { entries.contains { $0.fact == fact && $0.isTaken == true } }
+
     /// Before these are sent; returns when it is on the disk.
     mutating func add(_ facts: [PostFact]) async throws {
         let (now, new) = (hub.clock.now() / 1_000, Set(facts))
         entries.removeAll { new.contains($0.fact) }
         entries += facts.map { Entry(fact: $0, sent: now) }
+        try await keep()
+    }
+
+    /// What became of what was sent; nothing is kept of what the service has refused or never got.
+    mutating func note(taken: Set<PostFact>, unanswered: Set<PostFact>, of sent: [PostFact]) async throws {
+        let (now, all) = (hub.clock.now() / 1_000, Set(sent))
+        entries.removeAll { all.contains($0.fact) }
+        entries += sent.filter { taken.contains($0) || unanswered.contains($0) }.map {
+            Entry(fact: $0, sent: now, isTaken: taken.contains($0) ? true : nil)
+        }
         try await keep()
     }
 

@@ -126,11 +126,14 @@ struct PostSocket: Sendable {
             let resets = numbers(error["X-Rate-Limit-Reset"])
             let now = clock.now() / 1_000_000
             let waits = zip(zip(left, resets), ServiceWatch.windows).map { window, longest -> Duration in
-                window.0 > 0 ? .zero : min(.seconds(max(1, window.1 - now)), longest)
+                window.0 > 0 ? .zero : min(.seconds(max(1, max(0, window.1) - now)), longest)
             }
             wait = waits.max() ?? .seconds(60)
         }
-        return Refusal(code: code, message: error["message"]?.string ?? "", wait: wait)
+        // It ends in logs: a text with numbers may have the value in it.
+        let said = error["message"]?.string ?? ""
+        let message = said.contains(where: \.isNumber) ? "" : String(said.prefix(200))
+        return Refusal(code: code, message: message, wait: wait)
     }
 
     private static func numbers(_ value: ServiceValue?) -> [Int64] {

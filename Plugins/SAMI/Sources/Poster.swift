@@ -28,6 +28,8 @@ actor Poster {
         } catch let error as CommandFailure where ["login", "permission"].contains(error.code) {
             throw DeliveryFailure.unauthorized(error.message)
         } catch let error as CloudError {
+            // Somebody has removed the device: the next delivery finds it, or registers it anew.
+            if error.code == .answered(404) { devices[post.name] = nil }
             throw DeliveryFailure.retry(error.message)
         }
     }
@@ -48,8 +50,12 @@ actor Poster {
         var uncertain = try await Uncertain(hub, post)
         let there = try await present(facts.map(\.fact), on: device)
         var due: [PostFact: [Int]] = [:]
+        var shown: [PostFact] = []
         for (place, fact) in facts {
             if there[fact.time]?.contains(where: fact.isSame) == true {
+                results[place] = .delivered
+                shown.append(fact)
+            } else if uncertain.isTaken(fact) {
                 results[place] = .delivered
             } else if let wait = uncertain.wait(fact) {
                 results[place] = .retry(
@@ -58,13 +64,16 @@ actor Poster {
                 due[fact, default: []].append(place)
             }
         }
-        try await uncertain.remove(facts.filter { results[$0.place] == .delivered }.map(\.fact))
+        try await uncertain.remove(shown)
         let ordered = due.keys.sorted { ($0.time, $0.field) < ($1.time, $1.field) }
         guard !ordered.isEmpty else { return results.map { $0 ?? .delivered } }
         try await uncertain.add(ordered)
         let sent = try await send(ordered, post, device)
-        try await uncertain.remove(zip(ordered, sent.fates).filter { $0.1 != .unknown }.map(\.0))
-        for (fact, fate) in zip(ordered, sent.fates) {
+        let fates = Array(zip(ordered, sent.fates))
+        try await uncertain.note(
+            taken: Set(fates.filter { if case .known(.delivered) = $0.1 { true } else { false } }.map(\.0)),
+            unanswered: Set(fates.filter { $0.1 == .unknown }.map(\.0)), of: ordered)
+        for (fact, fate) in fates {
             for place in due[fact] ?? [] { results[place] = fate.result }
         }
         // Where nothing got through, the subscription rests, longer each time.
@@ -82,7 +91,7 @@ actor Poster {
         guard let first = times.min(), let last = times.max() else { return [:] }
         var there: [Int64: [PostFact]] = [:]
         let wanted = Set(times)
-        var cursor: String?
+        var (cursor, cursors) = (String?.none, Set<String>())
         repeat {
             let page = MessagePage(
                 try await account.call(account.service.messages(of: device, from: first, to: last, after: cursor)))
@@ -92,6 +101,9 @@ actor Poster {
                 }
             }
             cursor = page.next
+            if let cursor, !cursors.insert(cursor).inserted {
+                throw DeliveryFailure.retry("the service gives the same page again and again")
+            }
         } while cursor != nil
         return there
     }
@@ -201,6 +213,7 @@ actor Poster {
             case .taken(let mid): return .known(.delivered(receipt: mid))
             case .refused(let refusal):
                 if refusal.code == 401 { refusedToken = token }
+                if refusal.code == 404 { devices[post.name] = nil }
                 return fate(
                     of: fact, refusal.code, "the service answered \(refusal.code) \(refusal.message)", refusal.wait)
             case nil: return place < report.sent ? .unknown : Self.unsent

@@ -91,14 +91,17 @@ struct ServiceMessage: Sendable {
     let type: String?
     let data: [String: ServiceValue]
 
+    /// What a time can be, in milliseconds since 1970: years 1 to 9999.
+    static let times: ClosedRange<Int64> = -62_135_510_400_000...253_402_214_399_999
+
     /// Nil for what is no message: those are known by `mid` and `data`.
     init?(_ value: ServiceValue) {
         guard value["mid"] != nil, let data = value["data"]?.object, let device = value["sdid"]?.string,
-            let time = value["ts"]?.integer, (-62_135_510_400_000...253_402_214_399_999).contains(time)
+            let time = value["ts"]?.integer, Self.times.contains(time)
         else { return nil }
         (self.device, self.time, self.data) = (device, time, data)
         (manifest, type) = (value["mv"]?.integer, value["sdtid"]?.string)
-        received = value["cts"]?.integer
+        received = value["cts"]?.integer.flatMap { Self.times.contains($0) ? $0 : nil }
     }
 
     /// Up to where reading has come with it: a message that is dated ahead of its receipt takes nobody further than that.

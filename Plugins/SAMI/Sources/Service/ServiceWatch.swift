@@ -52,6 +52,7 @@ final class ServiceWatch: Sendable {
     /// The service's clock showed this just now.
     /// - Parameter isFresh: whether it cannot have been on its way for long.
     func noteTime(_ time: Int64, isFresh: Bool) async {
+        guard ServiceMessage.times.contains(time) else { return }
         let difference = time - hub.clock.now() / 1_000
         if difference > Self.tolerance || isFresh && difference < -Self.tolerance {
             await note(offset: difference)

@@ -74,7 +74,9 @@ extension ClientMachine {
         // About WANT or DONE: its `ref` is a number of the hub's, which a batch of ours may have as well (R3.10).
         if error.want != nil, !error.closed { return other(error, at: now) }
         let isGreeting = state == .greeting || state == .proving
-        if isGreeting, error.closed, hasAddedTypes, [.field, .limit].contains(error.code) {
+        // `limit` may also be about sessions or unread bytes, which has nothing to do with the types.
+        let isAboutTypes = error.code == .field || error.code == .limit && error.reason.hasPrefix("HELLO.declares")
+        if isGreeting, error.closed, hasAddedTypes, isAboutTypes {
             return undeclare(error, at: now)
         }
         switch error.code {
