@@ -145,7 +145,7 @@ extension Exporter {
                 held[item.key] = before[item.key] ?? HeldDay()
                 if code == "unauthorised" || code == "not_found" {
                     foreign.append(item)
-                } else if code == "validation", item.key.date == today {
+                } else if code == "validation", item.key.date == today, before[item.key]?.confirmed == nil {
                     // Its clock may be behind ours, and the day not have begun there: tried again for as long as it is today.
                     continue
                 } else {
