@@ -10,8 +10,8 @@ struct ApplyCommand: ParsableCommand {
         discussion: """
             Only what changed restarts; the other plugins do not notice. A file with errors
             changes nothing, and all of them are shown. Of [hub], data, run, clock,
-            log_level and live_per_second hold only when the hub is started anew; they are
-            named.
+            log_level, live_per_second, tcp and insecure hold only when the hub is started
+            anew; they are named.
 
             A plugin that was well and turns sick within five minutes goes back to its
             former section, alone, and hub status says so; correct the file and apply it
