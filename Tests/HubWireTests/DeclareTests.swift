@@ -43,7 +43,7 @@ import Testing
         _ = client.declare([Self.glow], at: 1)
         _ = client.receive(.welcome(.sample()), at: 2)
         _ = client.declare([Self.hum], at: 3)
-        let error = WireError(code, "declared otherwise", closed: true)
+        let error = WireError(code, "HELLO.declares: declared otherwise", closed: true)
         let refused = client.receive(.error(error), at: 4)
         #expect(refused.contains(.undeclared(error)))
         #expect(declared(refused) == [["x.acme.glow"]])
@@ -52,6 +52,16 @@ import Testing
         // A hub that has become another may refuse those, too.
         _ = client.receive(.error(WireError(.helloFirst, "no session")), at: 6)
         #expect(declared(client.receive(.error(error), at: 7)) == [[]])
+    }
+
+    @Test func `R4.27 a hub that has no room for a session has not refused its types`() {
+        var client = DialogueClientTests.open()
+        _ = client.declare([Self.glow], at: 1)
+        _ = client.receive(.welcome(.sample()), at: 2)
+        _ = client.receive(.error(WireError(.helloFirst, "no session")), at: 3)
+        let error = WireError(.limit, "HELLO: the hub has 256 sessions, which is its limit", closed: true)
+        #expect(!client.receive(.error(error), at: 4).contains(.undeclared(error)))
+        #expect(client.addedTypes == [Self.glow])
     }
 
     @Test func `R4.27 what is declared before the beginning is in the first HELLO`() {
