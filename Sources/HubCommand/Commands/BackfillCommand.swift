@@ -29,18 +29,13 @@ struct BackfillCommand: AsyncParsableCommand {
     var since: String?
     @Flag(help: "Change nothing; show what would be read.")
     var dryRun = false
-    @Option(
-        help: ArgumentHelp("Give up after this time, such as 30s or 10min; up to 24h.", valueName: "time"),
-        transform: CallOptions.deadline)
-    var deadline: Int64?
-    @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document: the command's result.")
-    var json = false
+    @OptionGroup var call: CallOptions
 
     func run() async throws {
-        let call = PluginCall(
-            instance: name, command: "backfill", words: arguments + (since.map { ["since=\($0)"] } ?? []),
-            isDryRun: dryRun, deadline: deadline)
-        try await CallOptions.run(call, at: try options.endpoints().door, as: "backfill", json: json)
+        try await call.run(
+            PluginCall(
+                instance: name, command: "backfill", words: arguments + (since.map { ["since=\($0)"] } ?? []),
+                isDryRun: dryRun, deadline: call.deadline),
+            as: "backfill")
     }
 }

@@ -34,52 +34,27 @@ struct DeviceCommand: AsyncParsableCommand {
     var words: [String] = []
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
-    @Option(
-        help: ArgumentHelp("Give up after this time, such as 30s or 10min; up to 24h.", valueName: "time"),
-        transform: CallOptions.deadline)
-    var deadline: Int64?
-    @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document: the devices, the commands, or a command's result.")
-    var json = false
+    @OptionGroup var call: CallOptions
 
     func run() async throws {
-        let endpoint = try options.endpoints().door
-        guard let name else { return try list(try DoorClient(endpoint: endpoint, command: "device")) }
-        let plugin = try plugin(name, try DoorClient(endpoint: endpoint, command: "device"))
-        guard !words.isEmpty else {
-            if json { return try Output.print(try JSON.line(plugin.commands ?? [])) }
-            if plugin.commandLines.isEmpty { Terminal.say("\(name) has no commands") }
-            for line in plugin.commandLines { try Output.print(line) }
-            return
-        }
+        guard let name else { return try list(try DoorClient(endpoint: try call.door, command: "device")) }
+        let plugin = try PluginText.named(name, try DoorClient(endpoint: try call.door, command: "device"))
+        guard !words.isEmpty else { return try plugin.listCommands(json: call.json) }
         let request = try DeviceRequest(words, of: plugin)
-        let call = PluginCall(
-            instance: name, command: request.command, words: request.arguments, isDryRun: dryRun, deadline: deadline)
-        let interruption = Interruption()
-        let result = try await blocking {
-            try call.run(
-                try DoorClient(endpoint: endpoint, command: "device"), interruption, ask: TerminalAnswer.ask)
-        }
-        if json { return try Output.print(result?.text ?? "null") }
-        for line in result.map(DeviceText.lines) ?? ["done"] { try Output.print(line) }
+        try await call.run(
+            PluginCall(
+                instance: name, command: request.command, words: request.arguments, isDryRun: dryRun,
+                deadline: call.deadline),
+            as: "device", DeviceText.lines)
     }
 
     private func list(_ door: DoorClient) throws {
         let status = try JSON.answer(HubStatus.self, try door.ask(.status))
-        if json { return try Output.print(try JSON.line(status.devices)) }
+        if call.json { return try Output.print(try JSON.line(status.devices)) }
         guard !status.devices.isEmpty else {
             return Terminal.say("no plugin has told of a device yet")
         }
         for line in DeviceText.lines(status.devices, colours: Terminal.hasColours) { try Output.print(line) }
-    }
-
-    private func plugin(_ name: String, _ door: DoorClient) throws -> PluginText {
-        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
-        guard let plugin = plugins.first(where: { $0.name == name }) else {
-            let nearest = nearestName(to: name, among: plugins.map(\.name)).map { "; did you mean \($0)?" }
-            throw Failure(.usage, "there is no plugin \(name)\(nearest ?? "; hub plugins lists them")")
-        }
-        return plugin
     }
 }
 

@@ -30,32 +30,17 @@ struct DoCommand: AsyncParsableCommand {
     var arguments: [String] = []
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
-    @Option(
-        help: ArgumentHelp("Give up after this time, such as 30s or 10min; up to 24h.", valueName: "time"),
-        transform: CallOptions.deadline)
-    var deadline: Int64?
-    @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document: the command's result, or the list of commands.")
-    var json = false
+    @OptionGroup var call: CallOptions
 
     func run() async throws {
-        let endpoint = try options.endpoints().door
-        guard let command else { return try list(try DoorClient(endpoint: endpoint, command: "do")) }
-        let call = PluginCall(
-            instance: name, command: command, words: arguments, isDryRun: dryRun, deadline: deadline)
-        try await CallOptions.run(call, at: endpoint, as: "do", json: json)
-    }
-
-    private func list(_ door: DoorClient) throws {
-        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
-        guard let plugin = plugins.first(where: { $0.name == name }) else {
-            let nearest = nearestName(to: name, among: plugins.map(\.name)).map { "; did you mean \($0)?" }
-            throw Failure(.usage, "there is no plugin \(name)\(nearest ?? "; hub plugins lists them")")
+        guard let command else {
+            let plugin = try PluginText.named(name, try DoorClient(endpoint: try call.door, command: "do"))
+            return try plugin.listCommands(json: call.json)
         }
-        if json { return try Output.print(try JSON.line(plugin.commands ?? [])) }
-        let lines = plugin.commandLines
-        if lines.isEmpty { Terminal.say("\(name) has no commands") }
-        for line in lines { try Output.print(line) }
+        try await call.run(
+            PluginCall(
+                instance: name, command: command, words: arguments, isDryRun: dryRun, deadline: call.deadline),
+            as: "do")
     }
 }
 
@@ -80,22 +65,26 @@ struct RefreshCommand: AsyncParsableCommand {
     var name: String
     @Argument(help: ArgumentHelp("Arguments; hub do NAME lists them.", valueName: "key=value"))
     var arguments: [String] = []
+    @OptionGroup var call: CallOptions
+
+    func run() async throws {
+        try await call.run(
+            PluginCall(instance: name, command: "refresh", words: arguments, deadline: call.deadline), as: "refresh")
+    }
+}
+
+/// What the commands that call plugins have in common.
+struct CallOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Give up after this time, such as 30s or 10min; up to 24h.", valueName: "time"),
         transform: CallOptions.deadline)
     var deadline: Int64?
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document: the command's result.")
+    @Flag(help: "One JSON document: the command's result, or what is listed.")
     var json = false
 
-    func run() async throws {
-        let call = PluginCall(instance: name, command: "refresh", words: arguments, deadline: deadline)
-        try await CallOptions.run(call, at: try options.endpoints().door, as: "refresh", json: json)
-    }
-}
+    var door: String { get throws { try options.endpoints().door } }
 
-/// What the commands that call plugins have in common.
-enum CallOptions {
     /// Milliseconds.
     static func deadline(_ text: String) throws -> Int64 {
         let milliseconds = SettingDuration(text).map { $0.microseconds / 1_000 } ?? 0
@@ -106,13 +95,15 @@ enum CallOptions {
     }
 
     /// Calls, and prints the result.
-    static func run(_ call: PluginCall, at endpoint: String, as command: String, json: Bool) async throws {
-        let interruption = Interruption()
+    func run(
+        _ call: PluginCall, as command: String, _ lines: (RawJSON) -> [String] = ResultText.lines
+    ) async throws {
+        let (endpoint, interruption) = (try door, Interruption())
         let result = try await blocking {
             try call.run(try DoorClient(endpoint: endpoint, command: command), interruption, ask: TerminalAnswer.ask)
         }
         if json { return try Output.print(result?.text ?? "null") }
-        for line in result.map(ResultText.lines) ?? ["done"] { try Output.print(line) }
+        for line in result.map(lines) ?? ["done"] { try Output.print(line) }
     }
 }
 

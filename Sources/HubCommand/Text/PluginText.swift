@@ -61,6 +61,22 @@ struct PluginText: Codable {
 
     private var told: String { profiles == true ? "; it is told their height, sex, birth date, unit and slot" : "" }
 
+    /// What the hub says of an instance.
+    /// - Throws: ``HubExit/usage`` when there is none of that name.
+    static func named(_ name: String, _ door: DoorClient) throws -> PluginText {
+        let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
+        if let plugin = plugins.first(where: { $0.name == name }) { return plugin }
+        let nearest = nearestName(to: name, among: plugins.map(\.name)).map { "; did you mean \($0)?" }
+        throw Failure(.usage, "there is no plugin \(name)\(nearest ?? "; hub plugins lists them")")
+    }
+
+    /// Prints what it can be asked to do.
+    func listCommands(json: Bool) throws {
+        if json { return try Output.print(try JSON.line(commands ?? [])) }
+        if commandLines.isEmpty { Terminal.say("\(name) has no commands") }
+        for line in commandLines { try Output.print(line) }
+    }
+
     /// A line for each command, and one for each of its arguments.
     var commandLines: [String] {
         var table = Table([("  COMMAND", .left), ("ARGUMENT", .left), ("DEFAULT", .left), ("MEANING", .left)])
