@@ -1,5 +1,5 @@
 # make demo    three people and three simulated scales: a year's days, and a month in two minutes  (ARGS="--days 10 --for 20")
-# make test    format check, build, all tests
+# make test    format check, build, all tests   (ONLY="HubWireTests SamplesTests": these alone, and only what they need is built)
 # make torture kill -9 and SIGSTOP of hub, sources and sinks at random           (SECONDS=3600 SEED=1)
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
@@ -33,11 +33,15 @@ WHOLE := ^(HubCommandTests|InteropTests|JourneyTests|TortureTests)\.
 
 # Not by swift test: two of it at a time want the same database.
 test: setup-test lint
+ifneq ($(ONLY),)
+	HUB_TARGETS="$(ONLY)" swift test --no-parallel
+else
 	swift build --build-tests
 	@tests="$$(swift build --show-bin-path)/health-hubPackageTests.xctest --testing-library swift-testing --no-parallel"; \
 	$$tests --skip '$(WHOLE)' >.build/parts.log 2>&1 & parts=$$!; \
 	$$tests --filter '$(WHOLE)'; whole=$$?; \
 	wait $$parts; parts=$$?; cat .build/parts.log; [ $$whole = 0 ] && [ $$parts = 0 ]
+endif
 
 # make test has 45 seconds of it.
 torture: setup-test

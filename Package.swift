@@ -300,3 +300,24 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// HUB_TARGETS="HubWireTests ZeroMQTests": these targets alone and what they need, for a quick turn at one part (make test ONLY="…").
+if let wanted = Context.environment["HUB_TARGETS"]?.split(separator: " ").map(String.init), !wanted.isEmpty {
+    let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+    for name in wanted where targets[name] == nil { fatalError("HUB_TARGETS: there is no target \(name)") }
+    var (needed, rest) = (Set<String>(), wanted)
+    while let name = rest.popLast() {
+        guard needed.insert(name).inserted else { continue }
+        for dependency in targets[name]?.dependencies ?? [] {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): rest.append(name)
+            default: break
+            }
+        }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { product in
+        let targets = (product as? Product.Library)?.targets ?? (product as? Product.Executable)?.targets ?? []
+        return !needed.isSuperset(of: targets)
+    }
+}
