@@ -69,7 +69,6 @@ let package = Package(
         .executable(name: "hub-scale-sim", targets: ["hub-scale-sim"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -96,8 +95,8 @@ let package = Package(
         tests("DigestsTests", ["Digests"]),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
-        module("HubSettings", ["TOMLKit"]),
-        tests("HubSettingsTests", ["Seeds", "HubSettings", "TOMLKit"]),
+        module("HubSettings"),
+        tests("HubSettingsTests", ["Seeds", "HubSettings"], resources: [.copy("tagged.py")]),
         module("HubWire", ["Samples", "HubSettings"]),
         tests("HubWireTests", ["Seeds", "HubWire", "Samples", "HubSettings"]),
 

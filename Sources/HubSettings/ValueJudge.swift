@@ -65,6 +65,10 @@ struct ValueJudge {
         guard text.utf8.count <= Self.longestText else {
             return .bad(Complaint(message: "a text has at most \(Self.longestText) bytes"))
         }
+        // Paths and the environment would end there.
+        guard !text.utf8.contains(0) else {
+            return .bad(Complaint(message: "a text cannot contain the character U+0000"))
+        }
         switch type {
         case .string(let rule):
             if let pattern = rule.pattern {

@@ -48,8 +48,13 @@ import Testing
 
     @Test func `a NUL cuts no text in silence`() {
         #expect(
-            load("[hub]\ndata = \"/a\\u0000b\"").lines == ["hub.conf:2: a text cannot contain the character U+0000"])
-        #expect(load("[hub]\n\0\nkeep_raw = true").lines == ["hub.conf:2: not TOML: a NUL byte"])
+            load("[hub]\ndata = \"/a\\u0000b\"").lines == [
+                "hub.conf:2: [hub] data = \"/a\\u0000b\": a text cannot contain the character U+0000"
+            ])
+        #expect(
+            load("[hub]\n\0\nkeep_raw = true").lines == [
+                "hub.conf:2: not TOML: the control character U+0000 cannot stand here"
+            ])
     }
 
     @Test func `a dotted key of thousands of steps is a problem in its line, not the end of the process`() {

@@ -1,11 +1,9 @@
 import Seeds
-import TOMLKit
-import Testing
 
 @testable import HubSettings
 
 /// Writes valid TOML and notes where each key stands.
-private struct DocumentWriter {
+struct DocumentWriter {
     var random: SeededGenerator
     var text = ""
     /// The line of every key at its first appearance.
@@ -104,72 +102,5 @@ private struct DocumentWriter {
             }
             text += blank() + "}"
         }
-    }
-}
-
-@Suite struct SourceIndexTests {
-    /// Every path of a parsed document with its value.
-    private func paths(_ value: any TOMLValueConvertible, _ path: [PathStep] = []) -> [(
-        [PathStep], any TOMLValueConvertible
-    )] {
-        var found: [([PathStep], any TOMLValueConvertible)] = path.isEmpty ? [] : [(path, value)]
-        if let table = value.table {
-            for key in table.keys {
-                if let inner = table[key] { found += paths(inner, path + [.key(key)]) }
-            }
-        } else if let array = value.array {
-            for index in 0..<array.count { found += paths(array[index], path + [.index(index)]) }
-        }
-        return found
-    }
-
-    @Test func `every key the parser finds has its line, and its value is the text at that place`() throws {
-        for seed in UInt64(1)...150 {
-            let document = DocumentWriter(seed: seed)
-            let note: Comment = "seed \(seed):\n\(document.text)"
-            let parsed = try TOMLTable(string: document.text)
-            let bytes = Array(document.text.utf8)
-            let index = SourceIndex(bytes)
-            #expect(index.faults.isEmpty, note)
-            for (path, value) in paths(parsed) {
-                let place = try #require(index.places[path], note)
-                #expect(place.key.line == document.lines[path], "\(path) \(note)")
-                if let range = place.value {
-                    let alone = try TOMLTable(string: "v = " + String(decoding: bytes[range], as: UTF8.self))
-                    #expect(alone["v"]?.tomlValue == value.tomlValue, "\(path) \(note)")
-                } else {
-                    #expect(value.type == .table || value.type == .array, "\(path) \(note)")
-                }
-            }
-            #expect(index.places.count == paths(parsed).count, note)
-        }
-    }
-
-    @Test func `columns count characters, not bytes`() {
-        let index = SourceIndex(Array("a = 1\n\"é€\" = { b = 2 }\n".utf8))
-        #expect(index.places[[.key("é€"), .key("b")]]?.key == SourcePosition(line: 2, column: 10))
-    }
-
-    @Test(arguments: UInt64(1)...4)
-    func `broken documents are read to their end, with faults on their lines`(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
-        for round in 0..<mutationRounds {
-            var bytes = Array(DocumentWriter(seed: seed &* 1_000 &+ UInt64(round)).text.utf8)
-            for _ in 0..<3 where !bytes.isEmpty {
-                let place = Int.random(in: 0..<bytes.count, using: &random)
-                bytes.removeSubrange(place..<min(bytes.count, place + Int.random(in: 1...9, using: &random)))
-            }
-            let lineCount = bytes.count { $0 == 0x0A } + 1
-            let document = TOMLDocument(String(decoding: bytes, as: UTF8.self))
-            let note: Comment = "seed \(seed), round \(round)"
-            #expect(document.faults.allSatisfy { (1...lineCount).contains($0.position.line) }, note)
-            #expect(document.faults.count <= 20, note)
-        }
-    }
-
-    @Test func `deep nesting ends`() {
-        let deep = "a = " + String(repeating: "[", count: 100_000)
-        #expect(SourceIndex(Array(deep.utf8)).statements.count == 1)
-        #expect(SourceIndex(Array(("a = " + String(repeating: "{b=", count: 100_000)).utf8)).statements.count == 1)
     }
 }

@@ -1,0 +1,202 @@
+/// What a text breaks of TOML's grammar.
+struct TOMLFault: Error {
+    var offset: Int
+    var message: String
+    /// The start of the next statement, where it is known.
+    var resume: Int?
+}
+
+/// A place in a TOML text, and the parts of it that stand by themselves: blanks, comments, keys and strings.
+struct TOMLCursor {
+    let bytes: [UInt8]
+    var offset = 0
+
+    /// Deeper than any setting, and far from the depth at which a recursive reader could run out of stack.
+    static let deepest = 64
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+    var isLineEnd: Bool { starts(with: "\n") || starts(with: "\r\n") }
+
+    func starts(with text: StaticString) -> Bool {
+        text.withUTF8Buffer { bytes[offset...].starts(with: $0) }
+    }
+
+    func fault(_ message: String, at place: Int? = nil) -> TOMLFault {
+        TOMLFault(offset: place ?? offset, message: message)
+    }
+
+    var tooDeep: TOMLFault { fault("more than \(Self.deepest) values inside each other") }
+}
+
+// MARK: - Blanks and comments
+
+extension TOMLCursor {
+    mutating func skipBlank() {
+        while next == 0x20 || next == 0x09 { offset += 1 }
+    }
+
+    /// Blanks, comments and line ends.
+    mutating func skipLines() throws(TOMLFault) {
+        while true {
+            skipBlank()
+            if next == UInt8(ascii: "#") { try skipComment() }
+            guard isLineEnd else { return }
+            offset += next == 0x0D ? 2 : 1
+        }
+    }
+
+    /// A comment up to its line's end.
+    mutating func skipComment() throws(TOMLFault) {
+        while let byte = next, !isLineEnd {
+            if let fault = controlCharacter(byte) { throw fault }
+            offset += 1
+        }
+    }
+
+    /// Moves to the line's end, whatever stands before it.
+    mutating func skipLine() {
+        while let byte = next, byte != 0x0A { offset += 1 }
+    }
+
+    /// Control characters stand nowhere but tabs; line ends are looked for before.
+    private func controlCharacter(_ byte: UInt8) -> TOMLFault? {
+        guard byte < 0x20 && byte != 0x09 || byte == 0x7F else { return nil }
+        let digits = String(byte, radix: 16, uppercase: true)
+        return fault(
+            byte == 0x0D
+                ? "a carriage return stands only before a line feed"
+                : "the control character U+\(String(repeating: "0", count: 4 - digits.count))\(digits) cannot stand here"
+        )
+    }
+}
+
+// MARK: - Keys
+
+extension TOMLCursor {
+    struct Key {
+        let name: String
+        let offset: Int
+    }
+
+    /// The names of a key that stands `depth` tables deep, which are further tables inside each other.
+    mutating func dottedKey(below depth: Int) throws(TOMLFault) -> [Key] {
+        var keys: [Key] = []
+        while true {
+            guard depth + keys.count < Self.deepest else { throw tooDeep }
+            skipBlank()
+            let start = offset
+            if next == UInt8(ascii: "\"") || next == UInt8(ascii: "'") {
+                if starts(with: "\"\"\"") || starts(with: "'''") {
+                    throw fault("a name has one quotation mark on each side")
+                }
+                keys.append(Key(name: try string(), offset: start))
+            } else {
+                while let byte = next, Self.isOfBareKey(byte) { offset += 1 }
+                guard offset > start else {
+                    throw next.flatMap { isLineEnd ? nil : controlCharacter($0) }
+                        ?? fault("expected a name: letters, digits, _ and -, or a text in quotes")
+                }
+                keys.append(Key(name: String(decoding: bytes[start..<offset], as: UTF8.self), offset: start))
+            }
+            skipBlank()
+            guard next == UInt8(ascii: ".") else { return keys }
+            offset += 1
+        }
+    }
+
+    private static func isOfBareKey(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"): true
+        default: false
+        }
+    }
+}
+
+// MARK: - Strings
+
+extension TOMLCursor {
+    /// A string of any of the four kinds.
+    mutating func string() throws(TOMLFault) -> String {
+        let start = offset
+        let quote = bytes[offset]
+        let isBasic = quote == UInt8(ascii: "\"")
+        let isLong = starts(with: "\"\"\"") || starts(with: "'''")
+        offset += isLong ? 3 : 1
+        // A line end right behind the opening quotes is not part of the text.
+        if isLong, isLineEnd { offset += next == 0x0D ? 2 : 1 }
+        var text: [UInt8] = []
+        while let byte = next {
+            if byte == quote {
+                let run = bytes[offset...].prefix { $0 == quote }.count
+                guard isLong, run < 3 else {
+                    // Up to two quotes may stand right before the closing three.
+                    let closing = isLong ? min(run, 5) : 1
+                    text += Array(repeating: quote, count: isLong ? closing - 3 : 0)
+                    offset += closing
+                    return String(decoding: text, as: UTF8.self)
+                }
+                offset += run
+                text += Array(repeating: quote, count: run)
+            } else if byte == UInt8(ascii: "\\"), isBasic {
+                text += try escape(isLong: isLong)
+            } else if isLineEnd {
+                guard isLong else { break }
+                // A text has the line ends of its file's writer; a setting means the same on every machine.
+                text.append(0x0A)
+                offset += byte == 0x0D ? 2 : 1
+            } else if let fault = controlCharacter(byte) {
+                throw fault
+            } else {
+                text.append(byte)
+                offset += 1
+            }
+        }
+        throw fault(
+            isLong ? "the text that begins here is not closed" : "the text is not closed on its line", at: start)
+    }
+
+    /// A backslash and what it stands for.
+    private mutating func escape(isLong: Bool) throws(TOMLFault) -> [UInt8] {
+        let start = offset
+        offset += 1
+        if isLong {
+            // A backslash at a line's end takes away all blanks and line ends up to the next character.
+            let behind = offset
+            skipBlank()
+            if isLineEnd {
+                while isLineEnd {
+                    offset += next == 0x0D ? 2 : 1
+                    skipBlank()
+                }
+                return []
+            }
+            offset = behind
+        }
+        let letter = next
+        offset += 1
+        switch letter {
+        case UInt8(ascii: "b"): return [0x08]
+        case UInt8(ascii: "t"): return [0x09]
+        case UInt8(ascii: "n"): return [0x0A]
+        case UInt8(ascii: "f"): return [0x0C]
+        case UInt8(ascii: "r"): return [0x0D]
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return [bytes[offset - 1]]
+        case UInt8(ascii: "u"): return try character(digits: 4, from: start)
+        case UInt8(ascii: "U"): return try character(digits: 8, from: start)
+        default:
+            throw fault(#"after \ stands one of b t n f r " \ u U; in '…' a \ is itself"#, at: start)
+        }
+    }
+
+    private mutating func character(digits: Int, from start: Int) throws(TOMLFault) -> [UInt8] {
+        let shown = bytes[min(offset, bytes.count)...].prefix(digits)
+        guard shown.count == digits, shown.allSatisfy({ $0 < 0x80 && Character(UnicodeScalar($0)).isHexDigit }),
+            let scalar = UInt32(String(decoding: shown, as: UTF8.self), radix: 16).flatMap(UnicodeScalar.init)
+        else { throw fault("expected \(digits) hex digits of a Unicode character", at: start) }
+        offset += digits
+        return Array(String(Character(scalar)).utf8)
+    }
+}

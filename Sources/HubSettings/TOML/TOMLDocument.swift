@@ -1,0 +1,77 @@
+/// A value of a settings file.
+enum Node {
+    case string(String)
+    case integer(Int64)
+    /// May be infinite or not a number, as TOML has both.
+    case number(Double)
+    case boolean(Bool)
+    /// `YYYY-MM-DD`.
+    case date(String)
+    /// `HH:MM:SS`, with a fraction if there is one.
+    case time(String)
+    /// `YYYY-MM-DDTHH:MM:SS`, with a fraction and an offset if they are there.
+    case dateTime(String)
+    case array([Entry])
+    case table([Field])
+
+    init(_ value: SettingValue) {
+        switch value {
+        case .string(let text): self = .string(text)
+        case .integer(let number): self = .integer(number)
+        case .number(let number): self = .number(number)
+        case .boolean(let truth): self = .boolean(truth)
+        case .list(let values):
+            self = .array(
+                values.map { Entry(node: Node($0), position: SourcePosition(line: 1, column: 1), source: "") })
+        case .secret(let secret): self = .string(secret.reveal())
+        }
+    }
+}
+
+/// A value, the position of its key (of the value itself in an array) and the value as written, on one line.
+struct Entry {
+    var node: Node
+    var position: SourcePosition
+    /// Empty for a table that headers or dotted keys have made.
+    var source: String
+}
+
+/// A key and its value.
+struct Field {
+    var name: String
+    var entry: Entry
+}
+
+/// Text that is not TOML.
+struct SyntaxFault {
+    var position: SourcePosition
+    var message: String
+}
+
+/// A settings file as values with positions: TOML 1.0.
+///
+/// One mistake does not hide the others: a faulty statement (after a faulty header its whole table) is left out and the rest is
+/// read, with at most 20 faults.
+struct TOMLDocument {
+    /// In the order of the file; empty where there are too many faults.
+    var fields: [Field] = []
+    var faults: [SyntaxFault] = []
+    /// Tables that lost a statement to a fault: what seems to be missing there may only be misspelt.
+    var damaged: Set<[PathStep]> = []
+
+    private static let largest = 1 << 20
+    private static let mostFaults = 20
+
+    init(_ text: String) {
+        guard text.utf8.count <= Self.largest else {
+            faults = [SyntaxFault(position: .init(line: 1, column: 1), message: "a settings file has at most 1 MiB")]
+            return
+        }
+        let mark = "\u{FEFF}".utf8
+        let bytes = Array(text.utf8.starts(with: mark) ? text.utf8.dropFirst(mark.count) : text.utf8[...])
+        var parser = TOMLParser(bytes, mostFaults: Self.mostFaults)
+        parser.parse()
+        (faults, damaged) = (parser.faults, parser.damaged)
+        if faults.count < Self.mostFaults { fields = parser.fields }
+    }
+}

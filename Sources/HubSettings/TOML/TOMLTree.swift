@@ -1,0 +1,135 @@
+/// The tables of a TOML document while it is read, and the rules of what may be said twice.
+///
+/// A table is defined once: by its header, by the dotted keys of one section, or by braces. What a longer header only passes
+/// through may get a header of its own later.
+final class TOMLTable {
+    enum Origin {
+        /// A longer header or `[[…]]` passes through it.
+        case passed
+        case header
+        /// The part of a dotted key.
+        case dotted
+    }
+
+    enum Content {
+        case value(Entry)
+        case table(TOMLTable)
+        /// Made by `[[…]]`; each has the place of its header.
+        case tables([(table: TOMLTable, position: SourcePosition)])
+    }
+
+    var origin: Origin
+    /// In the order of the file.
+    private(set) var contents: [(name: String, position: SourcePosition, content: Content)] = []
+    /// By the bytes of a name: texts that only look the same are different keys.
+    private var places: [[UInt8]: Int] = [:]
+
+    init(_ origin: Origin) { self.origin = origin }
+
+    /// The fields of the finished table.
+    var fields: [Field] {
+        contents.map { name, position, content in
+            switch content {
+            case .value(let entry): Field(name: name, entry: entry)
+            case .table(let table):
+                Field(name: name, entry: Entry(node: .table(table.fields), position: position, source: ""))
+            case .tables(let tables):
+                Field(
+                    name: name,
+                    entry: Entry(
+                        node: .array(
+                            tables.map { Entry(node: .table($0.table.fields), position: $0.position, source: "") }),
+                        position: position, source: ""))
+            }
+        }
+    }
+
+    private subscript(_ name: String) -> Content? { places[Array(name.utf8)].map { contents[$0].content } }
+
+    private func add(_ name: String, _ position: SourcePosition, _ content: Content) {
+        places[Array(name.utf8)] = contents.count
+        contents.append((name, position, content))
+    }
+
+    /// Why a name cannot be said again.
+    struct Conflict: Error { var message: String }
+}
+
+// MARK: - What headers say
+
+extension TOMLTable {
+    /// The table that a header's name, not the last, passes through; of several, the latest.
+    /// - Returns: which of several it is, for a path.
+    func passing(_ name: String, at position: SourcePosition) throws(Conflict) -> (table: TOMLTable, index: Int?) {
+        switch self[name] {
+        case nil:
+            let table = TOMLTable(.passed)
+            add(name, position, .table(table))
+            return (table, nil)
+        case .table(let table): return (table, nil)
+        case .tables(let tables): return (tables[tables.count - 1].table, tables.count - 1)
+        case .value: throw Conflict(message: "'\(name)' has a value already, and cannot be a table")
+        }
+    }
+
+    /// The table of `[…]` whose last name this is.
+    func opening(_ name: String, written: String, at position: SourcePosition) throws(Conflict) -> TOMLTable {
+        switch self[name] {
+        case nil:
+            let table = TOMLTable(.header)
+            add(name, position, .table(table))
+            return table
+        case .table(let table) where table.origin == .passed:
+            table.origin = .header
+            return table
+        case .table:
+            throw Conflict(message: "the table '\(written)' is there already; write what belongs to it in one place")
+        case .tables: throw Conflict(message: "'\(written)' is a list of tables; another one of it begins with [[")
+        case .value: throw Conflict(message: "'\(written)' has a value already, and cannot be a table")
+        }
+    }
+
+    /// The new table of `[[…]]` whose last name this is.
+    func appending(_ name: String, written: String, at position: SourcePosition) throws(Conflict) -> (
+        TOMLTable, index: Int
+    ) {
+        let table = TOMLTable(.header)
+        switch self[name] {
+        case nil:
+            add(name, position, .tables([(table, position)]))
+            return (table, 0)
+        case .tables(let tables):
+            guard let place = places[Array(name.utf8)] else { return (table, 0) }
+            contents[place].content = .tables(tables + [(table, position)])
+            return (table, tables.count)
+        case .table: throw Conflict(message: "'\(written)' is a table already, and cannot be a list of them")
+        case .value: throw Conflict(message: "'\(written)' has a value already, and cannot be a list of tables")
+        }
+    }
+}
+
+// MARK: - What entries say
+
+extension TOMLTable {
+    /// The table that a dotted key's name, not the last, stands for.
+    func dotted(_ name: String, at position: SourcePosition) throws(Conflict) -> TOMLTable {
+        switch self[name] {
+        case nil:
+            let table = TOMLTable(.dotted)
+            add(name, position, .table(table))
+            return table
+        case .table(let table) where table.origin == .dotted: return table
+        case .table, .tables:
+            throw Conflict(message: "the table '\(name)' has a header of its own; write what belongs to it there")
+        case .value: throw Conflict(message: "'\(name)' has a value already, and cannot be a table")
+        }
+    }
+
+    /// Whether the name can be given a value.
+    func check(_ name: String) throws(Conflict) {
+        if self[name] != nil { throw Conflict(message: "'\(name)' is said twice") }
+    }
+
+    /// Gives a name that ``check(_:)`` has let pass its value.
+    func set(_ name: String, to entry: Entry) { add(name, entry.position, .value(entry)) }
+}
