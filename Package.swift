@@ -70,7 +70,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -88,10 +87,12 @@ let package = Package(
         tests("SamplesTests", ["Seeds", "Samples"]),
         module("DaySeries", ["Samples"]),
         tests("DaySeriesTests", ["Seeds", "DaySeries", "Samples"], resources: [.copy("vectors.json")]),
+        .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),
+        .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CLinux"),
         module("Seeds"),
-        module("Digests", [.product(name: "Crypto", package: "swift-crypto")]),
+        module("Digests", ["CSodium"]),
         tests("DigestsTests", ["Digests"]),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
@@ -215,7 +216,7 @@ let package = Package(
             path: "Simulators/ExistServer/Sources/hub-exist-server"),
         .target(
             name: "SAMIExchange",
-            dependencies: ["WebFaults", grdb, .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["CMD5", "Digests", "WebFaults", grdb],
             path: "Simulators/SAMIServer/Sources/SAMIExchange", swiftSettings: strict),
         program(
             "hub-sami-server", ["SAMIExchange", "WebFaults", argumentParser],

@@ -27,11 +27,25 @@ import Testing
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         ),
         (
+            [UInt8](repeating: 0xAA, count: 20), String(repeating: "\u{DD}", count: 50),
+            "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"
+        ),
+        (
+            Array(1...25), String(repeating: "\u{CD}", count: 50),
+            "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"
+        ),
+        (
             [UInt8](repeating: 0xAA, count: 131), "Test Using Larger Than Block-Size Key - Hash Key First",
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         ),
+        (
+            [UInt8](repeating: 0xAA, count: 131),
+            "This is a test using a larger than block-size key and a larger than block-size data. "
+                + "The key needs to be hashed before being used by the HMAC algorithm.",
+            "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
+        ),
     ])
     func `A code is that of RFC 4231`(_ key: [UInt8], _ text: String, _ expected: String) {
-        #expect(hex(Digests.authenticate(Array(text.utf8), key: key)) == expected)
+        #expect(hex(Digests.authenticate(text.unicodeScalars.map { UInt8($0.value) }, key: key)) == expected)
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import GRDB
 import WebFaults
@@ -103,8 +102,8 @@ extension Exchange {
             let bytes = archive.gzipped()
             var row = ExportRow(
                 id: Identifier.make(), uid: call.caller.user ?? "", aid: call.caller.application, request: body.json,
-                status: "Success", md5: Insecure.MD5.hash(data: bytes).map { Self.hexadecimal($0) }.joined(),
-                messages: count, requestedOn: now, expiresOn: now + 86_400_000, archive: Data(bytes))
+                status: "Success", md5: md5(bytes), messages: count, requestedOn: now, expiresOn: now + 86_400_000,
+                archive: Data(bytes))
             try row.insert(database)
             return row
         }
@@ -115,8 +114,6 @@ extension Exchange {
                 "order": .text(order.isDescending ? "desc" : "asc"), "format": .text(body["format"]?.text ?? "json"),
             ]))
     }
-
-    private static func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 
     private static func json(_ rows: [MessageRow]) -> String {
         #"{"size":\#(rows.count),"data":["# + rows.map(\.text).joined(separator: ",") + "]}"

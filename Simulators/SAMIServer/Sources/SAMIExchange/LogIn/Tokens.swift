@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import GRDB
 import WebFaults
@@ -76,7 +76,7 @@ extension Exchange {
         guard let row, row["expiresOn"] as Int64 > now else { throw OAuthError.invalidRequest }
         let (aid, challenge): (String, String?) = (row["aid"], row["challenge"])
         if let challenge {
-            let digest = Data(SHA256.hash(data: Data((fields["code_verifier"] ?? "").utf8))).base64EncodedString()
+            let digest = Data(Digests.sha256((fields["code_verifier"] ?? "").utf8)).base64EncodedString()
             let proof = digest.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
             guard proof == challenge, fields["client_id"] ?? aid == aid else { throw OAuthError.invalidRequest }
         } else {

@@ -1,0 +1,3 @@
+// A module map names headers beside itself, and libsodium's live wherever the system put them: hence this file.
+#include <sodium/crypto_auth_hmacsha256.h>
+#include <sodium/crypto_hash_sha256.h>
