@@ -84,6 +84,36 @@ import Testing
         #expect(left.count == others.count + 2)
     }
 
+    @Test func `after a clock that was ahead, --keep removes the oldest records and never the backup it has made`()
+        async throws
+    {
+        let hub = try await TestHub()
+        let folder = try TestFolder()
+        // As a clock that was ten years ahead had named them.
+        let ahead = (1...2).map { "hub-2099010\($0)T000000Z.sqlite" }
+        for (day, name) in zip(1...2, ahead.reversed()) {
+            try hub.give(CareTests.weights(day...day))
+            #expect(try await hub.run(["backup", "\(folder.path)/\(name)"]).code == 0)
+        }
+        try hub.give(CareTests.weights(3...3))
+        let made = try await hub.run(["backup", folder.path, "--keep", "2", "--json"])
+        #expect(made.code == 0, "\(made.errors)")
+        let report = try JSON.decode(Report.self, from: made.output.utf8)
+        // The first one made has the later name and the fewer records.
+        #expect(report.removed == [ahead[1]])
+        let kept = [URL(filePath: report.file).lastPathComponent, ahead[0]]
+        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) == Set(kept))
+
+        // An epoch that a restore has ended is older than the present one, however far it reached.
+        #expect(try await hub.stop() == 0)
+        #expect(try await hub.run(["restore", "\(folder.path)/\(ahead[0])", "--yes"]).code == 0)
+        let after = try await hub.run(["backup", folder.path + "/hub-20200101T000000Z.sqlite"])
+        #expect(after.code == 0, "\(after.errors)")
+        try FileManager.default.removeItem(atPath: report.file)
+        let last = try await hub.run(["backup", folder.path, "--keep", "2", "--json"])
+        #expect(try JSON.decode(Report.self, from: last.output.utf8).removed == [ahead[0]])
+    }
+
     @Test func `a backup goes neither over a file nor into the hub's own folder`() async throws {
         let hub = try await TestHub()
         let folder = try TestFolder()

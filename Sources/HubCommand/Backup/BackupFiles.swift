@@ -57,15 +57,23 @@ struct BackupFiles {
 
     /// Removes all but the newest `count` backups of this hub from the folder.
     ///
-    /// A file counts only if it is called as this program calls them and holds a store of the same hub.
+    /// Which are the newest is told by what they hold, for a name is only what a clock has said: the one just made comes first, then those of
+    /// its epoch by their heads, then those of earlier epochs, which no restore brings back, by their names. A file counts only if it is
+    /// called as this program calls them and holds a store of the same hub.
+    /// - Parameter made: what is in the backup that was just made; it is never removed.
     /// - Returns: the names that were removed.
-    func rotate(keeping count: Int, of hub: String) throws(Failure) -> [String] {
+    func rotate(keeping count: Int, after made: StoreSummary) throws(Failure) -> [String] {
         guard let folder else { return [] }
         do {
             let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter(BackupFiles.isName)
-                .sorted(by: >)
-            let ours = names.filter { (try? StoreFile("\(folder)/\($0)").summary())?.hub == hub }
-            let old = Array(ours.dropFirst(count))
+            let older = names.compactMap { name -> (name: String, head: Int64)? in
+                let path = "\(folder)/\(name)"
+                guard path != target, let held = try? StoreFile(path).summary(), held.hub == made.hub else {
+                    return nil
+                }
+                return (name, held.epoch == made.epoch ? held.head : -1)
+            }
+            let old = older.sorted { ($0.head, $0.name) > ($1.head, $1.name) }.dropFirst(count - 1).map(\.name)
             for name in old { try FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
             return old
         } catch {

@@ -61,7 +61,7 @@ struct BackupCommand: AsyncParsableCommand {
             }
         }
         let removed = try keep.map { count throws(Failure) in
-            try files.rotate(keeping: count, of: summary.hub)
+            try files.rotate(keeping: count, after: summary)
         }
         let report = BackupReport(file: files.target, store: summary, removed: removed ?? [])
         if json { return try Output.print(try JSON.line(report)) }
