@@ -67,8 +67,13 @@ struct RunLock {
 
     fileprivate init(_ run: String) throws(HubError) {
         let path = "\(run)/lock"
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
+            if errno == ELOOP {
+                throw HubError(
+                    .endpoints,
+                    "\(path) is a symbolic link, and the hub writes through none: look where it leads, then remove it")
+            }
             throw HubError(.endpoints, "cannot open \(path): \(String(cString: strerror(errno)))")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

@@ -92,9 +92,14 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
             switch reason {
             case EROFS, EACCES, EPERM, ENOENT, ENOTDIR: .readOnly
             case ENOSPC, EDQUOT: .full
+            case ELOOP: .foreign
             default: .input
             }
-        self.init(code, "\(verb) \(path): \(String(cString: strerror(reason)))")
+        let words =
+            reason == ELOOP
+            ? "a symbolic link stands there, and the hub writes through none: look where it leads, then remove it"
+            : String(cString: strerror(reason))
+        self.init(code, "\(verb) \(path): \(words)")
     }
 
     /// Translates what GRDB or SQLite threw while `doing`; never carries bound values.

@@ -56,7 +56,7 @@ enum StoreExchange {
     }
 
     private static func take(down text: String, at path: String) throws(StoreError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw StoreError(system: "make", path) }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
@@ -67,7 +67,7 @@ enum StoreExchange {
     }
 
     private static func text(at path: String) throws(StoreError) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw StoreError(system: "open", path) }
             return nil

@@ -10,6 +10,7 @@ import Synchronization
 
 /// The right to write one store: an exclusive `flock` on `<store>.lock`, which the kernel ends with the process.
 ///
+/// Nothing is written through a symbolic link, which could lead to a file of the user's that has nothing to do with the hub.
 /// The file stays when the lock goes: removing it would let two processes lock two files of one name.
 final class StoreLock: Sendable {
     private let descriptor: Mutex<CInt?>
@@ -17,7 +18,7 @@ final class StoreLock: Sendable {
     /// Takes the lock, or says which process has it.
     init(for path: String) throws(StoreError) {
         let lockPath = path + ".lock"
-        let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw StoreError(system: "open", lockPath) }
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }

@@ -14,7 +14,7 @@ final class DirectoryLock: Sendable {
 
     init(directory: String) throws(PluginStateError) {
         let path = directory + "/lock"
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw PluginStateError(errno: errno, "locking the plugin's state", path) }
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let code = errno

@@ -113,6 +113,11 @@ extension PluginStateError {
             self.init(
                 .readOnly,
                 "\(doing) failed: \(path): \(because); give the plugin's user write permission for the directory")
+        case ELOOP:
+            self.init(
+                .io,
+                "\(doing) failed: \(path) is a symbolic link, and nothing is written through one: look where it leads, then remove it"
+            )
         default:
             self.init(.io, "\(doing) failed: \(path): \(because)")
         }

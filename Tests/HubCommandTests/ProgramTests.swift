@@ -169,6 +169,18 @@ import ZeroMQ
         #expect(second.errors == "hub: a hub runs already at \(hub.endpoints.door); see hub status\n")
     }
 
+    @Test func `the run directory's lock is not taken through a symbolic link`() async throws {
+        let folder = try TestFolder()
+        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder.path + "/run", withIntermediateDirectories: false)
+        try files.createSymbolicLink(atPath: folder.path + "/run/lock", withDestinationPath: folder.path + "/mine")
+        let refused = try await TestProgram.hub(["run", "--config", folder.configuration])
+        #expect(refused.code != 0)
+        #expect(refused.errors.contains("\(folder.path)/run/lock is a symbolic link"), "\(refused.errors)")
+        #expect(!files.fileExists(atPath: folder.path + "/mine"))
+    }
+
     @Test func `without a hub the addresses are still told, and nothing else`() async throws {
         let folder = try TestFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")

@@ -56,6 +56,19 @@ import Testing
         _ = try await store.put(try sample("a"))
     }
 
+    @Test(arguments: [".lock", ".exchange"])
+    func `no file of the store's own is written through a symbolic link`(_ name: String) async throws {
+        let mine = folder.path + "/mine"
+        try Data("what I wrote".utf8).write(to: URL(fileURLWithPath: mine))
+        try FileManager.default.createSymbolicLink(atPath: folder.store + name, withDestinationPath: mine)
+        let error = await failure { _ = try folder.open() }
+        #expect(error?.code == .foreign)
+        #expect(error?.message.contains("\(folder.store)\(name): a symbolic link stands there") == true)
+        #expect(try String(contentsOfFile: mine, encoding: .utf8) == "what I wrote")
+        try FileManager.default.removeItem(atPath: folder.store + name)
+        try folder.open().close()
+    }
+
     @Test func `a closed store answers every call with an error`() async throws {
         let store = try folder.open()
         try store.close()

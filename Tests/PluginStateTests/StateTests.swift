@@ -112,6 +112,20 @@ import Testing
         #expect(try await state.counters().pending == 40)
     }
 
+    @Test func `the lock is not taken through a symbolic link, and what it leads to stays as it is`() throws {
+        let mine = directory.state + ".mine"
+        try Data("what I wrote".utf8).write(to: URL(fileURLWithPath: mine))
+        defer { try? FileManager.default.removeItem(atPath: mine) }
+        try FileManager.default.createDirectory(atPath: directory.state, withIntermediateDirectories: true)
+        let lock = directory.state + "/lock"
+        try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: mine)
+        let error = failure { _ = try PluginState(directory: directory.state) }
+        #expect(error?.message.contains("\(lock) is a symbolic link") == true)
+        #expect(try String(contentsOfFile: mine, encoding: .utf8) == "what I wrote")
+        try FileManager.default.removeItem(atPath: lock)
+        try PluginState(directory: directory.state).close()
+    }
+
     @Test func `a closed state refuses calls and its directory is free`() throws {
         let state = try PluginState(directory: directory.state)
         try state.close()

@@ -6,7 +6,7 @@ import HubSettings
 extension Doctor {
     /// A lock on a file, tried and given back.
     private static func isLocked(_ path: String) -> Bool {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard file >= 0 else { return false }
         defer { close(file) }
         guard flock(file, LOCK_SH | LOCK_NB) != 0 else { return false }
