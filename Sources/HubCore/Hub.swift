@@ -131,8 +131,8 @@ public final class Hub: Service, Sendable {
         _ directories: HubDirectories
     ) async throws {
         let parts = ConfiguredParts(
-            store: store, clock: clock, directories: directories, endpoints: endpoints, policy: policy, began: .now,
-            logger: logger)
+            store: store, clock: clock, waits: WaitClock(clock), directories: directories, endpoints: endpoints,
+            policy: policy, began: .now, logger: logger)
         let facts = try await parts.facts(checked, configuration)
         let logs = try directories.logs()
         let committer = Committer(store: store, clock: clock)

@@ -31,6 +31,7 @@ enum Opening {
         try pool.writeWithoutTransaction { db in
             try makeMeta(db, now: now)
             try makeDurable(db)
+            try LedgerSchema.boundWaits(db, now: now)
         }
         return pool
     }

@@ -14,6 +14,7 @@ enum Schema {
         migrator.registerMigration("v3") { db in try db.execute(sql: HandSchema.version3) }
         migrator.registerMigration("v4") { db in try db.execute(sql: PeopleSchema.version4) }
         migrator.registerMigration("v5") { db in try db.execute(sql: HandSchema.version5) }
+        migrator.registerMigration("v6") { db in try db.execute(sql: LedgerSchema.version6) }
         return migrator
     }
 

@@ -25,7 +25,7 @@ public final class Store: Sendable {
     /// Of an older schema a copy is kept beside it as `<path>.before-<version>` before it is brought up to date.
     /// - Parameters:
     ///   - path: the file; its folder must exist. It gets mode 0600, as do SQLite's `-wal` and `-shm`; `<path>.lock` names the process.
-    ///   - now: microseconds since 1970, the creation time of a new store.
+    ///   - now: microseconds since 1970, the creation time of a new store; from here on no retry waits longer than was asked.
     public convenience init(path: String, now: Int64) throws(StoreError) {
         try self.init(path: path, now: now, migrator: Schema.migrator)
     }

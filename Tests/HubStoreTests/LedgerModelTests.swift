@@ -315,7 +315,7 @@ private struct LedgerRun {
 
     mutating func restart() async throws {
         try store.close()
-        store = try folder.open()
+        store = try folder.open(now: now)
         for (id, model) in sinks.sorted(by: { $0.key.want < $1.key.want }) {
             try await open(id, model.terms, from: .beginning)
         }

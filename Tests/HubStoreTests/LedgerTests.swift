@@ -96,6 +96,71 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 2, "delivered": 1, "refused": 1])
     }
 
+    @Test func `R10.16 a restart keeps what is left of a wait, however far the clock was ahead or goes back`()
+        async throws
+    {
+        let (year, start): (Int64, Int64) = (31_536_000_000_000, 1_700_000_000_000_000)
+        let ahead = try folder.open(now: start + year)
+        var before = try await SinkSession(ahead)
+        _ = try await ahead.put(try sample("a"), try sample("b"))
+        let taken = try await before.take()
+        before.now = start + year
+        try await before.answer(taken[0], .retry(at: before.now + 1_000_000, reason: "busy"))
+        try await before.answer(taken[1], .retry(at: before.now + 90_000_000, reason: "busy"))
+        try ahead.close()
+
+        let right = try folder.open(now: start)
+        var after = try await SinkSession(right)
+        after.now = start
+        #expect(try await after.take() == [])
+        #expect(try await right.sinks()[0].nextRetry == start + 1_000_000)
+        after.now = start + 1_000_000
+        #expect(try await after.take() == [taken[0]])
+        after.now = start + 89_999_999
+        #expect(try await after.take() == [])
+        after.now = start + 90_000_000
+        #expect(try await after.take() == [taken[1]])
+        // One whose clock is right has nothing to correct.
+        try right.close()
+        let again = try folder.open(now: start + 60_000_000)
+        #expect(try await again.sinks()[0].nextRetry == start + 1_000_000)
+        #expect(try await again.verifyAccounts() == [])
+    }
+
+    @Test func `what waits for its turn alone is given whatever the clock of waits shows`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a"))
+        try await sink.answer(try await sink.take())
+        // The machine's clock was set forward: what people do has its time, waits have theirs.
+        #expect(try await store.replay(to: exporter, at: 5_000_000) == 1)
+        let page = try await store.deliveries(
+            of: exporter, after: sink.position, limits: DeliveryLimits(records: 9), inFlight: [], at: 5_000_000,
+            waitTime: 1_000)
+        #expect(page.records.map(\.number) == [1])
+    }
+
+    @Test func `a store of the fifth format keeps its retries, and none waits longer than may be asked`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let taken = try await sink.take()
+        try await sink.answer(taken[0], .retry(at: 61_000, reason: "busy"))
+        try await sink.answer(taken[1], .retry(at: 31_536_000_000_000, reason: "busy"))
+        try store.close()
+        let past = try DatabaseQueue(path: folder.store)
+        try await past.write { db in
+            try db.execute(
+                sql: "ALTER TABLE delivery DROP COLUMN wait; DELETE FROM grdb_migrations WHERE identifier = 'v6'")
+        }
+        try past.close()
+        let later = try folder.open(now: 2_000)
+        let waits = try await later.pool.read { db in
+            try Int64.fetchAll(db, sql: "SELECT due FROM delivery ORDER BY number")
+        }
+        #expect(waits == [61_000, 2_000 + 604_800_000_000])
+    }
+
     @Test func `what has no answer when a session is lost is delivered again`() async throws {
         let store = try folder.open()
         var first = try await SinkSession(store)

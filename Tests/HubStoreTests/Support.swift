@@ -16,7 +16,7 @@ final class Folder {
 
     var store: String { path + "/hub.sqlite" }
 
-    func open() throws -> Store { try Store(path: store, now: 1_000) }
+    func open(now: Int64 = 1_000) throws -> Store { try Store(path: store, now: now) }
 }
 
 func type(_ name: String) throws -> TypeID { try TypeID(name) }

@@ -84,7 +84,7 @@ extension Bus {
         guard let trace = try await store.trace(number) else {
             throw WireError(.query, "QUERY.number: the hub has no record \(number)")
         }
-        return TraceText.json(of: trace)
+        return TraceText.json(of: trace, facts.waits)
     }
 }
 

@@ -9,6 +9,8 @@ struct HubFacts: Sendable {
     let version: String
     let endpoints: HubEndpoints
     let clock: HubClock
+    /// By which it waits, for sinks that want to be asked again later.
+    let waits: WaitClock
     let policy: SessionPolicy
     /// Where plugins on other machines come in; `nil`: nowhere.
     let network: Network.Setting?

@@ -4,7 +4,7 @@ import Samples
 
 /// The story of a record as JSON: the answer to `trace`.
 enum TraceText {
-    static func json(of trace: RecordTrace) -> RawJSON {
+    static func json(of trace: RecordTrace, _ waits: WaitClock) -> RawJSON {
         let current = trace.current
         var bytes = Array("{\"number\":\(current.number),\"seq\":\(current.sequence),\"topic\":".utf8)
         bytes += RawJSON.string(Publication.topic(of: current).text).bytes
@@ -34,20 +34,20 @@ enum TraceText {
             RecordEncoder.append(retracted, to: &bytes)
         }
         bytes += ",\"deliveries\":".utf8
-        bytes += JSONText().object(trace.deliveries.map(Delivery.init)).bytes
-        if !trace.days.isEmpty { append(trace.days, to: &bytes) }
+        bytes += JSONText().object(trace.deliveries.map { Delivery($0, waits) }).bytes
+        if !trace.days.isEmpty { append(trace.days, waits, to: &bytes) }
         bytes.append(UInt8(ascii: "}"))
         return RawJSON(trusted: bytes)
     }
 
-    private static func append(_ days: [RecordTrace.BuiltDay], to bytes: inout [UInt8]) {
+    private static func append(_ days: [RecordTrace.BuiltDay], _ waits: WaitClock, to bytes: inout [UInt8]) {
         bytes += ",\"days\":[".utf8
         for (index, day) in days.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             bytes += "{\"record\":".utf8
             RecordEncoder.append(day.record, to: &bytes)
             bytes += ",\"deliveries\":".utf8
-            bytes += JSONText().object(day.deliveries.map(Delivery.init)).bytes
+            bytes += JSONText().object(day.deliveries.map { Delivery($0, waits) }).bytes
             bytes.append(UInt8(ascii: "}"))
         }
         bytes.append(UInt8(ascii: "]"))
@@ -87,7 +87,7 @@ enum TraceText {
             var receipt: String?
         }
 
-        init(_ delivery: SinkDelivery) {
+        init(_ delivery: SinkDelivery, _ waits: WaitClock) {
             (sink, seq) = ("\(delivery.sink)", delivery.sequence)
             at = delivery.at.map { Timestamp(microseconds: $0).text }
             attempts = delivery.attempts > 0 ? delivery.attempts : nil
@@ -99,7 +99,9 @@ enum TraceText {
             switch delivery.state {
             case .pending: state = "pending"
             case .retrying(let due, let reason):
-                (state, self.reason, self.due) = ("retrying", reason, Timestamp(microseconds: due).text)
+                (state, self.reason, self.due) = (
+                    "retrying", reason, Timestamp(microseconds: waits.shown(due)).text
+                )
             case .unauthorized(let reason): (state, self.reason) = ("unauthorized", reason)
             case .delivered: state = "delivered"
             case .refused(let reason): (state, self.reason) = ("refused", reason)

@@ -9,6 +9,7 @@ import Samples
 struct ConfiguredParts: Sendable {
     let store: Store
     let clock: HubClock
+    let waits: WaitClock
     let directories: HubDirectories
     let endpoints: HubEndpoints
     let policy: SessionPolicy
@@ -31,7 +32,7 @@ struct ConfiguredParts: Sendable {
         let zone = configuration.hub.zone ?? TimeZone.current.identifier
         let uids = Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })
         return HubFacts(
-            version: Hub.version, endpoints: endpoints, clock: clock, policy: policy,
+            version: Hub.version, endpoints: endpoints, clock: clock, waits: waits, policy: policy,
             network: configuration.hub.tcp.map {
                 Network.Setting(
                     endpoint: $0, isInsecure: configuration.hub.isInsecure, ring: KeyRing(data: configuration.hub.data))

@@ -39,7 +39,7 @@ extension Bus {
 
     private func limits(of pump: SinkPump) -> DeliveryLimits? {
         guard mayDeliver(to: pump.session), !sinks.isFull(pump.session) else { return nil }
-        return pump.limits(at: now, hubTime: facts.clock.now(), unsettled: sinks.unsettledCount(of: pump.id))
+        return pump.limits(at: now, waitTime: facts.waits.now(), unsettled: sinks.unsettledCount(of: pump.id))
     }
 
     /// Not after STOP (R10.22).
@@ -58,7 +58,8 @@ extension Bus {
             Task {
                 do throws(StoreError) {
                     let page = try await store.deliveries(
-                        of: id, after: pump.position, limits: limits, inFlight: pump.inFlight, at: facts.clock.now())
+                        of: id, after: pump.position, limits: limits, inFlight: pump.inFlight, at: facts.clock.now(),
+                        waitTime: facts.waits.now())
                     read(page, for: id, turn)
                 } catch {
                     failed(error, for: id, turn)
@@ -133,16 +134,16 @@ extension Bus {
     private func schedule(_ id: SinkID) {
         sinks.timers.removeValue(forKey: id)?.cancel()
         guard let pump = sinks.pumps[id] else { return }
-        let time = facts.clock.now()
+        let time = facts.waits.now()
         var delay: Duration?
-        if let due = pump.wakeTime(hubTime: time) {
+        if let due = pump.wakeTime(waitTime: time) {
             delay = facts.clock.realDuration(forVirtual: .microseconds(due - time))
         }
         if pump.mayHaveMore, pump.notBefore > now {
             delay = max(delay ?? .zero, .milliseconds(pump.notBefore - now))
         }
         guard let delay else { return }
-        // Clocks that are set and very long waits: it is looked at again at least once an hour.
+        // A machine that sleeps, and very long waits: it is looked at again at least once an hour.
         let wait = min(max(delay, .milliseconds(1)), .seconds(3_600))
         sinks.timers[id] = loop.schedule(after: wait) { [weak self] in self?.assumeIsolated { $0.pump(id) } }
     }
@@ -150,7 +151,7 @@ extension Bus {
     /// A pass of mode `once` ends when nothing is left (R10.21).
     private func tellCaughtUp(_ id: SinkID) {
         guard let pump = sinks.pumps[id], pump.tellsWhenCaughtUp, !pump.hasToldCaughtUp, sinks.isSettled(id),
-            pump.isCaughtUp(hubTime: facts.clock.now())
+            pump.isCaughtUp(waitTime: facts.waits.now())
         else { return }
         sinks.pumps[id]?.toldCaughtUp()
         let turn = pump.turn
@@ -167,7 +168,7 @@ extension Bus {
                 sinks.pumps[id]?.notToldCaughtUp()
                 return wakeLater(id)
             }
-            guard pump.isCaughtUp(hubTime: facts.clock.now()) else {
+            guard pump.isCaughtUp(waitTime: facts.waits.now()) else {
                 sinks.pumps[id]?.notToldCaughtUp()
                 return self.pump(id)
             }

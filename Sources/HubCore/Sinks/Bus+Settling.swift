@@ -21,7 +21,7 @@ extension Bus {
                 "DONE.results: expected \(open.versions.count), one for each record of the delivery, found \(report.results.count)",
                 guest)
         }
-        let time = facts.clock.now()
+        let time = facts.waits.now()
         let answers = zip(open.versions, report.results).map { version, result in
             SinkAnswer(number: version.number, sequence: version.sequence, result: SinkResult(result, at: time))
         }
@@ -58,7 +58,8 @@ extension Bus {
         }
         Task {
             do throws(StoreError) {
-                try await store.settle(settlements, recordedAt: facts.clock.now())
+                try await store.settle(
+                    settlements, recordedAt: facts.clock.now(), waitTime: facts.waits.now())
                 settled(settlements)
             } catch {
                 notSettled(due, error)
@@ -130,7 +131,7 @@ extension Bus {
 }
 
 extension SinkResult {
-    /// - Parameter time: of the answer, by the hub's clock.
+    /// - Parameter time: of the answer, by ``WaitClock``.
     fileprivate init(_ result: DeliveryResult, at time: Int64) {
         self =
             switch result {

@@ -17,7 +17,7 @@ extension Bus {
             note: judged.note, wanted: account.wanted, delivered: account.delivered, pending: account.pending,
             retrying: account.retrying, refused: account.refused, superseded: account.superseded,
             skipped: account.skipped, cursor: overview.state.cursor.description,
-            oldestPending: text(overview.oldestPending), nextRetry: text(overview.nextRetry),
+            oldestPending: text(overview.oldestPending), nextRetry: text(overview.nextRetry.map(facts.waits.shown)),
             lastDelivered: text(overview.lastDelivered), lastFailure: text(overview.lastFailure?.at),
             lastFailureReason: overview.lastFailure?.reason,
             skips: Dictionary(
@@ -53,7 +53,10 @@ extension Bus {
             return (waiting == 0, "no session asks for it, \(Self.records(waiting)); is \(id.instance) running?")
         }
         if account.retrying > 0 {
-            let next = overview.nextRetry.map { ", again at \(Timestamp(microseconds: $0).text)" } ?? ""
+            let next =
+                overview.nextRetry.map {
+                    ", again at \(Timestamp(microseconds: facts.waits.shown($0)).text)"
+                } ?? ""
             let reason = overview.lastFailure.map { ": \($0.reason)" } ?? ""
             return (true, "\(account.retrying) to be tried again\(since(overview))\(next)\(reason)")
         }

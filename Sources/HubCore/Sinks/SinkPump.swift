@@ -36,9 +36,9 @@ struct SinkPump {
     /// Whether there may be something that was not looked at.
     var mayHaveMore = true
     var isReading = false
-    /// When a retry is due, by the hub's clock.
+    /// When a retry is due, by ``WaitClock``.
     var nextDue: Int64?
-    /// The sink wants nothing before this, by the hub's clock.
+    /// The sink wants nothing before this, by ``WaitClock``.
     var restsUntil: Int64?
     /// The sink's log-in has failed.
     var isUnauthorized = false
@@ -70,10 +70,10 @@ struct SinkPump {
     }
 
     /// What the next page may hold; `nil` when nothing may be sent now.
-    func limits(at now: Int64, hubTime: Int64, unsettled: Int) -> DeliveryLimits? {
-        guard mayHaveMore || nextDue.map({ $0 <= hubTime }) ?? false else { return nil }
+    func limits(at now: Int64, waitTime: Int64, unsettled: Int) -> DeliveryLimits? {
+        guard mayHaveMore || nextDue.map({ $0 <= waitTime }) ?? false else { return nil }
         guard !isReading, !isUnauthorized, !isShort, credit.records > 0, now >= notBefore,
-            restsUntil.map({ $0 <= hubTime }) ?? true, unsettled < Self.unsettledBound
+            restsUntil.map({ $0 <= waitTime }) ?? true, unsettled < Self.unsettledBound
         else { return nil }
         return DeliveryLimits(records: min(batch, credit.records), bytes: max(1, credit.bytes - Self.envelope))
     }
@@ -82,17 +82,17 @@ struct SinkPump {
     static let envelope = 128
 
     /// Whether nothing is on its way and nothing can be delivered now.
-    func isCaughtUp(hubTime: Int64) -> Bool {
+    func isCaughtUp(waitTime: Int64) -> Bool {
         guard !isReading, open.isEmpty, inFlight.isEmpty else { return false }
-        if isUnauthorized || restsUntil.map({ $0 > hubTime }) ?? false { return true }
-        return !mayHaveMore && nextDue.map { $0 > hubTime } ?? true
+        if isUnauthorized || restsUntil.map({ $0 > waitTime }) ?? false { return true }
+        return !mayHaveMore && nextDue.map { $0 > waitTime } ?? true
     }
 
-    /// When, by the hub's clock, something may be due that is not now.
-    func wakeTime(hubTime: Int64) -> Int64? {
+    /// When, by ``WaitClock``, something may be due that is not now.
+    func wakeTime(waitTime: Int64) -> Int64? {
         guard !isUnauthorized else { return nil }
-        if let restsUntil, restsUntil > hubTime { return restsUntil }
-        return nextDue.flatMap { $0 > hubTime ? $0 : nil }
+        if let restsUntil, restsUntil > waitTime { return restsUntil }
+        return nextDue.flatMap { $0 > waitTime ? $0 : nil }
     }
 
     mutating func toldCaughtUp() { hasToldCaughtUp = true }

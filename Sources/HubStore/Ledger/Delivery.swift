@@ -18,7 +18,7 @@ public struct DeliveryPage: Hashable, Sendable {
     public var position: Int64
     /// Whether there may be more at once; a page may be empty and yet have more.
     public var hasMore: Bool
-    /// When a retry that is not due yet is, in microseconds since 1970.
+    /// When a retry that is not due yet is, by the clock of waits.
     public var nextDue: Int64?
     /// Why nothing is given although something may wait: the sink's authorisation is missing.
     public var paused: String?
@@ -28,7 +28,7 @@ public struct DeliveryPage: Hashable, Sendable {
 public enum SinkResult: Hashable, Sendable {
     /// It has it; `receipt` is the target's own name for what it made of it.
     case delivered(receipt: String? = nil)
-    /// Offer it again at a time, in microseconds since 1970.
+    /// Offer it again at a time by the clock of waits, in microseconds.
     case retry(at: Int64, reason: String)
     /// It will never take this version.
     case refused(reason: String)
@@ -66,7 +66,7 @@ public struct SinkSettlement: Hashable, Sendable {
 public struct SinkDelivery: Hashable, Sendable {
     public enum State: Hashable, Sendable {
         case pending
-        /// To be offered again at a time, in microseconds since 1970.
+        /// To be offered again at a time by the clock of waits, in microseconds.
         case retrying(at: Int64, reason: String)
         /// Waits with the whole sink for its authorisation.
         case unauthorized(reason: String)

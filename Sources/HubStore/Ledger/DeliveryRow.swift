@@ -22,8 +22,10 @@ struct DeliveryRow: Hashable {
     let number: Int64
     var sequence: Int64
     var state: State
-    /// When to offer it again; set exactly while it is open.
+    /// When to offer it again, by the clock of waits, or ``atOnce``; set exactly while it is open.
     var due: Int64?
+    /// How long a retry still had to wait when its answer was stored, in microseconds.
+    var wait: Int64?
     var attempts: Int64 = 0
     /// In the sink's words; for `skipped` the number of a `SkipReason`.
     var reason: String?
@@ -57,11 +59,14 @@ struct DeliveryRow: Hashable {
     }
 
     var isOpen: Bool { due != nil }
+
+    /// `due` of what waits for nothing but its turn.
+    static let atOnce: Int64 = 0
 }
 
 extension DeliveryRow {
     static let columns = """
-        sink, number, seq, state, due, attempts, reason, at, settled, holds, offered, may_hold, departed, delivered, delivered_at, receipt
+        sink, number, seq, state, due, attempts, reason, at, settled, holds, offered, may_hold, departed, delivered, delivered_at, receipt, wait
         """
 
     init(_ row: RawStatement) throws {
@@ -85,6 +90,7 @@ extension DeliveryRow {
         delivered = row.optionalInteger(13)
         deliveredAt = row.optionalInteger(14)
         receipt = row.text(15)
+        wait = row.optionalInteger(16)
     }
 
     static func find(_ sink: Int64, _ number: Int64, in db: Database) throws -> DeliveryRow? {
@@ -100,7 +106,7 @@ extension DeliveryRow {
         let statement = try RawStatement(
             cached: """
                 INSERT OR REPLACE INTO delivery (\(DeliveryRow.columns))
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
                 """, in: db)
         statement.bind(1, sink)
         statement.bind(2, number)
@@ -118,6 +124,7 @@ extension DeliveryRow {
         statement.bind(14, delivered)
         statement.bind(15, deliveredAt)
         statement.bind(16, receipt)
+        statement.bind(17, wait)
         try statement.run()
     }
 

@@ -1,3 +1,5 @@
+import GRDB
+
 /// The tables of the ledger, added in the file format's second step.
 enum LedgerSchema {
     static let version2 = """
@@ -84,4 +86,21 @@ enum LedgerSchema {
         CREATE INDEX delivery_due ON delivery (sink, due) WHERE due IS NOT NULL;
         CREATE INDEX delivery_early ON delivery (sink, seq) WHERE state = 4;
         """
+
+    /// Waits that a clock cannot lengthen, added in the file format's sixth step.
+    static let version6 = """
+        -- How long a retry still had to wait when its answer was stored, in microseconds. "due" is by the clock of waits, which begins at the
+        -- hub's time whenever a hub starts; 0 for what waits for nothing but its turn.
+        ALTER TABLE delivery ADD COLUMN wait INTEGER CHECK (wait >= 0);
+        UPDATE delivery SET wait = min(max(due - ifnull(at, due), 0), 604800000000) WHERE state = 1;
+        UPDATE delivery SET due = 0 WHERE state IN (0, 2);
+        """
+
+    /// No wait goes on for longer than was asked for, counted from now: the clock that "due" was written by may have been ahead.
+    static func boundWaits(_ db: Database, now: Int64) throws {
+        try db.execute(
+            sql:
+                "UPDATE delivery SET due = ?1 + wait WHERE sink IN (SELECT id FROM sink) AND due > ?1 AND due > ?1 + wait",
+            arguments: [now])
+    }
 }

@@ -72,7 +72,7 @@ public struct SinkOverview: Hashable, Sendable {
     public var lag: Int64
     /// When the oldest record that is still to be delivered was stored.
     public var oldestPending: Int64?
-    /// When the next retry is due.
+    /// When the next retry is due, by the clock of waits.
     public var nextRetry: Int64?
     public var lastDelivered: Int64?
     public var lastFailure: Failure?

@@ -21,14 +21,17 @@ struct SinkReader {
     private let verdict: Verdict
     private let offered: Int64
     private let inFlight: Set<Int64>
+    /// Now, by the clock of waits.
+    private let waitTime: Int64
     private let limits: DeliveryLimits
     private var db: Database { reader.db }
 
     init(
-        _ reader: Reader, _ sink: SinkRecord, limits: DeliveryLimits, inFlight: Set<Int64>, offered: Int64, now: Int64
+        _ reader: Reader, _ sink: SinkRecord, limits: DeliveryLimits, inFlight: Set<Int64>, offered: Int64, now: Int64,
+        waitTime: Int64
     ) {
         (self.reader, self.sink, self.limits) = (reader, sink, limits)
-        (self.inFlight, self.offered) = (inFlight, offered)
+        (self.inFlight, self.offered, self.waitTime) = (inFlight, offered, waitTime)
         verdict = Verdict(terms: sink.terms, now: now)
     }
 
@@ -80,7 +83,7 @@ struct SinkReader {
             in: db)
         defer { statement.clear() }
         statement.bind(1, sink.id)
-        statement.bind(2, verdict.now)
+        statement.bind(2, waitTime)
         var rows: [DeliveryRow] = []
         while rows.count < limit, try statement.step() {
             let row = try DeliveryRow(statement)
@@ -93,7 +96,7 @@ struct SinkReader {
         let statement = try RawStatement(cached: "SELECT min(due) FROM delivery WHERE sink = ?1 AND due > ?2", in: db)
         defer { statement.clear() }
         statement.bind(1, sink.id)
-        statement.bind(2, verdict.now)
+        statement.bind(2, waitTime)
         return try statement.step() ? statement.optionalInteger(0) : nil
     }
 

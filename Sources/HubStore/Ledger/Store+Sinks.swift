@@ -46,8 +46,10 @@ extension Store {
     ///   - position: that of the page before; of a new session the sink's cursor.
     ///   - inFlight: the numbers of the records that were given out and have no answer yet.
     ///   - now: microseconds since 1970, by the hub's clock.
+    ///   - waitTime: now by the clock of waits, which retries are due by; `now` if not given.
     public func deliveries(
-        of id: SinkID, after position: Int64, limits: DeliveryLimits, inFlight: Set<Int64>, at now: Int64
+        of id: SinkID, after position: Int64, limits: DeliveryLimits, inFlight: Set<Int64>, at now: Int64,
+        waitTime: Int64? = nil
     ) async throws(StoreError) -> DeliveryPage {
         guard let offered = marks.claim(id) else {
             throw StoreError(.query, "deliveries of \(id): open the sink first")
@@ -57,7 +59,8 @@ extension Store {
         let draft = try await read("deliveries") { [readerLexicon] db in
             guard let sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "deliveries of") }
             let reader = SinkReader(
-                try Reader(db, readerLexicon), sink, limits: limits, inFlight: inFlight, offered: offered, now: now)
+                try Reader(db, readerLexicon), sink, limits: limits, inFlight: inFlight, offered: offered, now: now,
+                waitTime: waitTime ?? now)
             return try reader.draft(after: position)
         }
         if !draft.decisions.isEmpty {
@@ -72,10 +75,15 @@ extension Store {
     /// A repeated answer changes nothing. An answer about a version that was superseded while it was on its way counts as delivered,
     /// its place among the superseded taken back; any other answer about such a version is of no consequence. Answers to a sink that
     /// is not known, because it was forgotten, are dropped.
-    /// - Parameter recordedAt: microseconds since 1970, by the hub's clock.
-    public func settle(_ settlements: [SinkSettlement], recordedAt: Int64) async throws(StoreError) {
+    /// - Parameters:
+    ///   - recordedAt: microseconds since 1970, by the hub's clock.
+    ///   - waitTime: now by the clock of waits; `recordedAt` if not given. What is left of a wait is kept, so that a restart with another
+    ///     clock does not make it longer.
+    public func settle(
+        _ settlements: [SinkSettlement], recordedAt: Int64, waitTime: Int64? = nil
+    ) async throws(StoreError) {
         try await write("settle", recordedAt) { transaction in
-            for settlement in settlements { try transaction.settle(settlement) }
+            for settlement in settlements { try transaction.settle(settlement, waitTime: waitTime ?? recordedAt) }
         }
     }
 

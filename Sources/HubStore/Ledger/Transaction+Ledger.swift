@@ -26,6 +26,7 @@ extension Transaction {
                 account.superseded += 1
                 row?.state = .superseded
                 row?.due = nil
+                row?.wait = nil
                 row?.at = recordedAt
             } else if row?.sequence != old.sequence {
                 if old.sequence > sink.cursor {
@@ -49,7 +50,7 @@ extension Transaction {
                         row ?? DeliveryRow(sink: sink.id, number: number, sequence: new.sequence, state: .pending)
                     departure.sequence = new.sequence
                     departure.state = .pending
-                    departure.due = recordedAt
+                    (departure.due, departure.wait) = (DeliveryRow.atOnce, nil)
                     departure.attempts = 0
                     (departure.isOffered, departure.mayHold) = (false, !departure.holds)
                     departure.departed = lost

@@ -11,12 +11,12 @@ enum HubDecision {
 
 extension Transaction {
     /// Counts answers in, and moves the sinks' cursors.
-    mutating func settle(_ settlement: SinkSettlement) throws {
+    mutating func settle(_ settlement: SinkSettlement, waitTime: Int64) throws {
         // A sink that was forgotten while deliveries were on their way has nothing left to count.
         guard let index = caches.ledger.index(of: settlement.sink) else { return }
         var settling = Settling(
             caches.ledger.sinks[index], head: caches.head, reached: settlement.reached,
-            offered: marks.offered(settlement.sink), at: recordedAt, db)
+            offered: marks.offered(settlement.sink), at: recordedAt, waitTime: waitTime, db)
         for answer in settlement.answers { try settling.take(answer) }
         let settled = try settling.finish()
         caches.ledger.change(index) { $0 = settled }
@@ -28,7 +28,8 @@ extension Transaction {
     {
         guard let index = caches.ledger.index(of: name) else { return }
         var settling = Settling(
-            caches.ledger.sinks[index], head: caches.head, reached: 0, offered: marks.offered(name), at: recordedAt, db)
+            caches.ledger.sinks[index], head: caches.head, reached: 0, offered: marks.offered(name), at: recordedAt,
+            waitTime: recordedAt, db)
         for (number, sequence, decision) in decisions { try settling.take(number, sequence, decision) }
         let settled = try settling.finish()
         caches.ledger.change(index) { $0 = settled }
@@ -43,11 +44,16 @@ struct Settling {
     /// Up to which sequence versions may have been given out.
     private let offered: Int64
     private let at: Int64
+    /// The same instant by the clock of waits.
+    private let waitTime: Int64
     /// Where the cursor will be; a delivery up to here needs no row.
     private let cursor: Int64
 
-    init(_ sink: SinkRecord, head: Int64, reached: Int64, offered: Int64, at: Int64, _ db: Database) {
-        (self.sink, self.db, self.head, self.offered, self.at) = (sink, db, head, offered, at)
+    init(
+        _ sink: SinkRecord, head: Int64, reached: Int64, offered: Int64, at: Int64, waitTime: Int64, _ db: Database
+    ) {
+        (self.sink, self.db, self.head, self.offered) = (sink, db, head, offered)
+        (self.at, self.waitTime) = (at, waitTime)
         cursor = max(sink.cursor, min(reached, sink.isCounting ? sink.counted : head))
     }
 
@@ -120,7 +126,7 @@ struct Settling {
             var after = try opened(number, current, row)
             sink.marked += 1
             after.state = .pending
-            after.due = at
+            after.due = DeliveryRow.atOnce
             try after.save(to: db)
         case .offer: break
         }
@@ -166,9 +172,10 @@ struct Settling {
         case .retry(let due, let reason):
             sink.account.retrying += 1
             (after.state, after.due, after.reason) = (.retry, due, reason)
+            after.wait = max(0, due - waitTime)
         case .unauthorized(let reason):
             sink.account.retrying += 1
-            (after.state, after.due, after.reason) = (.unauthorized, at, reason)
+            (after.state, after.due, after.reason) = (.unauthorized, DeliveryRow.atOnce, reason)
         case .refused(let reason):
             sink.account.refused += 1
             (after.state, after.reason, after.settled) = (.refused, reason, current.sequence)
@@ -210,7 +217,7 @@ struct Settling {
             after.sequence = current.sequence
             (after.attempts, after.departed) = (0, nil)
         }
-        (after.due, after.reason, after.isOffered) = (nil, nil, false)
+        (after.due, after.wait, after.reason, after.isOffered) = (nil, nil, nil, false)
         return after
     }
 

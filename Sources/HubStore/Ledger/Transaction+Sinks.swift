@@ -107,7 +107,7 @@ extension Transaction {
             guard let current = try Facts.current(number, in: db), current.sequence == sequence,
                 var row = try Replay.row(of: number, current, sink, in: db)
             else { continue }
-            (row.state, row.due, row.attempts, row.reason) = (.pending, recordedAt, 0, nil)
+            (row.state, row.due, row.attempts, row.reason) = (.pending, DeliveryRow.atOnce, 0, nil)
             try row.save(to: db)
             count += 1
         }
