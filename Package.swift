@@ -222,7 +222,8 @@ let package = Package(
             "hub-sami-server", ["SAMIExchange", "WebFaults", argumentParser],
             path: "Simulators/SAMIServer/Sources/hub-sami-server"),
         tests(
-            "SAMIExchangeTests", ["SAMIExchange", "HubProcess", "WebFaults", "WebSocketClient", "hub-sami-server"],
+            "SAMIExchangeTests",
+            ["SAMIExchange", "HubProcess", "WebFaults", "WebSocketClient", "hub-sami-server", grdb],
             path: "Simulators/SAMIServer/Tests"),
         tests(
             "WebFaultsTests", ["Seeds", "WebFaults", "HubProcess", "hub-exist-server", "hub-sami-server"],

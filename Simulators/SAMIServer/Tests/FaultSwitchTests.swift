@@ -11,7 +11,8 @@ import WebSocketClient
     private func get(_ port: Int, _ token: String, _ path: String = "/users/self") throws -> RawConnection {
         let connection = try RawConnection(port)
         connection.send(
-            "GET /v1.1\(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: bearer \(token)\r\n\r\n")
+            "GET /v1.1\(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: bearer \(token)\r\n\r\n"
+        )
         return connection
     }
 
@@ -19,7 +20,7 @@ import WebSocketClient
         let body = #"{"sdid":"\#(Fixtures.scale)","data":{"weight":81.4}}"#
         let connection = try RawConnection(port)
         connection.send(
-            "POST /v1.1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: bearer \(token)\r\n"
+            "POST /v1.1/messages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: bearer \(token)\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
         return connection
     }

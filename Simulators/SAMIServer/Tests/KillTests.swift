@@ -16,7 +16,8 @@ import WebFaults
 
     private func ask(_ port: Int, _ head: String, _ body: String = "") throws -> JSONTree? {
         let connection = try RawConnection(port)
-        connection.send("\(head)\r\nHost: x\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        connection.send(
+            "\(head)\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
         let text = String(decoding: try connection.takeAll(), as: UTF8.self)
         return JSONTree(Array((text.components(separatedBy: "\r\n\r\n").last ?? "").utf8))
     }
@@ -42,7 +43,8 @@ import WebFaults
                 mids.append(try #require(answer?["data"]?["mid"]?.text))
             }
             let open = try RawConnection(port)
-            open.send("POST /v1.1/messages HTTP/1.1\r\nHost: x\r\n\(token)\r\nContent-Length: 70\r\n\r\n{\"sdid\"")
+            open.send(
+                "POST /v1.1/messages HTTP/1.1\r\nHost: localhost\r\n\(token)\r\nContent-Length: 70\r\n\r\n{\"sdid\"")
             await server.killAndWait()
             (server, port) = try await start(state)
         }

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Keeps a connection within bounds: what is no request, is too large or does not come to its end in time is answered once, and the
-/// connection closed.
+/// Keeps a connection within bounds: what is no request, is meant for another host, is too large or does not come to its end in time is
+/// answered once, and the connection closed.
 ///
 /// Stands between the parser and everything else, which sees whole requests only, and asks for a WebSocket that are well formed: the
 /// libraries behind take the end of a connection for the end of a body, and forget requests that look like a handshake and are none.
@@ -16,6 +16,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private let patience: TimeAmount
     /// Bytes of a request's body at most.
     private let largestBody: Int
+    private let names: OwnNames
     /// How long the other side is still listened to after the last word: what it has sent already must not end the connection before it
     /// has read that word.
     private static let farewell = TimeAmount.seconds(1)
@@ -33,7 +34,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var isLast = false
     private var isOver = false
 
-    init(patience: TimeAmount, largestBody: Int) { (self.patience, self.largestBody) = (patience, largestBody) }
+    init(patience: TimeAmount, largestBody: Int, names: OwnNames) {
+        (self.patience, self.largestBody, self.names) = (patience, largestBody, names)
+    }
 
     func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { wait(context) } }
 
@@ -59,6 +62,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch part {
         case .head(var head):
             heldBytes = 0
+            guard head.headers["host"].allSatisfy(names.include) else { return refuse(.misdirectedRequest, context) }
             switch Handshake(head, isFirst: isFirst) {
             case .none, .good: break
             case .foreign:

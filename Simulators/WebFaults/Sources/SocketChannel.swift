@@ -27,6 +27,7 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
     /// Nil where there are no WebSockets.
     let service: (any SocketService)?
     let patience: TimeAmount
+    let names: OwnNames
     let responder: HTTPChannelHandler.Responder
     /// Bytes of a request's body at most; who sends more is answered 413.
     static let largestBody = 1 << 20
@@ -80,7 +81,7 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
                 ByteToMessageHandler(
                     HTTPRequestDecoder(
                         leftOverBytesStrategy: .forwardBytes, limitConfiguration: NIOHTTPDecoderLimitConfiguration())),
-                ConnectionGuard(patience: patience, largestBody: Self.largestBody),
+                ConnectionGuard(patience: patience, largestBody: Self.largestBody, names: names),
             ]
             let upgrade = NIOTypedHTTPServerUpgradeHandler(
                 httpEncoder: encoder, extraHTTPHandlers: extra, upgradeConfiguration: configuration)

@@ -28,7 +28,8 @@ public protocol StandInService: Sendable {
 /// A stand-in for a web service: a real socket, a service behind it, and between them what can go wrong.
 ///
 /// Below `/control/` are `faults` (GET lists, POST adds, PUT replaces, DELETE ends them; a JSON list of texts) and `clock` (GET, PUT a JSON
-/// text), and whatever the service adds. A page of another origin cannot use them.
+/// text), and whatever the service adds. A page of another origin cannot use them, and a name that is not the machine's own is refused
+/// with 421.
 public struct StandIn<Service: StandInService>: Sendable {
     public let service: Service
     public let faults: FaultDesk
@@ -60,10 +61,11 @@ public struct StandIn<Service: StandInService>: Sendable {
     ) async throws {
         var logger = Logger(label: "stand-in")
         logger.logLevel = .critical
+        let names = OwnNames(listeningAt: host)
         let application = Application(
             responder: Responder(standIn: self),
             server: HTTPServerBuilder { [patience] in
-                SocketChannel(service: sockets, patience: TimeAmount(patience), responder: $0)
+                SocketChannel(service: sockets, patience: TimeAmount(patience), names: names, responder: $0)
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port), serverName: nil, reuseAddress: true,

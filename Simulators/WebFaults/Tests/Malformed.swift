@@ -17,11 +17,11 @@ enum Malformed {
     // MARK: - Requests
 
     private static func chunked(_ body: String) -> String {
-        "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n\(body)"
+        "POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\(body)"
     }
 
     private static func upgrade(_ fields: String, method: String = "GET") -> String {
-        "\(method) /v1.1/websocket HTTP/1.1\r\nHost: x\r\n\(fields)\r\n\r\n"
+        "\(method) /v1.1/websocket HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\n"
     }
 
     static let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
@@ -31,39 +31,46 @@ enum Malformed {
         let long = String(repeating: "a", count: 1 << 20)
         let texts: [(String, String)] = [
             ("no request line", "\r\n\r\nnonsense\r\n\r\n"), ("no version", "GET /\r\n\r\n"),
-            ("version 9.9", "GET / HTTP/9.9\r\nHost: x\r\n\r\n"),
+            ("version 9.9", "GET / HTTP/9.9\r\nHost: localhost\r\n\r\n"),
             ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), ("SSH", "SSH-2.0-OpenSSH_9.2\r\n\r\n"),
-            ("no such method", "BREW /x HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("CONNECT", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("TRACE", "TRACE /x HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("target without a slash", "GET x HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("target *", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("target of another scheme", "GET ftp://[::1 HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("target upwards", "GET /../../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("target with NUL", "GET /v1.1/devices/%00%00 HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("target with half an escape", "GET /v1.1/devices/%f?x=%&y=%zz HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("target of a megabyte", "GET /\(long) HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("query of 60 kilobytes", "GET /x?\(String(repeating: "a&", count: 30_000)) HTTP/1.1\r\nHost: x\r\n\r\n"),
-            ("header without a colon", "GET /x HTTP/1.1\r\nHost: x\r\nnothing\r\n\r\n"),
-            ("header without a name", "GET /x HTTP/1.1\r\nHost: x\r\n: nothing\r\n\r\n"),
-            ("header with a space", "GET /x HTTP/1.1\r\nHost: x\r\nA b: c\r\n\r\n"),
-            ("header with NUL", "GET /x HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n"),
-            ("header of a megabyte", "GET /x HTTP/1.1\r\nHost: x\r\nA: \(long)\r\n\r\n"),
+            ("no such method", "BREW /x HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ("CONNECT", "CONNECT x:1 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ("TRACE", "TRACE /x HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ("target without a slash", "GET x HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ("target *", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ("target of another scheme", "GET ftp://[::1 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ("target upwards", "GET /../../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ("target with NUL", "GET /v1.1/devices/%00%00 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ("target with half an escape", "GET /v1.1/devices/%f?x=%&y=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            ("target of a megabyte", "GET /\(long) HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            (
+                "query of 60 kilobytes",
+                "GET /x?\(String(repeating: "a&", count: 30_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            ),
+            ("header without a colon", "GET /x HTTP/1.1\r\nHost: localhost\r\nnothing\r\n\r\n"),
+            ("header without a name", "GET /x HTTP/1.1\r\nHost: localhost\r\n: nothing\r\n\r\n"),
+            ("header with a space", "GET /x HTTP/1.1\r\nHost: localhost\r\nA b: c\r\n\r\n"),
+            ("header with NUL", "GET /x HTTP/1.1\r\nHost: localhost\r\nA: \0\r\n\r\n"),
+            ("header of a megabyte", "GET /x HTTP/1.1\r\nHost: localhost\r\nA: \(long)\r\n\r\n"),
             (
                 "ten thousand headers",
-                "GET /x HTTP/1.1\r\nHost: x\r\n\((0..<10_000).map { "A\($0): b\r\n" }.joined())\r\n"
+                "GET /x HTTP/1.1\r\nHost: localhost\r\n\((0..<10_000).map { "A\($0): b\r\n" }.joined())\r\n"
             ),
-            ("no host", "GET /x HTTP/1.1\r\n\r\n"), ("two hosts", "GET /x HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"),
-            ("negative length", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"),
-            ("endless length", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n"),
-            ("length in hex", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 0x5\r\n\r\nabcde"),
-            ("length with a sign", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\nabcde"),
-            ("two lengths", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef"),
+            ("no host", "GET /x HTTP/1.1\r\n\r\n"),
+            ("two hosts", "GET /x HTTP/1.1\r\nHost: localhost\r\nHost: 127.0.0.1\r\n\r\n"),
+            ("negative length", "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n"),
+            ("endless length", "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n"),
+            ("length in hex", "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0x5\r\n\r\nabcde"),
+            ("length with a sign", "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: +5\r\n\r\nabcde"),
+            (
+                "two lengths",
+                "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef"
+            ),
             (
                 "length and chunks",
-                "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+                "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
             ),
-            ("unknown encoding", "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: rot13\r\n\r\n"),
+            ("unknown encoding", "POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: rot13\r\n\r\n"),
             ("chunk too large", chunked("FFFFFFFFFFFFFFFFF\r\nabc\r\n0\r\n\r\n")),
             ("chunk of all there is", chunked("7FFFFFFFFFFFFFFF1\r\nabc")),
             ("chunk without a size", chunked("zz\r\nabc\r\n")),
@@ -87,13 +94,16 @@ enum Malformed {
             ("upgrade to what there is not", upgrade("Connection: Upgrade\r\nUpgrade: h3, x/1, websocket2")),
         ]
         let greeting: [UInt8] = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03]
-        let end = " HTTP/1.1\r\nHost: x\r\n\r\n"
+        let end = " HTTP/1.1\r\nHost: localhost\r\n\r\n"
         var all: [(name: String, bytes: [UInt8])] = texts.map { ($0, Array($1.utf8)) }
         all.append(("TLS", greeting + [UInt8](repeating: 0x42, count: 506)))
         all.append(("zeros", [UInt8](repeating: 0, count: 65_536)))
         all.append(("no UTF-8 in the target", bytes("GET /", [0xFF, 0xFE, 0xC0, 0x80], end)))
         all.append(
-            ("no UTF-8 in a header", bytes("GET /x HTTP/1.1\r\nHost: x\r\nA: ", [0xFF, 0xC3, 0x28], "\r\n\r\n")))
+            (
+                "no UTF-8 in a header",
+                bytes("GET /x HTTP/1.1\r\nHost: localhost\r\nA: ", [0xFF, 0xC3, 0x28], "\r\n\r\n")
+            ))
         return all
     }()
 

@@ -32,14 +32,15 @@ import Testing
         }
 
         func isAlive() throws -> Bool {
-            try status(Array("GET /control/faults HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8)) == 200
+            try status(Array("GET /control/faults HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8))
+                == 200
         }
 
         func post(_ target: String, _ body: [UInt8], token: String? = nil, method: String = "POST") throws -> Int? {
             let header = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
             return try status(
                 Array(
-                    "\(method) \(target) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n\(header)Content-Length: \(body.count)\r\n\r\n"
+                    "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\(header)Content-Length: \(body.count)\r\n\r\n"
                         .utf8) + body)
         }
 
@@ -49,7 +50,7 @@ import Testing
                 ? ("tokens", "{}") : ("personal-token", #"{"user":"mira","client":"hub"}"#)
             let connection = try RawConnection(port)
             connection.send(
-                "POST /control/\(target) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                "POST /control/\(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
             )
             let answer = String(decoding: try connection.takeAll(), as: UTF8.self)
             let token = answer.components(separatedBy: #""access_token":""#).dropFirst().first?.prefix { $0 != "\"" }
@@ -183,7 +184,7 @@ import Testing
         for (name, bytes, codes) in Malformed.frames {
             let connection = try RawConnection(server.port)
             connection.send(
-                "GET /v1.1/websocket?ack=true HTTP/1.1\r\nHost: x\r\n\(Malformed.wantsSocket)\r\n\(Malformed.key)\r\nSec-WebSocket-Version: 13\r\n\r\n"
+                "GET /v1.1/websocket?ack=true HTTP/1.1\r\nHost: localhost\r\n\(Malformed.wantsSocket)\r\n\(Malformed.key)\r\nSec-WebSocket-Version: 13\r\n\r\n"
             )
             #expect(try connection.status() == 101)
             connection.send(bytes)
@@ -199,7 +200,7 @@ import Testing
         let server = try await Server(.sami)
         let connection = try RawConnection(server.port)
         connection.send(
-            "GET /v1.1/websocket?ack=true HTTP/1.1\r\nHost: x\r\n\(Malformed.wantsSocket)\r\n\(Malformed.key)\r\nSec-WebSocket-Version: 13\r\n\r\n"
+            "GET /v1.1/websocket?ack=true HTTP/1.1\r\nHost: localhost\r\n\(Malformed.wantsSocket)\r\n\(Malformed.key)\r\nSec-WebSocket-Version: 13\r\n\r\n"
         )
         #expect(try connection.status() == 101)
         for (name, bytes) in Malformed.json where String(validating: bytes, as: UTF8.self) != nil {

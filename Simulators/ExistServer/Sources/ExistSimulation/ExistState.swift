@@ -1,4 +1,5 @@
 import GRDB
+import WebFaults
 
 /// Where everything stands that the service knows: a file that a kill at any instant leaves whole, or memory.
 struct ExistState: Sendable {
@@ -11,6 +12,7 @@ struct ExistState: Sendable {
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
         if let path {
+            try StateFile.prepare(path)
             queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         } else {
