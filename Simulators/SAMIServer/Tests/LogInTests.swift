@@ -183,4 +183,36 @@ import WebFaults
         #expect(end.field("Location") == Self.redirect + "?status=logout&state=s")
         #expect(try bench.send("GET", self_, token: third).status == 401)
     }
+
+    @Test func `An app logs its person out with the token: all that this application was given ends, and no other's`()
+        throws
+    {
+        let bench = try Bench()
+        let other = try bench.exchange.control(
+            WebRequest(
+                "POST", "/control/applications",
+                body: Array(
+                    #"{"id":"other","name":"Other","redirect":"other://x","grants":"token","permissions":{"*":"read"}}"#
+                        .utf8)))
+        #expect(other?.status == 200)
+        let foreign = try bench.exchange.control(
+            WebRequest("POST", "/control/tokens", body: Array(#"{"application":"other"}"#.utf8)))
+        let others = try #require(JSONTree(foreign?.body ?? [])?["access_token"]?.text)
+        let (first, second) = (try bench.token(), try bench.token())
+        let back = WebRequest.encoded(Self.redirect)
+        func takes(_ token: String) throws -> Bool {
+            try bench.send("GET", "/v1.1/users/self", token: token).status == 200
+        }
+        #expect(try bench.send("GET", "/logout?redirect_uri=\(back)", token: "unknown").status == 401)
+        #expect(try bench.send("GET", "/logout?redirect_uri=\(back)", token: others).status == 400)
+        #expect(try [first, second, others].map(takes) == [true, true, true])
+        let end = try bench.send("GET", "/logout?redirect_uri=\(back)", token: first)
+        #expect(end.status == 302 && end.field("Location") == Self.redirect + "?status=logout")
+        #expect(try [first, second, others].map(takes) == [false, false, true])
+
+        let lasting = try Bench { $0.logoutRevokes = false }
+        let token = try lasting.token()
+        #expect(try lasting.send("GET", "/logout?redirect_uri=\(back)", token: token).status == 302)
+        #expect(try lasting.send("GET", "/v1.1/users/self", token: token).status == 200)
+    }
 }

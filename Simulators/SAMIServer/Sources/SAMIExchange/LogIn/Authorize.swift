@@ -221,20 +221,26 @@ extension Exchange {
         }
     }
 
-    /// `GET /logout`: ends the browser's session and, unless told otherwise, the tokens of the client with this redirect address.
+    /// `GET /logout`: logs a person out of the client with this redirect address. Ends the tokens that the person has given it, unless
+    /// told otherwise, and the browser's session.
+    ///
+    /// Who it is, a browser says by its session, and an app by the token that it wants to be rid of.
     func logOut(_ request: WebRequest) throws -> WebAnswer {
         let redirect = request.query("redirect_uri")
+        let caller = try request.fields["authorization"].map { try self.caller($0) }
         return try database.write { database in
             let application = try redirect.flatMap {
                 try ApplicationRow.filter(sql: "redirect = ?", arguments: [$0]).fetchOne(database)
             }
-            if let session = try session(request, database) {
-                try database.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [session.id])
-                if options.logoutRevokes, let application {
-                    try database.execute(
-                        sql: "DELETE FROM token WHERE uid = ? AND aid = ?",
-                        arguments: [session.user.id, application.id])
+            if let caller {
+                guard case .user(let uid, let aid) = caller.kind else { throw APIError.forbidden("this is no user") }
+                guard redirect == nil || application?.id == aid else {
+                    return Pages.message("Not possible", "The redirect_uri parameter is invalid.", status: 400)
                 }
+                try endTokens(of: uid, aid, database)
+            } else if let session = try session(request, database) {
+                try database.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [session.id])
+                if let application { try endTokens(of: session.user.id, application.id, database) }
             }
             guard let redirect, application != nil else {
                 return Pages.message("Logged out", "You can close this page.")
@@ -242,5 +248,10 @@ extension Exchange {
             let state = request.query("state").map { "&state=\(WebRequest.encoded($0))" } ?? ""
             return .redirect(redirect + (redirect.contains("?") ? "&" : "?") + "status=logout" + state)
         }
+    }
+
+    private func endTokens(of uid: String, _ aid: String, _ database: Database) throws {
+        guard options.logoutRevokes else { return }
+        try database.execute(sql: "DELETE FROM token WHERE uid = ? AND aid = ?", arguments: [uid, aid])
     }
 }
