@@ -48,6 +48,7 @@ let package = Package(
     name: "health-hub",
     platforms: [.macOS(.v15)],
     products: [
+        .library(name: "JSON", targets: ["JSON"]),
         .library(name: "Samples", targets: ["Samples"]),
         .library(name: "DaySeries", targets: ["DaySeries"]),
         .library(name: "HubStore", targets: ["HubStore"]),
@@ -83,7 +84,8 @@ let package = Package(
     ],
     targets: [
         // Vocabulary and leaves.
-        module("Samples", exclude: ["Types/generate.py", "Types/Tables"]),
+        module("JSON"),
+        module("Samples", ["JSON"], exclude: ["Types/generate.py", "Types/Tables"]),
         tests("SamplesTests", ["Seeds", "Samples"]),
         module("DaySeries", ["Samples"]),
         tests("DaySeriesTests", ["Seeds", "DaySeries", "Samples"], resources: [.copy("vectors.json")]),
@@ -98,11 +100,11 @@ let package = Package(
         tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
         module("HubSettings"),
         tests("HubSettingsTests", ["Seeds", "HubSettings"], resources: [.copy("tagged.py")]),
-        module("HubWire", ["Samples", "HubSettings"]),
-        tests("HubWireTests", ["Seeds", "HubWire", "Samples", "HubSettings"]),
+        module("HubWire", ["JSON", "Samples", "HubSettings"]),
+        tests("HubWireTests", ["Seeds", "HubWire", "JSON", "Samples", "HubSettings"]),
 
         // The hub.
-        module("HubStore", ["Samples", grdb, sqlite]),
+        module("HubStore", ["JSON", "Samples", grdb, sqlite]),
         tests("HubStoreTests", ["Seeds", "HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
         module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
@@ -115,7 +117,7 @@ let package = Package(
         program(
             "HubCommand",
             [
-                "Seeds", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ",
+                "Seeds", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "Samples", "ZeroMQ",
                 argumentParser,
                 logging, lifecycle,
                 .target(name: "CLinux", condition: .when(platforms: [.linux])),
@@ -181,7 +183,7 @@ let package = Package(
             resources: [.copy("sami_weigh.py")]),
 
         // Scales.
-        module("ScaleFrames", ["Digests"]),
+        module("ScaleFrames", ["Digests", "JSON"]),
         tests(
             "ScaleFramesTests", ["Seeds", "ScaleFrames", "ScaleLinks"],
             resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),
@@ -202,7 +204,8 @@ let package = Package(
         .target(
             name: "WebFaults",
             dependencies: [
-                "Seeds", "Samples", hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"), httpTypes,
+                "Seeds", "JSON", "Samples", hummingbird, .product(name: "HummingbirdCore", package: "hummingbird"),
+                httpTypes,
                 logging,
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
@@ -252,7 +255,7 @@ let package = Package(
                 "Exist", "ExistSimulation", "WebFaults", "PluginKit", "PluginTesting", "HubWire", "Samples",
             ],
             path: "Plugins/Exist/Tests"),
-        program("JSONLines", ["PluginKit"], path: "Plugins/JSONLines/Sources"),
+        program("JSONLines", ["JSON", "PluginKit"], path: "Plugins/JSONLines/Sources"),
         tests(
             "JSONLinesTests", ["JSONLines", "PluginKit", "PluginTesting", "HubSettings", "HubWire", "Samples"],
             path: "Plugins/JSONLines/Tests",

@@ -23,7 +23,8 @@ let package = Package(
         .executableTarget(
             name: "FuzzRecords",
             dependencies: [
-                .product(name: "HubWire", package: "health-hub"), .product(name: "Samples", package: "health-hub"),
+                .product(name: "HubWire", package: "health-hub"), .product(name: "JSON", package: "health-hub"),
+                .product(name: "Samples", package: "health-hub"),
             ],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])])
     ]

@@ -1,4 +1,5 @@
 import HubWire
+import JSON
 import Samples
 import Seeds
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import HubWire
+import JSON
 import Samples
 import Testing
 

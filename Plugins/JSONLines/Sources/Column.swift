@@ -1,3 +1,4 @@
+import JSON
 import PluginKit
 
 /// A column of CSV.

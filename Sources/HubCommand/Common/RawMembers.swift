@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// Takes JSON apart without changing a byte of its parts.

@@ -1,6 +1,7 @@
 import DaySeries
 import HubSettings
 import HubWire
+import JSON
 import Samples
 
 /// Days as `hub days` shows them, with a trend where one was asked for.

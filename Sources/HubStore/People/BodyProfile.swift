@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// Values that a device computes with what it was told of the person: height, sex, age.
@@ -28,32 +29,18 @@ enum BodyProfile {
     }
 
     static func marked(_ metadata: JSONObject?, with name: String) -> JSONObject {
-        guard let metadata, !metadata.isEmpty else { return JSONObject(trusted: "{\(text(name))}") }
-        return JSONObject(trusted: "\(metadata.text.dropLast()),\(text(name))}")
+        JSONObject(trusted: JSONTree.object((members(of: metadata) ?? []) + [mark(name)]).json)
     }
 
     /// Takes the mark out of metadata that a person has edited: it is the hub's to make.
     static func unmarked(_ metadata: JSONObject, of name: String) -> JSONObject? {
-        let mark = text(name)
-        for (found, rest) in [(",\(mark)", ""), ("\(mark),", ""), ("{\(mark)}", "{}")] {
-            if let range = metadata.text.firstRange(of: found) {
-                return JSONObject(
-                    trusted: metadata.text[..<range.lowerBound] + rest + metadata.text[range.upperBound...])
-            }
-        }
-        return metadata
+        let (all, mark) = (members(of: metadata) ?? [], mark(name))
+        return JSONObject(trusted: JSONTree.object(all.filter { $0 != mark }).json)
     }
 
-    private static func text(_ name: String) -> String {
-        var text = "\"\(member)\":\""
-        for scalar in name.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": text += "\\\(scalar)"
-            case _ where scalar.value < 0x20:
-                text += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text + "\""
+    private static func members(of metadata: JSONObject?) -> [JSONTree.Member]? {
+        metadata.flatMap { JSONTree(Array($0.text.utf8))?.members }
     }
+
+    private static func mark(_ name: String) -> JSONTree.Member { .init(member, .text(name)) }
 }

@@ -1,3 +1,4 @@
+import JSON
 public import Samples
 
 #if canImport(Darwin)

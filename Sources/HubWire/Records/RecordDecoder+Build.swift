@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// From found members to a record.

@@ -1,3 +1,4 @@
+public import JSON
 public import Samples
 
 /// A SAMPLES body as values (Protocol §5.1).

@@ -1,3 +1,4 @@
+import JSON
 public import Samples
 
 /// Writes records in canonical form (Protocol §6): fixed order of members, no white space, shortest numbers, fewest

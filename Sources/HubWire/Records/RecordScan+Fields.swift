@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// Members of a scanned record as values. Each says what is wrong, where, and what is allowed; never the value itself.

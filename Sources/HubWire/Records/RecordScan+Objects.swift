@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// Members that are objects or arrays. What they may hold is fixed, so that nothing in them can be lost unseen.

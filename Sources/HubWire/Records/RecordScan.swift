@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// Where the members of one record stand.

@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// The members of a SAMPLES body on their way through the decoder.

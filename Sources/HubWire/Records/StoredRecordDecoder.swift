@@ -1,3 +1,4 @@
+import JSON
 public import Samples
 
 /// Reads what the hub prints: the client's side of the record codec.

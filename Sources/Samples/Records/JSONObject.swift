@@ -1,3 +1,5 @@
+import JSON
+
 /// A JSON object kept as text, byte for byte as its source wrote it but without white space between tokens.
 ///
 /// Numbers keep their digits and members their order, so nothing a source said is rounded or re-arranged. Equality is of the bytes.

@@ -1,3 +1,5 @@
+import JSON
+
 /// A JSON value of an HSL line.
 public enum HSLJSON: Sendable, Hashable {
     case null
@@ -8,12 +10,39 @@ public enum HSLJSON: Sendable, Hashable {
     case array([HSLJSON])
     case object([String: HSLJSON])
 
-    /// Reads one value in UTF-8; nil for anything else.
+    /// Reads one value in UTF-8; nil for anything else, and for more than 64 values inside each other.
     public init?(_ bytes: [UInt8]) {
-        guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
-        var reader = HSLJSONReader(bytes)
-        guard let value = reader.whole() else { return nil }
-        self = value
+        guard let tree = JSONTree(bytes) else { return nil }
+        self.init(tree)
+    }
+
+    private init?(_ tree: JSONTree) {
+        switch tree {
+        case .null: self = .null
+        case .truth(let flag): self = .bool(flag)
+        case .text(let text): self = .string(text)
+        case .number(let digits):
+            if let number = Int(digits) {
+                self = .int(number)
+            } else {
+                guard let number = Double(digits), number.isFinite else { return nil }
+                self = .number(number)
+            }
+        case .list(let trees):
+            var items: [HSLJSON] = []
+            for tree in trees {
+                guard let item = HSLJSON(tree) else { return nil }
+                items.append(item)
+            }
+            self = .array(items)
+        case .object(let trees):
+            var members: [String: HSLJSON] = [:]
+            for tree in trees {
+                guard let member = HSLJSON(tree.value) else { return nil }
+                members[tree.name] = member
+            }
+            self = .object(members)
+        }
     }
 
     public subscript(name: String) -> HSLJSON? {
@@ -62,21 +91,7 @@ public enum HSLJSON: Sendable, Hashable {
 
     private static func rank(_ name: String) -> Int { ranks.firstIndex(of: name) ?? ranks.count }
 
-    private static func quoted(_ text: String) -> String {
-        var line = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": line += "\\\""
-            case "\\": line += "\\\\"
-            case "\n": line += "\\n"
-            case "\u{0}"..<" ":
-                let hex = String(scalar.value, radix: 16)
-                line += "\\u" + String(repeating: "0", count: 4 - hex.utf8.count) + hex
-            default: line.unicodeScalars.append(scalar)
-            }
-        }
-        return line + "\""
-    }
+    private static func quoted(_ text: String) -> String { JSONTree.text(text).json }
 }
 
 extension HSLJSON: ExpressibleByDictionaryLiteral, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,

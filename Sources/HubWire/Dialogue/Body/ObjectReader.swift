@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// Takes the members of one JSON object that has been scanned, with errors that name the member and what is allowed.

@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// Writes one JSON object without white space; absent optionals are left out.

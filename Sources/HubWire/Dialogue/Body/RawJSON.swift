@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// One JSON value as text that passes through unread: command arguments, settings, the body of a PING.

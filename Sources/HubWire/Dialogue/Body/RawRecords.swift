@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// The records of a message as the text they came in, so that a client can print each exactly as the hub wrote it.

@@ -1,3 +1,5 @@
+import JSON
+
 /// Where a message stands in the hub's sequence and on its topic: `<sequence> <previous>` (Protocol §7).
 public struct Place: Hashable, Sendable, CustomStringConvertible {
     /// The hub's sequence; 0 for what is not stored.

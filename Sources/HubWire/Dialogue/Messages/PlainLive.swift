@@ -1,3 +1,4 @@
+import JSON
 public import Samples
 
 /// A LIVE body of the plain kind that a device sends many times a second, found in one pass and without memory of its own.

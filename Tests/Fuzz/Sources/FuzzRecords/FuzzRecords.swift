@@ -1,4 +1,5 @@
 import HubWire
+import JSON
 import Samples
 
 /// One input of libFuzzer: any bytes as a SAMPLES body, as one record and as a stored record.

@@ -1,5 +1,3 @@
-import Samples
-
 /// JSON as a service sees it, with every number as it was written: `7200` and `7200.0` are not the same to all of them.
 public indirect enum JSONTree: Hashable, Sendable {
     case null
@@ -18,12 +16,16 @@ public indirect enum JSONTree: Hashable, Sendable {
         public init(_ name: String, _ value: JSONTree) { (self.name, self.value) = (name, value) }
     }
 
-    /// Reads one JSON text; `nil` when it is none.
+    /// Deeper than what any service or scale sends.
+    private static let depthLimit = 64
+
+    /// Reads one JSON text in UTF-8; `nil` when it is not one, nests deeper than 64 values, or escapes half a character.
     public init?(_ bytes: [UInt8]) {
         let tree: JSONTree? = bytes.withUnsafeBytes { buffer in
             guard var scanner = try? JSONScanner(buffer) else { return nil }
             scanner.skipSpace()
-            guard let value = try? scanner.value(), (try? scanner.finish()) != nil, value.depth <= 32 else {
+            guard let value = try? scanner.value(), (try? scanner.finish()) != nil, value.depth <= Self.depthLimit
+            else {
                 return nil
             }
             return Self.read(value, in: buffer)
@@ -79,51 +81,38 @@ public indirect enum JSONTree: Hashable, Sendable {
     public var integer: Int? { if case .number(let digits) = self { Int(digits) } else { nil } }
 
     /// Compact JSON.
-    public var json: String {
-        var out = ""
+    public var json: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// Compact JSON in UTF-8.
+    public var bytes: [UInt8] {
+        var out: [UInt8] = []
         write(to: &out)
         return out
     }
 
-    private func write(to out: inout String) {
+    private func write(to out: inout [UInt8]) {
         switch self {
-        case .null: out += "null"
-        case .truth(let truth): out += truth ? "true" : "false"
-        case .number(let digits): out += digits
-        case .text(let text): Self.write(text, to: &out)
+        case .null: out.append(literal: "null")
+        case .truth(let truth): out.append(literal: truth ? "true" : "false")
+        case .number(let digits): out.append(json: digits)
+        case .text(let text): out.append(quoted: text)
         case .list(let items):
-            out += "["
+            out.append(UInt8(ascii: "["))
             for (index, item) in items.enumerated() {
-                if index > 0 { out += "," }
+                if index > 0 { out.append(UInt8(ascii: ",")) }
                 item.write(to: &out)
             }
-            out += "]"
+            out.append(UInt8(ascii: "]"))
         case .object(let members):
-            out += "{"
+            out.append(UInt8(ascii: "{"))
             for (index, member) in members.enumerated() {
-                if index > 0 { out += "," }
-                Self.write(member.name, to: &out)
-                out += ":"
+                if index > 0 { out.append(UInt8(ascii: ",")) }
+                out.append(quoted: member.name)
+                out.append(UInt8(ascii: ":"))
                 member.value.write(to: &out)
             }
-            out += "}"
+            out.append(UInt8(ascii: "}"))
         }
-    }
-
-    private static func write(_ text: String, to out: inout String) {
-        out += "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": out += "\\\""
-            case "\\": out += "\\\\"
-            case "\n": out += "\\n"
-            case "\u{0}"..."\u{1F}":
-                let digits = String(scalar.value, radix: 16)
-                out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: out.unicodeScalars.append(scalar)
-            }
-        }
-        out += "\""
     }
 }
 

@@ -1,7 +1,7 @@
 /// Writes doubles as RFC 8785 does: the fewest digits that read back as the same double; zero has no sign.
-public enum NumberWriter {
+package enum NumberWriter {
     /// The number as the hub prints it.
-    public static func text(_ value: Double) -> String {
+    package static func text(_ value: Double) -> String {
         var bytes: [UInt8] = []
         append(value, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
@@ -12,7 +12,7 @@ public enum NumberWriter {
     /// Appends `value`.
     ///
     /// JSON has no word for a number that is not finite: it becomes `null`, which no decoder takes for a value.
-    static func append(_ value: Double, to output: inout [UInt8]) {
+    package static func append(_ value: Double, to output: inout [UInt8]) {
         guard value.isFinite else { return output.append(literal: "null") }
         if value < 0 { output.append(UInt8(ascii: "-")) }
         let magnitude = value.magnitude
@@ -24,7 +24,7 @@ public enum NumberWriter {
     }
 
     /// Appends an integer.
-    static func append(_ value: Int64, to output: inout [UInt8]) {
+    package static func append(_ value: Int64, to output: inout [UInt8]) {
         if value < 0 { output.append(UInt8(ascii: "-")) }
         append(value.magnitude, to: &output)
     }

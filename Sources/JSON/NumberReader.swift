@@ -1,7 +1,5 @@
-import Samples
-
 /// Reads scanned JSON numbers.
-enum NumberReader {
+package enum NumberReader {
     /// Exactly representable powers of ten.
     ///
     /// A product or quotient of two exact doubles is rounded once, hence correctly.
@@ -11,7 +9,7 @@ enum NumberReader {
     ]
 
     /// The double nearest to a number; `nil` when it is beyond the range of doubles, above or below.
-    static func double(_ number: JSONValue, in bytes: UnsafeRawBufferPointer) -> Double? {
+    package static func double(_ number: JSONValue, in bytes: UnsafeRawBufferPointer) -> Double? {
         var position = number.start
         let isNegative = bytes[position] == UInt8(ascii: "-")
         if isNegative { position += 1 }
@@ -44,7 +42,7 @@ enum NumberReader {
     }
 
     /// The integer that a number names, written without fraction and exponent; `nil` for any other and beyond `Int64`.
-    static func integer(_ number: JSONValue, in bytes: UnsafeRawBufferPointer) -> Int64? {
+    package static func integer(_ number: JSONValue, in bytes: UnsafeRawBufferPointer) -> Int64? {
         let isNegative = bytes[number.start] == UInt8(ascii: "-")
         var value: Int64 = 0
         for position in (isNegative ? number.start + 1 : number.start)..<number.end {

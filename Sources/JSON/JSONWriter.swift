@@ -1,14 +1,14 @@
 /// Appends JSON in canonical form (Protocol §6) to a buffer.
 extension [UInt8] {
-    mutating func append(literal text: StaticString) {
+    package mutating func append(literal text: StaticString) {
         append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// Appends text that is JSON already.
-    mutating func append(json text: String) { append(contentsOf: text.utf8) }
+    package mutating func append(json text: String) { append(contentsOf: text.utf8) }
 
     /// Appends `text` in quotes.
-    mutating func append(quoted text: String) {
+    package mutating func append(quoted text: String) {
         append(UInt8(ascii: "\""))
         append(escaped: text)
         append(UInt8(ascii: "\""))
@@ -16,7 +16,7 @@ extension [UInt8] {
 
     /// Appends what stands between the quotes for `text`: only the escapes JSON demands, as RFC 8785 §3.2.2.2 spells
     /// them.
-    mutating func append(escaped text: String) {
+    package mutating func append(escaped text: String) {
         let isAppended: Void? = text.utf8.withContiguousStorageIfAvailable { append(escaping: $0) }
         guard isAppended == nil else { return }
         var copy = text  // A bridged string has no contiguous UTF-8 until it is asked for.
