@@ -56,12 +56,11 @@ lint:
 
 fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
-	mkdir -p Tests/Fuzz/.build/corpus
-	Tests/Fuzz/.build/release/fuzz-records -max_len=4096 -max_total_time=$(SECONDS) Tests/Fuzz/.build/corpus Tests/Fuzz/Corpus
-	for part in frames decoders lines sig hs3 hs4 hs5 hsl; do \
+	for part in records frames decoders lines sig hs3 hs4 hs5 hsl; do \
 		mkdir -p Tests/Fuzz/.build/corpus-$$part; \
-		Tests/Fuzz/.build/release/fuzz-$$part -max_len=2048 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
-			Tests/Fuzz/.build/corpus-$$part Tests/Fuzz/Corpora/$$part || exit 1; \
+		Tests/Fuzz/corpus unpack Tests/Fuzz/Corpora/$$part.txt Tests/Fuzz/.build/seeds-$$part && \
+		Tests/Fuzz/.build/release/fuzz-$$part -max_len=4096 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
+			Tests/Fuzz/.build/corpus-$$part Tests/Fuzz/.build/seeds-$$part || exit 1; \
 	done
 
 # A peer that cannot be installed is a row that says so.

@@ -7,8 +7,8 @@ import PackageDescription
 /// use may have.
 ///
 ///     swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
-///     Tests/Fuzz/.build/release/fuzz-records -max_len=4096 -max_total_time=300 /tmp/corpus Tests/Fuzz/Corpus
-///     Tests/Fuzz/.build/release/fuzz-hsl -max_len=2048 -rss_limit_mb=512 -runs=10000000 /tmp/corpus Tests/Fuzz/Corpora/hsl
+///     Tests/Fuzz/corpus unpack Tests/Fuzz/Corpora/hsl.txt /tmp/seeds
+///     Tests/Fuzz/.build/release/fuzz-hsl -max_len=4096 -rss_limit_mb=512 -runs=10000000 /tmp/corpus /tmp/seeds
 ///
 /// Parsers alone (`Frames`, `Decoders`, `Lines`, `SIG`), which see ten million inputs in minutes, and whole sessions.
 let scales = ["Frames", "Decoders", "Lines", "SIG", "HS3", "HS4", "HS5", "HSL"]
