@@ -113,15 +113,28 @@ import Testing
             let answer = try await scale.give([steps, weight("w"), day("me"), day("you", date: "2024-03-16")])
             #expect(answer.results == ["forbidden", "stored", "stored", "person"])
             // What it may not read is left out as if it did not exist.
-            for question in ["", #""order":"time""#, #""numbers":[1,2,3,4,5,6,7]"#, #""persons":["me","you"]"#] {
-                let seen = try await scale.all(question).records
+            let kinds = #""kinds":["quantity","day"]"#
+            for question in ["", #","order":"time""#, #","numbers":[1,2,3,4,5,6,7]"#, #","persons":["me"]"#] {
+                let seen = try await scale.all(kinds + question).records
                 #expect(seen.allSatisfy { $0["type"].string == "weight" && $0["person"].string == "me" }, "\(question)")
                 #expect(seen.count == 3, "\(question): \(seen.count)")
             }
             #expect(try await scale.all(#""nobody":true"#).records.isEmpty)
             #expect(try await scale.all(#""types":["stepCount"]"#).records.isEmpty)
             #expect(try await owner.all(#""nobody":true"#).records.count == 1)
-            #expect(try await owner.all().records.count == 7)
+            #expect(try await owner.all(kinds).records.count == 7)
+        }
+    }
+
+    @Test func `R5.4 a rejected record takes its group with it, and no other`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let answer = try await peer.give([
+                weight("a", 70, #","group":"g""#), weight("b", 70, #","group":"g","zone":7"#),
+                weight("c", 70, #","group":"h""#), weight("d"),
+            ])
+            #expect(answer.results == ["group", "time", "stored", "stored"], "\(answer)")
+            #expect(try await peer.all().records.compactMap { $0["key"].string } == ["c", "d"])
         }
     }
 

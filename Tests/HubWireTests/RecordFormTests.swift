@@ -194,19 +194,6 @@ import Testing
         }
     }
 
-    @Test func `a rejected record takes its group with it`() throws {  // R5.4
-        func record(_ unit: String, _ group: String) -> String {
-            #"{"type":"weight","value":1,"unit":\#(unit),"start":"2024-03-15T07:30:05Z","key":"k","group":"\#(group)"}"#
-        }
-        let texts = [record("\"kg\"", "a"), record("7", "a"), record("\"kg\"", "b")]
-        var results = try samples(#"{"batch":1,"records":[\#(texts.joined(separator: ","))]}"#).records
-        RecordGroups.rejectIncomplete(&results)
-        let codes = results.map { result -> String in
-            if case .failure(let rejection) = result { rejection.code.rawValue } else { "stored" }
-        }
-        #expect(codes == ["group", "unit", "stored"])
-    }
-
     @Test func `payloads are told by the record's index`() throws {
         let message = try samples(
             #"{"backfill":true,"batch":1,"records":[\#(weight()),\#(weight(#""payload":1"#)),\#(weight(#""payload":2"#))]}"#,

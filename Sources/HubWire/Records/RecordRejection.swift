@@ -1,5 +1,3 @@
-public import Samples
-
 /// Why one record of a batch is refused; the others are not affected, except those of its group (Protocol §9.2).
 public struct RecordRejection: Error, Hashable, Sendable, CustomStringConvertible {
     /// The codes of Protocol §9.2.
@@ -65,27 +63,4 @@ public struct RecordRejection: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     public var description: String { "\(code): \(reason)" }
-}
-
-/// Records of one group are stored together or not at all.
-public enum RecordGroups {
-    /// Rejects with code `group` every record of a batch whose group has a rejected member (R5.4).
-    ///
-    /// Call it once more after each step that turned records into rejections. Costs nothing where no rejected record
-    /// has a group.
-    public static func rejectIncomplete(_ results: inout [Result<Record, RecordRejection>]) {
-        var broken: Set<String> = []
-        for case .failure(let rejection) in results {
-            if let group = rejection.group { broken.insert(group) }
-        }
-        guard !broken.isEmpty else { return }
-        for index in results.indices {
-            guard case .success(.sample(let sample)) = results[index], let group = sample.group, broken.contains(group)
-            else { continue }
-            results[index] = .failure(
-                RecordRejection(
-                    .group, "group: another record of this group was rejected; mend it and send the group again",
-                    group: group))
-        }
-    }
 }
