@@ -13,37 +13,18 @@ struct Filter {
     /// Which rows of `sample` and `day` fit by kind; `nil` when none can.
     let sampleKinds: String?
     let dayKinds: String?
-    /// Whether retractions are asked for.
-    let wantsRetractions: Bool
     let query: RecordQuery
+    private let kinds: KindSelection
 
     /// A day in microseconds.
     static let dayLength: Int64 = 86_400_000_000
 
     init(_ query: RecordQuery, in db: Database) throws {
         self.query = query
-        let retractions = query.kinds?.contains(.retraction) ?? (query.order == .sequence)
-        wantsRetractions = retractions
-        let all = "0, 1, 2, 3, 4, 5"
-        let samples = query.kinds.map { kinds in
-            kinds.compactMap(Filter.code).sorted().map(String.init).joined(separator: ", ")
-        }
-        sampleKinds =
-            switch (samples ?? all, retractions) {
-            case ("", true): "retracted IS NOT NULL"
-            case ("", false): nil
-            case (all, true): "1"
-            case (all, false): "retracted IS NULL"
-            case (let codes, true): "(retracted IS NOT NULL OR kind IN (\(codes)))"
-            case (let codes, false): "retracted IS NULL AND kind IN (\(codes))"
-            }
-        dayKinds =
-            switch (query.kinds?.contains(.day) ?? true, retractions) {
-            case (true, true): "1"
-            case (true, false): "retracted IS NULL"
-            case (false, true): "retracted IS NOT NULL"
-            case (false, false): nil
-            }
+        kinds =
+            query.kinds
+            ?? KindSelection(RecordKind.samples.union([.day]), followsChanges: query.order == .sequence)
+        (sampleKinds, dayKinds) = (kinds.sampleRows, kinds.dayRows)
         types = try query.types.map { types in
             try types.map(\.rawValue).sorted().compactMap {
                 try Filter.id("SELECT id FROM term WHERE text = ?", $0, db)
@@ -63,6 +44,9 @@ struct Filter {
             }.sorted()
         }
     }
+
+    /// Whether retractions of samples are asked for.
+    var wantsRetractions: Bool { !kinds.takenBack.isDisjoint(with: RecordKind.samples) }
 
     /// The asked records, as a list.
     var numbers: String? { query.numbers.map { Filter.list($0.sorted()) } }
@@ -86,18 +70,6 @@ struct Filter {
         return try statement.step() ? statement.integer(0) : nil
     }
 
-    private static func code(_ kind: RecordKind) -> Int? {
-        switch kind {
-        case .quantity: 0
-        case .category: 1
-        case .correlation: 2
-        case .workout: 3
-        case .characteristic: 4
-        case .other: 5
-        case .day, .retraction: nil
-        }
-    }
-
     // MARK: - Conditions
 
     /// Person, type and source; `+` keeps SQLite from leaving the order of change for another index, which would sort millions of rows.
@@ -108,17 +80,31 @@ struct Filter {
         return conditions + from
     }
 
-    /// Which departures a follower must learn; `nil` when there is no question of persons or types, or none of retractions.
+    /// Which departures a follower must learn; `nil` where all persons, types and kinds are asked for, or no retractions.
     ///
-    /// When the sample was is no question here: where it was may be what changed. To who asks for persons alone, or types alone, it has
-    /// left only while it is another's, or of another type.
+    /// When the sample was is no question here: where it was may be what changed. To who asks for persons alone, types alone or kinds
+    /// alone, it has left only while it is another's, of another type, or of a type of another kind.
     var departures: [String]? {
-        guard wantsRetractions, persons != nil || types != nil else { return nil }
-        var conditions = ["d.ended IS NULL"]
+        guard wantsRetractions else { return nil }
+        var ways: [String] = []
+        if persons != nil { ways.append("ifnull(s.person, 0) <> ifnull(d.person, 0)") }
+        if types != nil {
+            ways.append("s.type <> d.type")
+        } else if !kinds.standing.isSuperset(of: RecordKind.samples) {
+            ways.append("(s.type <> d.type AND s.kind NOT IN (\(KindSelection.list(kinds.standing))))")
+        }
+        if ways.isEmpty { return nil }
+        var conditions = ["d.ended IS NULL", "(\(ways.joined(separator: " OR ")))"]
         if let persons { conditions.append("ifnull(d.person, 0) IN (\(Filter.list(persons)))") }
-        if persons == nil { conditions.append("s.type <> d.type") }
-        if types == nil { conditions.append("ifnull(s.person, 0) <> ifnull(d.person, 0)") }
         if let types { conditions.append("d.type IN (\(Filter.list(types)))") }
+        if !kinds.takenBack.isSuperset(of: RecordKind.samples) {
+            // The version that left is the last before the departure that anyone was shown.
+            conditions.append(
+                """
+                (SELECT v.kind FROM sample_version v WHERE v.number = d.number AND v.seq < d.seq AND v.covered IS NULL
+                    ORDER BY v.seq DESC LIMIT 1) IN (\(KindSelection.list(kinds.takenBack)))
+                """)
+        }
         if let sources { conditions.append("s.source IN (\(Filter.list(sources)))") }
         return conditions
     }

@@ -49,7 +49,8 @@ struct PageToken: Hashable {
                 }
             })
         add(query.sources.map(Array.init))
-        add(query.kinds?.map(\.rawValue))
+        add(query.kinds?.standing.map(\.rawValue))
+        add(query.kinds?.takenBack.map(\.rawValue))
         add([query.order.rawValue, "\(query.strictStart)", "\(query.strictEnd)"])
         add(query.from.map { [String($0)] })
         add(query.to.map { [String($0)] })

@@ -1,10 +1,5 @@
 public import Samples
 
-/// The kind of a record as the bus names it.
-public enum RecordKind: String, Hashable, Sendable, CaseIterable {
-    case quantity, category, correlation, workout, characteristic, other, day, retraction
-}
-
 /// What to read.
 ///
 /// Every member that is `nil` leaves its side open; those that are set must all hold.
@@ -35,8 +30,8 @@ public struct RecordQuery: Hashable, Sendable {
     public var persons: Set<Whose>?
     /// Kinds of plugins, such as `ihealth-hs3`.
     public var sources: Set<String>?
-    /// With `retraction` among them, retractions are given in every order.
-    public var kinds: Set<RecordKind>?
+    /// `nil` for everything, retractions in the order of change alone.
+    public var kinds: KindSelection?
     /// Microseconds since 1970: records that end at or after it.
     ///
     /// A day lasts from midnight to midnight UTC.

@@ -18,7 +18,7 @@ extension FakeHub {
             return send(.error(WireError(.forbidden, "this is the owner's to ask", ref: query.id)), to: peer)
         }
         if let name = query.filter.types?.first(where: { registry.resolve($0) == nil }) {
-            return send(.error(WireError(.query, "QUERY.types: no type \"\(name)\"", ref: query.id)), to: peer)
+            return send(.error(WireError(.field, "QUERY.types: no type \"\(name)\"", ref: query.id)), to: peer)
         }
         if query.filter.kinds == [.day] { return answerDays(query, peer) }
         let start = query.next.flatMap { Int64($0) } ?? query.since?.sequence ?? 0

@@ -71,7 +71,7 @@ import Testing
         #expect(query.filter.sources == ["ihealth-hs3"])
         #expect(query.filter.from?.text == "2026-03-01T00:00:00Z")
         #expect(query.filter.to == nil)
-        #expect(query.filter.kinds?.contains(.day) == false && query.filter.kinds?.contains(.quantity) == true)
+        #expect(query.selection.standing == RecordKind.samples && query.selection.takenBack.isEmpty)
         #expect(query.order == .newestFirst)
         #expect(query.limit == 3)
     }

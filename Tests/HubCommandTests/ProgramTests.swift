@@ -144,7 +144,7 @@ import ZeroMQ
         #expect(samples.code == 64)
         #expect(
             samples.errors.contains(
-                #"there are no records of \u{1b}[31mnosuch, and hub.conf has no such person; it has: me"#))
+                #"the hub says: QUERY.persons: no person "\u001b[31mnosuch" here; there are: me (field)"#))
         #expect(try await hub.run(["backup", ""]).code == 64)
         for weight in ["0kg", "501kg"] {
             #expect(try await hub.run(["log", "weight", weight]).code != 0)

@@ -105,7 +105,6 @@ import Testing
             #expect(try await peer.query(#""limit":1500,"next":"\#(next)""#).code == "cursor")
             #expect(try await peer.query(#""limit":1500,"next":"999:\#(next)""#).body["records"].array.count <= 999)
             #expect(try await peer.query(#""next":null"#).code == "field")
-            #expect(try await peer.query(#""types":["wieght"]"#).code == "query")
             #expect(try await peer.query("", want: "trace").code == "field")
             #expect(try await peer.query(#""number":4711"#, want: "trace").code == "query")
         }

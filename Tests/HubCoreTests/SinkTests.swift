@@ -220,7 +220,7 @@ extension RunningHub {
                 (#"{"want":"x","start":"now","types":["wieght"],\#(Peer.credit)}"#, "field"),
                 (#"{"want":"x","start":"now","types":["heartRate"],\#(Peer.credit)}"#, "forbidden"),
                 (#"{"want":"x","start":"now","persons":["he"],\#(Peer.credit)}"#, "field"),
-                (#"{"want":"x","start":"now","persons":["you"],\#(Peer.credit)}"#, "forbidden"),
+                (#"{"want":"x","start":"now","persons":["you"],\#(Peer.credit)}"#, "field"),
                 (#"{"want":"x","start":"aaaaaaaa-3",\#(Peer.credit)}"#, "epoch"),
             ] {
                 let answer = try await sink.ask("WANT", want)

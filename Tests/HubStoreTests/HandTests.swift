@@ -109,7 +109,7 @@ import Testing
         query.sources = ["sami"]
         #expect(try await store.all(query).records.isEmpty)
         query.sources = ["ihealth-hs3"]
-        query.kinds = [.quantity]
+        query.kinds = KindSelection([.quantity], followsChanges: false)
         #expect(try await store.all(query).records.map(\.number) == [7])
         _ = me
     }

@@ -243,7 +243,9 @@ private struct Model {
             if Bool.random(using: &random) { query.from = Int64.random(in: 0..<250, using: &random) * 1_000_000 }
             if Bool.random(using: &random) { query.to = Int64.random(in: 0..<250, using: &random) * 1_000_000 }
             (query.strictStart, query.strictEnd) = (Bool.random(using: &random), Bool.random(using: &random))
-            if Int.random(in: 0..<4, using: &random) == 0 { query.kinds = [.quantity, .retraction] }
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                query.kinds = KindSelection([.quantity, .retraction], followsChanges: false)
+            }
             let expected = changes.filter { fits($0, query, model) }.sorted { left, right in
                 if query.order == .sequence { return left.sequence < right.sequence }
                 let (one, two) = ((span(left, model).start, left.number), (span(right, model).start, right.number))
@@ -268,7 +270,7 @@ private struct Model {
     private func fits(_ record: StoredRecord, _ query: RecordQuery, _ model: Model) -> Bool {
         let isRetraction = if case .retraction = record.record { true } else { false }
         let isDay = if case .day = record.record { true } else { false }
-        if isRetraction, !(query.kinds?.contains(.retraction) ?? (query.order == .sequence)) { return false }
+        if isRetraction, !(query.kinds.map { !$0.takenBack.isEmpty } ?? (query.order == .sequence)) { return false }
         if isDay, query.kinds != nil { return false }
         if let types = query.types, !types.contains(record.type) { return false }
         if let persons = query.persons, !persons.contains(record.assignment.person.map { .person($0.name) } ?? .nobody)

@@ -93,7 +93,7 @@ import Testing
             query.types = [try type("weight")]
             #expect(try await keys(query) == ["mine", "nobody's", "1970-01-03"])
             query.persons = [.person("me"), .nobody]
-            query.kinds = [.quantity]
+            query.kinds = KindSelection([.quantity], followsChanges: false)
             #expect(try await keys(query) == ["mine", "nobody's"])
             query.persons = [.person(persons[1].uid)]
             #expect(try await keys(query) == [])
@@ -107,10 +107,10 @@ import Testing
             query.order = order
             query.group = "g"
             #expect(try await keys(query) == ["mine", "nobody's"])
-            query.kinds = [.category]
+            query.kinds = KindSelection([.category], followsChanges: false)
             #expect(try await keys(query) == [])
             query.group = nil
-            query.kinds = [.day]
+            query.kinds = KindSelection([.day], followsChanges: false)
             #expect(try await keys(query) == ["1970-01-03"])
         }
     }
@@ -120,12 +120,12 @@ import Testing
         _ = try await store.retract(try sample("a"))
         var query = RecordQuery()
         #expect(try await keys(query) == ["b", "a"])
-        query.kinds = [.quantity]
+        query.kinds = KindSelection([.quantity], followsChanges: false)
         #expect(try await keys(query) == ["b"])
         query.kinds = nil
         query.order = .time
         #expect(try await keys(query) == ["b"])
-        query.kinds = [.retraction]
+        query.kinds = KindSelection([.retraction], followsChanges: false)
         #expect(try await keys(query) == ["a"])
     }
 

@@ -9,11 +9,12 @@ import Testing
         filter.persons = ["zoë"]
         filter.sources = ["ihealth-hs3"]
         filter.kinds = [.quantity, .retraction]
-        filter.isOfNobody = true
         filter.from = try Timestamp(parsing: "2024-03-15T07:30:05+01:00")
         filter.to = try Timestamp(parsing: "2024-03-16T07:30:05.25Z")
         filter.group = "g\"1\""
         filter.numbers = [1, 9_007_199_254_740_991]
+        var inbox = QueryRequest.Filter()
+        inbox.isOfNobody = true
         return [
             .hello(
                 Hello(
@@ -48,7 +49,7 @@ import Testing
                     id: 7, filter: filter, since: Cursor(epoch: "k7qz2m5a", sequence: 1_000), order: .sequence,
                     limit: 500,
                     next: "m")),
-            .query(QueryRequest(id: 8, want: .trace, order: .newestFirst, number: 1_043)),
+            .query(QueryRequest(id: 8, want: .trace, filter: inbox, order: .newestFirst, number: 1_043)),
             .command(
                 CommandRequest(
                     id: 3, instance: "hub", command: "retract",
@@ -192,8 +193,44 @@ import Testing
     }
 
     @Test func `R3.5 R3.9 unknown members are ignored and the last of two equal names counts`() throws {
-        let message = try ClientMessage.decode("QUERY", #"{"id":1,"future":{"x":[1]},"want":"records","id":2}"#)
-        #expect(message == .query(QueryRequest(id: 2)))
+        let message = try ClientMessage.decode(
+            "COMMAND", #"{"id":1,"future":{"x":[1]},"cancel":true,"id":2}"#)
+        #expect(message == .command(CommandRequest(id: 2, content: .cancel)))
+    }
+
+    @Test(arguments: [
+        (
+            "QUERY", #"{"id":1,"want":"records","typ":["weight"]}"#,
+            #"QUERY: there is no member "typ"; did you mean "types"?"#
+        ),
+        (
+            "QUERY", #"{"id":1,"want":"records","person":["me"]}"#,
+            #"QUERY: there is no member "person"; did you mean "persons"?"#
+        ),
+        (
+            "QUERY", #"{"id":1,"want":"records","devices":["a"]}"#,
+            #"QUERY: there is no member "devices"; it has id, want, types, persons, sources, kinds, nobody, from, to, group, numbers, since, order, limit, next, number"#
+        ),
+        (
+            "WANT", #"{"want":"x","start":"now","type":["weight"],"credit":{"records":1,"bytes":131072}}"#,
+            #"WANT: there is no member "type"; did you mean "types"?"#
+        ),
+        (
+            "WANT", #"{"want":"x","start":"now","takes":{"edit":false},"credit":{"records":1,"bytes":131072}}"#,
+            #"WANT.takes: there is no member "edit"; did you mean "edits"?"#
+        ),
+        (
+            "QUERY", #"{"id":1,"want":"records","\u001b[31m":1}"#,
+            #"QUERY: there is no member "\u001b[31m"; it has id, want, types, persons, sources, kinds, nobody, from, to, group, numbers, since, order, limit, next, number"#
+        ),
+    ])
+    func `R8.36 a member of a filter that is not known is refused by its name, with the one that was meant`(
+        verb: String, body: String, reason: String
+    ) {
+        #expect { try ClientMessage.decode(verb, body) } throws: { error in
+            let error = error as? WireError
+            return error?.code == .field && error?.reason == reason && error?.closed == false
+        }
     }
 
     @Test func `an ERROR refers to the message it answers`() {

@@ -58,7 +58,7 @@ struct FileSettings: Sendable {
             help: "Only records of these types; all that grants allow if it is not set."),
         SettingDeclaration(
             "kinds", .list(of: .choice(Want.Kind.allCases.map(\.rawValue))),
-            help: "Only records of these kinds; all if it is not set."),
+            help: "Only records of these kinds; all if it is not set, the gap-filler's days among them."),
         SettingDeclaration(
             "start", .choice(["beginning", "now"]),
             help: "Whether the first start writes all that the hub has, or only what comes from then on.",

@@ -16,7 +16,9 @@ struct JSONLines: SinkPlugin {
     func wants(_ hub: PluginContext) async throws -> [Want] {
         let settings = try FileSettings(hub.settings)
         try await journal.open(settings, hub)
-        return [Want("files", types: settings.types, kinds: settings.kinds, start: settings.start)]
+        // A copy of all there is: days come to who names them.
+        let kinds = settings.kinds ?? Want.Kind.allCases
+        return [Want("files", types: settings.types, kinds: kinds, start: settings.start)]
     }
 
     func deliver(

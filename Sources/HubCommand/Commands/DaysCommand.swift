@@ -27,7 +27,8 @@ struct DaysCommand: ParsableCommand {
             --from and --to are as in hub samples, both days included. Without --from, the
             last 30 days are shown.
 
-            Exit codes: 0, also when there is none; 64 no such type; 69 no hub answers.
+            Exit codes: 0, also when there is none; 64 no such type or person; 69 no hub
+            answers.
             """)
 
     @Argument(help: "Types, or other names of them.")
@@ -62,10 +63,6 @@ struct DaysCommand: ParsableCommand {
         }
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "days")
         let welcome = try door.open()
-        for name in person where !welcome.persons.contains(where: { $0.name == name }) {
-            Terminal.complain(
-                "hub.conf has no person \(name); it has: \(welcome.persons.map(\.name).joined(separator: ", "))")
-        }
         let range = try range(now: welcome.time.microseconds, zone: .current)
         var lines = DayLines(try days(door, range))
         if let trend { lines.add(trend, trend.usesFirstReadings ? try readings(door) : [:]) }

@@ -94,18 +94,7 @@ struct SamplesCommand: ParsableCommand {
                 try listing.endPage()
             }
         }
-        if listing.isEmpty { try checkPersons(welcome.persons.map(\.name)) }
         try listing.end()
-    }
-
-    /// Asked only where nothing was found: what is stored of a person stays to be seen after hub.conf lost the name.
-    func checkPersons(_ known: [String]) throws(Failure) {
-        for name in person where !known.contains(name) {
-            throw Failure(
-                .usage,
-                "there are no records of \(Terminal.cut(name)), and hub.conf has no such person; it has: "
-                    + known.joined(separator: ", "))
-        }
     }
 
     /// Not in `validate`, whose failures print the usage: here one word is all that is wrong.
@@ -124,8 +113,6 @@ struct SamplesCommand: ParsableCommand {
         if !person.isEmpty { filter.persons = person }
         if !source.isEmpty { filter.sources = source }
         filter.isOfNobody = nobody
-        // Days are made of samples: hub days shows them.
-        filter.kinds = QueryRequest.Kind.allCases.filter { $0 != .day && $0 != .retraction }
         filter.from = from?.start(now: now, zone: zone)
         filter.to = to?.end(now: now, zone: zone)
         if let start = filter.from, let end = filter.to, start.microseconds >= end.microseconds {
@@ -144,7 +131,6 @@ struct SampleListing: ~Copyable {
     private var reader = RecordReader()
     private var table = RecordText.table()
     private var count = 0
-    var isEmpty: Bool { count == 0 }
 
     init(isJSON: Bool) {
         self.isJSON = isJSON

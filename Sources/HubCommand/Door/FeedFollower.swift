@@ -44,7 +44,6 @@ final class FeedFollower {
     /// What a follower remembers at most, of topics and of sequences; at the bound it asks the door, or begins anew.
     static let memory = 100_000
     private static let idle = Duration.seconds(10)
-    private static let records: Set<String> = ["sample", "day", "retraction"]
 
     /// - Parameters:
     ///   - prefixes: each empty or ending in `/`.
@@ -159,7 +158,7 @@ final class FeedFollower {
             let welcome = try client.open()
             if welcome.epoch != since.epoch { return restart(welcome.epoch) }
             var query = question ?? QueryRequest(id: 0, since: since)
-            query.filter.types = types
+            query.filter = filter
             guard case .records(let records, let next, let end) = try client.ask(query).content else {
                 throw Failure(.dialogue, "the hub answered a question about records without records")
             }
@@ -188,17 +187,39 @@ final class FeedFollower {
         events.append(.message(topic: topic, place: Place(sequence: stored.sequence, previous: 0), body: record))
     }
 
-    /// The types that the prefixes are about; `nil` when one is about all.
-    private var types: [String]? {
-        var types: Set<String> = []
+    /// All that the prefixes can receive of what is stored, and as little more as one question can leave out.
+    ///
+    /// Where they name persons, or the inbox alone, it says whose: only so the hub tells of what left them (R6.24).
+    private var filter: QueryRequest.Filter {
+        var (kinds, types, persons): (Set<RecordKind>, [String?], [String?]) = ([], [], [])
+        var isOfInbox = true
         for prefix in prefixes {
-            let parts = prefix.split(separator: "/")
-            guard let kind = parts.first, FeedFollower.records.contains(String(kind)), parts.count >= 2 else {
-                return nil
+            guard let segments = Topic.segments(ofPrefix: prefix) else { continue }
+            switch segments.first {
+            case "sample": kinds.formUnion(RecordKind.samples)
+            case "day": kinds.insert(.day)
+            case "retraction": kinds.insert(.retraction)
+            case "hub" where Topic.inbox.matches(prefix: prefix):
+                kinds.formUnion(RecordKind.samples.union([.retraction]))
+                types.append(nil)
+                continue
+            case nil: kinds.formUnion(RecordKind.allCases)
+            default: continue
             }
-            types.insert(String(parts[1]))
+            isOfInbox = false
+            types.append(segments.count > 1 ? segments[1] : nil)
+            persons.append(segments.count > 2 ? segments[2] : nil)
         }
-        return types.sorted()
+        var filter = QueryRequest.Filter()
+        guard !kinds.isEmpty else { return filter }
+        filter.kinds = RecordKind.allCases.filter(kinds.contains)
+        filter.isOfNobody = isOfInbox
+        if !isOfInbox {
+            if !types.contains(nil) { filter.types = Set(types.compactMap(\.self)).sorted() }
+            let isOfPersons = persons.count == types.count && !persons.contains(nil)
+            if isOfPersons { filter.persons = Set(persons.compactMap(\.self)).sorted() }
+        }
+        return filter
     }
 }
 
@@ -210,23 +231,5 @@ struct Pulse: Decodable, Hashable {
     init?(_ body: [UInt8]) {
         guard let pulse = try? JSON.decode(Pulse.self, from: body) else { return nil }
         self = pulse
-    }
-}
-
-extension Topic {
-    /// Where the hub publishes a record (Protocol §7).
-    init(_ stored: StoredRecord) {
-        let person = stored.assignment.person?.name
-        switch stored.record {
-        case .sample(let sample):
-            self =
-                person.map { .sample(type: stored.type.rawValue, person: $0, plugin: sample.source.plugin) } ?? .inbox
-        case .day(let day):
-            self = .day(type: stored.type.rawValue, person: person ?? day.person, series: day.series)
-        case .retraction(let retraction):
-            var place = retraction.source.plugin
-            if case .day(_, _, let series, _) = retraction.identity { place = series }
-            self = .retraction(type: stored.type.rawValue, person: person ?? Topic.nobody, place: place)
-        }
     }
 }

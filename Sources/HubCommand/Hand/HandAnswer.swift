@@ -62,6 +62,7 @@ extension DoorClient {
     func records(_ numbers: [Int64]) throws -> [StoredRecord] {
         var query = QueryRequest(id: 0)
         query.filter.numbers = numbers
+        query.filter.kinds = RecordKind.allCases.filter { $0 != .retraction }
         var records: [StoredRecord] = []
         var reader = RecordReader()
         try pages(query) { page, _ in

@@ -16,13 +16,11 @@ extension Bus {
 
     private func begin(_ question: Question) {
         let (query, guest) = (question.query, question.guest)
-        let (session, reading, registry) = (
-            guest.reference, ReadGrant(guest.policy.grants.read, of: guest.hello.instance), guest.registry
-        )
+        let (session, names) = (guest.reference, FilterNames("QUERY", guest, facts))
         let task = Task {
             let message: HubMessage
             do throws(WireError) {
-                message = .result(QueryResult(id: query.id, content: try await content(of: query, reading, registry)))
+                message = .result(QueryResult(id: query.id, content: try await content(of: query, names)))
             } catch {
                 var error = error
                 error.ref = query.id
@@ -42,12 +40,10 @@ extension Bus {
         beginQuestions()
     }
 
-    private func content(
-        of query: QueryRequest, _ reading: ReadGrant, _ registry: TypeRegistry
-    ) async throws(WireError) -> QueryResult.Content {
+    private func content(of query: QueryRequest, _ names: FilterNames) async throws(WireError) -> QueryResult.Content {
         do {
             switch query.want {
-            case .records: return try await records(query, reading, registry)
+            case .records: return try await records(query, names)
             case .status: return .answer(.status, JSONText().object(try await status()))
             case .plugins: return .answer(.plugins, facts.catalogue)
             case .persons: return .answer(.persons, JSONText().object(try await persons()))
@@ -63,10 +59,8 @@ extension Bus {
         }
     }
 
-    private func records(
-        _ request: QueryRequest, _ reading: ReadGrant, _ registry: TypeRegistry
-    ) async throws -> QueryResult.Content {
-        var question = try PageQuestion(request, reading: reading, registry: registry)
+    private func records(_ request: QueryRequest, _ names: FilterNames) async throws -> QueryResult.Content {
+        var question = try PageQuestion(request, names)
         var page = try await question.page(of: store)
         // A narrow filter may find nothing in a stretch of the sequence; an empty page would only cost the asker a round trip.
         while page.records.isEmpty, let next = page.next {

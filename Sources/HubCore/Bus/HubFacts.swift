@@ -20,6 +20,8 @@ struct HubFacts: Sendable {
     var strangers: InstancePolicy
     /// As `hub.conf` describes them.
     var persons: [HubPerson]
+    /// Names and uids of everyone the store knows: what is stored of a person stays to be asked for after `hub.conf` lost the name.
+    var knownPersons: Set<String>
     var rules: PersonRules
     let storePath: String
     /// What the answer to `plugins` says of each instance.

@@ -7,17 +7,17 @@ struct PageQuestion {
     var query = RecordQuery()
     private var remaining: Int64?
 
-    /// - Throws: `query` for a type, kind or combination that cannot be; `cursor` for a page mark of another form.
-    init(_ request: QueryRequest, reading: ReadGrant, registry: TypeRegistry) throws(WireError) {
+    /// - Throws: `field` for a type or person that is none here; `query` for what cannot be asked together; `cursor` for a page mark of
+    ///   another form.
+    init(_ request: QueryRequest, _ names: FilterNames) throws(WireError) {
         let filter = request.filter
-        query.types = reading.narrowed(types: try Self.types(filter.types, registry))
-        query.persons = Self.persons(filter, reading)
+        query.types = names.reading.narrowed(types: try names.types(filter.types))
+        query.persons =
+            filter.isOfNobody
+            ? names.reading.persons == nil ? [.nobody] : []
+            : try names.persons(filter.persons).map { Set($0.map(RecordQuery.Whose.person)) }
         query.sources = filter.sources.map(Set.init)
-        query.kinds = filter.kinds.map { kinds in Set(kinds.compactMap { RecordKind(rawValue: $0.rawValue) }) }
-        if query.kinds == nil, request.since == nil {
-            // What was taken back is news only to those who follow.
-            query.kinds = Set(RecordKind.allCases).subtracting([.retraction])
-        }
+        query.kinds = request.selection
         (query.from, query.to) = (filter.from?.microseconds, filter.to?.microseconds)
         query.group = filter.group
         query.since = request.since
@@ -54,37 +54,13 @@ struct PageQuestion {
         (remaining, query.next) = (left, String(parts[1]))
     }
 
-    private static func types(_ asked: [String]?, _ registry: TypeRegistry) throws(WireError) -> Set<TypeID>? {
-        guard let asked else { return nil }
-        var types: Set<TypeID> = []
-        for name in asked {
-            if let type = registry.resolve(name)?.id ?? (try? TypeID(name)) {
-                guard
-                    registry.type(type) != nil || SampleKind(healthKitIdentifier: name) != nil || type.form == .vendor
-                        || type.form == .healthConnect
-                else {
-                    let nearest = registry.suggestion(for: name).map { "; did you mean \"\($0)\"?" } ?? ""
-                    throw WireError(.query, "QUERY.types: no type \"\(name)\"\(nearest)")
-                }
-                types.insert(type)
-            } else {
-                throw WireError(.query, "QUERY.types: \"\(name)\" is no type id")
-            }
-        }
-        return types
-    }
-
-    private static func persons(_ filter: QueryRequest.Filter, _ reading: ReadGrant) -> Set<RecordQuery.Whose>? {
-        if filter.isOfNobody { return reading.persons == nil ? [.nobody] : [] }
-        return reading.narrowed(persons: filter.persons.map(Set.init)).map { Set($0.map(RecordQuery.Whose.person)) }
-    }
-
     func page(of store: Store) async throws -> RecordPage { try await store.page(query) }
 
     /// The page as it is answered.
     ///
     /// In the order of the sequence the cursor of a page that is not the last is its last record: asking again since it does what `next` does.
-    func answer(_ page: RecordPage) -> (records: [StoredRecord], next: String?, cursor: Cursor) {
+    /// In the order of time no place in the sequence does, and only the last page has one.
+    func answer(_ page: RecordPage) -> (records: [StoredRecord], next: String?, cursor: Cursor?) {
         var next = page.next
         if let remaining {
             let left = remaining - Int64(page.records.count)
@@ -94,6 +70,6 @@ struct PageQuestion {
         if query.order == .sequence, page.next != nil, let last = page.records.last {
             cursor.sequence = last.sequence
         }
-        return (page.records, next, cursor)
+        return (page.records, next, query.order == .sequence || next == nil ? cursor : nil)
     }
 }

@@ -11,7 +11,7 @@ struct Publication {
     var readership: Readership { .record(type: record.type, person: record.assignment.person?.name) }
 
     private init(_ record: StoredRecord, previous: Int64) {
-        (topic, self.record) = (Self.topic(of: record), record)
+        (topic, self.record) = (Topic(record), record)
         place = Place(sequence: record.sequence, previous: previous)
     }
 
@@ -43,21 +43,6 @@ struct Publication {
             self = Told(follower, nil)
             followers = rest
             return next()
-        }
-    }
-
-    /// The topic a stored record belongs to (Protocol §7).
-    static func topic(of stored: StoredRecord) -> Topic {
-        guard let person = stored.assignment.person else { return .inbox }
-        let type = stored.type.rawValue
-        switch stored.record {
-        case .sample(let sample): return .sample(type: type, person: person.name, plugin: sample.source.plugin)
-        case .day(let day): return .day(type: type, person: person.name, series: day.series)
-        case .retraction(let retraction):
-            if case .day(_, _, let series, _) = retraction.identity {
-                return .retraction(type: type, person: person.name, place: series)
-            }
-            return .retraction(type: type, person: person.name, place: retraction.source.plugin)
         }
     }
 }

@@ -7,7 +7,7 @@ enum TraceText {
     static func json(of trace: RecordTrace, _ waits: WaitClock) -> RawJSON {
         let current = trace.current
         var bytes = Array("{\"number\":\(current.number),\"seq\":\(current.sequence),\"topic\":".utf8)
-        bytes += RawJSON.string(Publication.topic(of: current).text).bytes
+        bytes += RawJSON.string(Topic(current).text).bytes
         bytes += ",\"topicHead\":\(trace.topicHead),\"topicCount\":\(trace.topicCount),\"versions\":[".utf8
         for (index, version) in trace.versions.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }

@@ -71,7 +71,7 @@ struct RuleRun {
         var report = Report(dryRun: isDryRun)
         var query = RecordQuery()
         query.persons = [.nobody]
-        query.kinds = Set(RecordKind.allCases).subtracting([.retraction])
+        query.kinds = KindSelection(nil, followsChanges: false)
         let total = try await bus.store.inboxCount()
         var done: Int64 = 0
         while true {

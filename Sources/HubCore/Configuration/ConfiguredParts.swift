@@ -20,9 +20,10 @@ struct ConfiguredParts: Sendable {
     /// - Parameter checked: what the programs of `configuration` say of themselves.
     /// - Throws: `store` when a new person cannot be stored.
     func facts(_ checked: CheckedConfiguration, _ configuration: HubConfiguration) async throws(HubError) -> HubFacts {
-        let persons: [Person]
+        let (persons, known): ([Person], [Person])
         do throws(StoreError) {
             persons = try await store.ensurePersons(configuration.persons.map(\.name), recordedAt: clock.now())
+            known = try await store.persons()
         } catch {
             throw HubError(.store, error.message)
         }
@@ -40,6 +41,7 @@ struct ConfiguredParts: Sendable {
             instances: Dictionary(policies, uniquingKeysWith: { first, _ in first }),
             strangers: .owner(keepsRaw: configuration.hub.keepRaw),
             persons: configuration.persons.map { HubPerson($0, uid: uids[$0.name] ?? "", zone: zone) },
+            knownPersons: Set(known.flatMap { [$0.name, $0.uid] }),
             rules: PersonRules(configuration.persons, uids: uids, certainty: configuration.hub.assignCertainty),
             storePath: directories.storePath, catalogue: PluginCatalogue.json(configuration, checked),
             plugins: PluginCatalogue.statuses(configuration, checked), started: began)

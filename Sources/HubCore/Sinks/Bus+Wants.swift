@@ -11,8 +11,8 @@ extension Bus {
         let terms: SinkTerms
         do throws(WireError) {
             terms = try SinkTerms(
-                request, plugin: guest.hello.plugin, readable: guest.policy.grants.read, registry: guest.registry,
-                persons: facts.persons.map(\.name), zone: facts.persons.first?.zone ?? "UTC")
+                request, FilterNames("WANT", guest, facts), plugin: guest.hello.plugin,
+                zone: facts.persons.first?.zone ?? "UTC")
         } catch {
             return refuse(request.want, error, guest)
         }

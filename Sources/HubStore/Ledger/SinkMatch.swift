@@ -39,10 +39,9 @@ extension SampleValue {
 struct SinkMatch {
     private let types: Set<Int64>?
     private let persons: Set<Int64>?
-    /// A bit for each kind.
-    private let kinds: UInt8
-    /// Whether retractions of every kind are asked for.
-    private let allRetractions: Bool
+    private let kinds: KindSelection
+    /// A bit for each kind of what is not retracted, and of what retractions take back.
+    private let standing, takenBack: UInt8
 
     /// A type without an id has no record; whoever opens a sink gives its types ids, so that this stays true.
     init(_ filter: SinkFilter, in db: Database) throws {
@@ -52,16 +51,16 @@ struct SinkMatch {
         persons = try filter.persons.map { persons in
             Set(try persons.compactMap { try Filter.person($0, in: db) })
         }
-        var bits: UInt8 = 0
-        for kind in filter.kinds ?? Set(RecordKind.allCases) {
-            if let code = kind.code { bits |= 1 << UInt8(code) }
-        }
-        kinds = bits
-        allRetractions = filter.kinds?.contains(.retraction) ?? false
+        kinds = filter.kinds.map { KindSelection($0, followsChanges: true) } ?? .everything
+        (standing, takenBack) = (SinkMatch.bits(kinds.standing), SinkMatch.bits(kinds.takenBack))
+    }
+
+    private static func bits(_ kinds: Set<RecordKind>) -> UInt8 {
+        kinds.compactMap(\.code).reduce(0) { $0 | 1 << UInt8($1) }
     }
 
     func matches(type: Int64, person: Int64, kind: Int, isRetraction: Bool) -> Bool {
-        guard person != 0, wants(kind) || isRetraction && allRetractions else { return false }
+        guard person != 0, (isRetraction ? takenBack : standing) & (1 << UInt8(kind)) != 0 else { return false }
         return types?.contains(type) ?? true && persons?.contains(person) ?? true
     }
 
@@ -70,7 +69,7 @@ struct SinkMatch {
     }
 
     /// Whether what is not retracted would be wanted.
-    func wants(_ kind: Int) -> Bool { kinds & (1 << UInt8(kind)) != 0 }
+    func wants(_ kind: Int) -> Bool { standing & (1 << UInt8(kind)) != 0 }
 
     // MARK: - In SQL
 
@@ -81,7 +80,7 @@ struct SinkMatch {
         if let types { who.append("+type IN (\(SinkMatch.list(types)))") }
         let range = "BETWEEN \(after + 1) AND \(through)"
         var runs: [Run] = []
-        for (table, kinds) in [(Lane.Table.sample, sampleKinds), (.day, dayKinds)] {
+        for (table, kinds) in [(Lane.Table.sample, kinds.sampleRows), (.day, kinds.dayRows)] {
             guard let kinds else { continue }
             let moved = table == .sample ? "sample_moved" : "day_moved"
             runs.append(
@@ -105,34 +104,5 @@ struct SinkMatch {
         let sort: String?
     }
 
-    private var sampleKinds: String? {
-        let codes = (0..<VersionFacts.day).filter(wants)
-        if codes.count == VersionFacts.day { return "1" }
-        let list = "kind IN (\(codes.map(String.init).joined(separator: ", ")))"
-        if allRetractions { return "(\(list) OR retracted IS NOT NULL)" }
-        return codes.isEmpty ? nil : list
-    }
-
-    private var dayKinds: String? {
-        if wants(VersionFacts.day) { return "1" }
-        return allRetractions ? "retracted IS NOT NULL" : nil
-    }
-
     private static func list(_ ids: Set<Int64>) -> String { ids.sorted().map(String.init).joined(separator: ", ") }
-}
-
-extension RecordKind {
-    /// The column `kind` of a sample, `VersionFacts.day` of a day; a retraction has that of what it takes back.
-    fileprivate var code: Int? {
-        switch self {
-        case .quantity: 0
-        case .category: 1
-        case .correlation: 2
-        case .workout: 3
-        case .characteristic: 4
-        case .other: 5
-        case .day: VersionFacts.day
-        case .retraction: nil
-        }
-    }
 }

@@ -19,7 +19,7 @@ public struct SinkID: Hashable, Sendable, CustomStringConvertible {
 /// Every member that is `nil` leaves its side open; those that are set must all hold. Records of nobody never match.
 public struct SinkFilter: Hashable, Sendable {
     public var types: Set<TypeID>?
-    /// A retraction has the kind of what it takes back; `retraction` among them asks for the retractions of every kind.
+    /// As ``KindSelection`` reads them where changes are followed; `nil` for everything.
     public var kinds: Set<RecordKind>?
     /// Persons by uid or name; whoever is not known yet is looked for again when a person is made known.
     public var persons: Set<String>?

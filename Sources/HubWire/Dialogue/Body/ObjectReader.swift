@@ -1,10 +1,11 @@
+import HubSettings
 import JSON
 import Samples
 
 /// Takes the members of one JSON object that has been scanned, with errors that name the member and what is allowed.
 ///
-/// The bytes belong to the caller and must outlive the reader. Members that nobody asks for are ignored (R3.5); of two with one
-/// name the last counts (R3.9).
+/// The bytes belong to the caller and must outlive the reader. Members that nobody asks for are ignored (R3.5) unless
+/// ``refuseOthers(than:)`` is called; of two with one name the last counts (R3.9).
 struct ObjectReader {
     struct Member {
         let name: String
@@ -117,6 +118,20 @@ extension ObjectReader {
         case .array where value.end - value.start == 2: return "[]"
         default: return value.kind.description
         }
+    }
+
+    /// For filters: what is not understood must not widen the answer (R8.36).
+    /// - Throws: `field` that names the first member that is not among `known`, and the one that was probably meant.
+    func refuseOthers(than known: [String]) throws(WireError) {
+        guard let name = members.first(where: { !known.contains($0.name) })?.name else { return }
+        // `typ` is too short for the distance of letters to tell it from other words.
+        let meant = nearestName(to: name, among: known) ?? known.first { name.count > 1 && $0.hasPrefix(name) }
+        let shown = RawJSON.string(name.count > 64 ? "\(name.prefix(64))…" : name).text
+        throw WireError(
+            .field,
+            "\(path): there is no member \(shown); "
+                + (meant.map { "did you mean \"\($0)\"?" } ?? "it has \(known.joined(separator: ", "))"),
+            closed: false)
     }
 
     /// Reads a member by `read`, which answers `nil` for what is not allowed.

@@ -1,3 +1,5 @@
+public import Samples
+
 /// The address of a message on the feed: segments, each followed by `/` (Protocol §7).
 ///
 /// A segment is any text; bytes other than letters, digits, `_`, `-` and `.` are percent-encoded on the wire.
@@ -26,9 +28,31 @@ public struct Topic: Hashable, Sendable, CustomStringConvertible {
     public func matches(prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
 
     /// Whether `text` ends with a whole segment, as a subscription must: `sample/weight` would also be `sample/weightloss/`.
-    public static func isPrefix(_ text: String) -> Bool { text.isEmpty || segments(of: text) != nil }
+    public static func isPrefix(_ text: String) -> Bool { segments(ofPrefix: text) != nil }
+
+    /// The segments of a subscription that ends with a whole one, percent-encoding resolved; `nil` for any other text.
+    public static func segments(ofPrefix text: String) -> [String]? { text.isEmpty ? [] : segments(of: text) }
 
     public var description: String { text }
+}
+
+extension Topic {
+    /// Where a record is published, and where a follower that has caught up finds it: the one place that says so (Protocol §7).
+    public init(_ stored: StoredRecord) {
+        guard let person = stored.assignment.person?.name else {
+            self = .inbox
+            return
+        }
+        let type = stored.type.rawValue
+        switch stored.record {
+        case .sample(let sample): self = .sample(type: type, person: person, plugin: sample.source.plugin)
+        case .day(let day): self = .day(type: type, person: person, series: day.series)
+        case .retraction(let retraction):
+            var place = retraction.source.plugin
+            if case .day(_, _, let series, _) = retraction.identity { place = series }
+            self = .retraction(type: type, person: person, place: place)
+        }
+    }
 }
 
 extension Topic {

@@ -7,10 +7,7 @@ public struct QueryRequest: Hashable, Sendable {
         case records, status, plugins, persons, accounts, trace
     }
 
-    /// The kinds of records that a query tells apart.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
-        case quantity, category, correlation, workout, characteristic, other, day, retraction
-    }
+    public typealias Kind = RecordKind
 
     public enum Order: String, Hashable, Sendable, CaseIterable {
         /// By the hub's sequence: as things were stored or changed.
@@ -26,6 +23,7 @@ public struct QueryRequest: Hashable, Sendable {
         public var persons: [String]?
         /// Plugin kinds.
         public var sources: [String]?
+        /// As ``KindSelection`` reads them: without any, every kind but `day`.
         public var kinds: [Kind]?
         /// Only records of nobody: the inbox.
         public var isOfNobody = false
@@ -62,10 +60,16 @@ public struct QueryRequest: Hashable, Sendable {
         (self.id, self.want, self.filter, self.since) = (id, want, filter, since)
         (self.order, self.limit, self.next, self.number) = (order, limit, next, number)
     }
+
+    /// What the kinds of the filter select: with `since` also what was taken back of them.
+    public var selection: KindSelection { KindSelection(filter.kinds.map(Set.init), followsChanges: since != nil) }
 }
 
 extension QueryRequest: BodyCoding {
+    private static let members = ["id", "want"] + Filter.members + ["since", "order", "limit", "next", "number"]
+
     init(reading object: ObjectReader) throws(WireError) {
+        try object.refuseOthers(than: Self.members)
         id = try object.integer("id")
         want = try object.word("want", as: Subject.self, code: .query)
         filter = try Filter(reading: object)
@@ -92,6 +96,9 @@ extension QueryRequest: BodyCoding {
         if want == .trace, number == nil {
             throw object.fault("number", "the number of the record to trace", nil)
         }
+        if filter.isOfNobody, filter.persons != nil {
+            throw object.fault("nobody", "no persons beside it", object.value("nobody"), code: .query)
+        }
         if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
             throw object.fault("to", "a time after from", object.value("to"), show: .text, code: .query)
         }
@@ -110,6 +117,10 @@ extension QueryRequest: BodyCoding {
 }
 
 extension QueryRequest.Filter: BodyCoding {
+    fileprivate static let members = [
+        "types", "persons", "sources", "kinds", "nobody", "from", "to", "group", "numbers",
+    ]
+
     init(reading object: ObjectReader) throws(WireError) {
         types = try object.textsIfPresent("types")
         persons = try object.textsIfPresent("persons")

@@ -30,6 +30,7 @@ public struct WantRequest: Hashable, Sendable {
     public var want: String
     /// Type ids as the sink spells them, aliases included.
     public var types: [String]?
+    /// As ``KindSelection`` reads them: without any, every kind but `day`.
     public var kinds: [QueryRequest.Kind]?
     public var persons: [String]?
     public var takes: Takes
@@ -52,10 +53,18 @@ public struct WantRequest: Hashable, Sendable {
         (self.takes, self.account, self.start) = (takes, account, start)
         (self.batch, self.perHour, self.credit) = (batch, perHour, credit)
     }
+
+    /// What the kinds select; a sink follows changes.
+    public var selection: KindSelection { KindSelection(kinds.map(Set.init), followsChanges: true) }
 }
 
 extension WantRequest: BodyCoding {
+    private static let members = [
+        "want", "types", "kinds", "persons", "takes", "account", "start", "batch", "perHour", "credit",
+    ]
+
     init(reading object: ObjectReader) throws(WireError) {
+        try object.refuseOthers(than: Self.members)
         want = try object.name("want", PeerName.expected) { PeerName.isValid($0) }
         types = try object.textsIfPresent("types")
         kinds = try QueryRequest.Kind.list("kinds", in: object)
@@ -101,6 +110,7 @@ extension WantRequest: BodyCoding {
 
 extension WantRequest.Takes: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
+        try object.refuseOthers(than: ["pastDates", "edits", "deletions", "filled"])
         pastDates = try object.truthIfPresent("pastDates") ?? true
         edits = try object.truthIfPresent("edits") ?? true
         deletions = try object.truthIfPresent("deletions") ?? true
