@@ -107,7 +107,10 @@ extension ConfigurationReader {
     private mutating func readGrants(_ entry: Entry, table: String) -> PluginInstance.Grants {
         let expected = "{ read = [types], write = [types] }"
         let types = SettingType.list(
-            of: .string(TextRule(pattern: "[A-Za-z0-9_.\\-]+", expected: "a type", example: "weight")))
+            of: .string(
+                TextRule(
+                    pattern: #"\*|x\.[A-Za-z0-9_.\-]+\.\*|[A-Za-z0-9_.\-]+"#,
+                    expected: "\"*\" for all that it asks for, \"x.VENDOR.*\" or a type", example: "weight")))
         guard let fields = checker.fields(of: entry, table: table, key: "grants", expected: expected) else {
             return PluginInstance.Grants()
         }

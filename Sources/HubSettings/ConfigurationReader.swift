@@ -161,13 +161,16 @@ struct ConfigurationReader {
         )
     }
 
+    /// Was declared, and nothing read it; a file that has it is no worse for it.
+    private static let formerDayStart = "day_start"
+
     private mutating func person(_ field: Field, instances: [String]) -> PersonSection? {
         guard case .table(let fields) = field.entry.node else { return nil }
         let table = "person.\(field.name)"
         personPlaces[field.name] = field.entry.position
         let values = checker.values(
-            of: fields, table: table, declarations: HubConfiguration.personDeclarations, alsoKnown: ["slots"],
-            header: field.entry.position)
+            of: fields.filter { $0.name != Self.formerDayStart }, table: table,
+            declarations: HubConfiguration.personDeclarations, alsoKnown: ["slots"], header: field.entry.position)
         var person = PersonSection(name: field.name)
         person.height = values["height"]?.number
         person.sex = values["sex"]?.string.flatMap(PersonSection.Sex.init)
@@ -178,7 +181,13 @@ struct ConfigurationReader {
         person.expectedWeight = values["expected_weight"]?.number
         person.weightTolerance = values["weight_tolerance"]?.number
         reportMisfits(fields, person, table: table)
-        person.dayStart = values["day_start"]?.string.flatMap { minutesOfDay($0) }
+        if let former = fields.first(where: { $0.name == Self.formerDayStart }) {
+            checker.report(
+                .warning, at: former.entry.position, table: table, key: former.name,
+                found: checker.shown(former.entry),
+                "has no effect; where a day begins the gap-filler is told: day_starts = [\"\(field.name)=04:00\"] in [plugin.gap-filler]"
+            )
+        }
         if let slots = fields.first(where: { $0.name == "slots" }) {
             person.slots = readSlots(slots, person: field.name, instances: instances)
         }

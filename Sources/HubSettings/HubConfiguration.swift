@@ -106,8 +106,6 @@ public struct PersonSection: Sendable, Hashable {
 
     /// What people know of their own weight, give or take a season.
     public static let usualWeightTolerance = 3.0
-    /// Minutes after midnight at which the person's day begins.
-    public var dayStart: Int?
 
     /// A person of whom only the name is known.
     public init(name: String) {
@@ -279,7 +277,6 @@ extension HubConfiguration {
         .init(
             "weight_tolerance", .number(Bounds(0.5, 50)),
             help: "Kilograms by which expected_weight may be wrong; 3 if not set."),
-        .init("day_start", .timeOfDay, help: "Local time at which the person's day begins."),
     ]
 
     /// The settings of `[plugin.<instance>]` that the hub reads itself, but `persons` and `grants`.

@@ -59,6 +59,7 @@ public struct Want: Hashable, Sendable {
     public var name: String
     /// Type ids; `nil` for all that the instance may read.
     public var types: [String]?
+    /// `nil` for samples of every kind; days, which may be carried from another day, are named: `[.day]`.
     public var kinds: [Kind]?
     public var persons: [String]?
     /// The account at the target: what came from it is not delivered to it.

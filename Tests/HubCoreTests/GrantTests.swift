@@ -15,6 +15,16 @@ import Testing
     ]
     private static let persons = ["anna", "anna-b", "me"]
 
+    @Test func `a star among the grants is all that the manifest asks for, and without a manifest all there is`() {
+        let manifest = Manifest(name: "p", summary: "", version: "1", reads: ["weight"], writes: ["stepCount"])
+        var instance = PluginInstance(name: "p", grants: .init(read: ["*"], write: ["*"]))
+        let known = InstancePolicy(instance, manifest).grants
+        #expect(known.read.types == ["weight"] && known.write.types == ["stepCount"])
+        instance.isRemote = true
+        let unknown = InstancePolicy(instance, nil).grants
+        #expect(unknown.read.types == ["*"] && unknown.write.types == ["*"])
+    }
+
     /// Instances that run, with these grants.
     static func setting(_ grants: [(name: String, read: [String], persons: [String]?)], in folder: Folder)
         throws

@@ -39,6 +39,30 @@ import Testing
         #expect(loaded.refusedInstances == ["exist"] && loaded.configuration?.plugins.isEmpty == true)
     }
 
+    @Test func `grants may say all: by a star, and by a vendor's types that are not known yet`() {
+        func granting(_ grants: String) -> LoadedConfiguration {
+            load(goodFile.replacing("{ write = [\"weight\"] }", with: grants))
+        }
+        let good = granting(#"{ read = ["*"], write = ["x.acme.*", "weight"] }"#)
+        #expect(good.lines == [])
+        #expect(good.configuration?.plugins.first?.grants == .init(read: ["*"], write: ["x.acme.*", "weight"]))
+        let bad = granting(#"{ read = ["wei*"] }"#)
+        #expect(bad.lines.count == 1)
+        #expect(
+            bad.lines.first?.hasSuffix(
+                #"[plugin.ihealth-hs3.grants] read = ["wei*"]: element 1: expected "*" for all that it asks for, "x.VENDOR.*" or a type, such as "weight""#
+            ) == true, "\(bad.lines)")
+    }
+
+    @Test func `day_start of a person warns that it has no effect, and names the setting that has`() {
+        let loaded = load("[person.anna]\nday_start = \"04:00\"\n")
+        #expect(
+            loaded.lines == [
+                "hub.conf:2: warning: [person.anna] day_start = \"04:00\": has no effect; where a day begins the gap-filler is told: day_starts = [\"anna=04:00\"] in [plugin.gap-filler]"
+            ])
+        #expect(loaded.configuration?.persons == [PersonSection(name: "anna")])
+    }
+
     @Test func `a good file is read into typed values with every default filled in`() throws {
         let loaded = load(goodFile)
         #expect(loaded.lines == [])
@@ -57,7 +81,6 @@ import Testing
         anna.sex = .female
         anna.unit = .kilograms
         anna.slots = ["ihealth-hs3": 3]
-        anna.dayStart = 240
         var ben = PersonSection(name: "ben")
         ben.expectedWeight = 82
         #expect(configuration.persons == [anna, ben])

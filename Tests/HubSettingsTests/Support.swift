@@ -74,7 +74,6 @@ let goodFile = """
     sex = "female"
     unit = "kg"
     slots = { ihealth-hs3 = 3 }
-    day_start = 04:00:00
 
     [person.ben]
     expected_weight = 82
