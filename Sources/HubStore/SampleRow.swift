@@ -91,7 +91,7 @@ struct SampleRow {
         isAssignedByHand = integer(.assigned) != nil
         edited = EditedMembers(rawValue: UInt8(truncatingIfNeeded: integer(.edited) ?? 0))
         profileOf = try term(.profileOf)
-        guard let key = text(.key).flatMap(RecordKey.init) else { throw SampleRow.damaged(number, "key") }
+        guard let key = text(.key).map(RecordKey.init(trusted:)) else { throw SampleRow.damaged(number, "key") }
 
         let value: SampleValue
         let name = try term(.name)

@@ -138,13 +138,15 @@ import Testing
         }
     }
 
-    @Test func `R6.20 a key has 1 to 64 bytes and no control character`() async throws {
+    @Test func `R6.20 a key has 1 to 64 bytes and no control or bidirectional character`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             let keys: [(String, String)] = [
                 ("", "key"), (String(repeating: "k", count: 64), "stored"), (String(repeating: "k", count: 65), "key"),
                 (String(repeating: "é", count: 32), "stored"), (String(repeating: "é", count: 33), "key"),
-                (#"a\u0000"#, "key"), (#"a\u001f"#, "key"), (#"a\u007f"#, "key"), (#"a\u0080b"#, "stored"),
+                (#"a\u0000"#, "key"), (#"a\u001f"#, "key"), (#"a\u007f"#, "key"), (#"a\u0080b"#, "key"),
+                (#"a\u009fb"#, "key"), (#"a\u00a0b"#, "stored"), (#"\u202e1"#, "key"), (#"1\u2066"#, "key"),
+                (#"1\u200f"#, "key"), (#"1\u2028"#, "key"), (#"1\u200b"#, "stored"),
             ]
             for (key, expected) in keys {
                 #expect(try await peer.give([weight(key)]).results == [expected], "\(key)")

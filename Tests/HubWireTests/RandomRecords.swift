@@ -117,7 +117,7 @@ extension SeededGenerator {
     mutating func date() -> LocalDate { LocalDate(daysSinceEpoch: Int.random(in: -700_000...2_900_000, using: &self)) }
 
     mutating func key() -> RecordKey {
-        let text = name()
+        let text = name().replacing("\u{80}", with: "\u{A0}")
         return RecordKey(text.utf8.count <= 64 ? text : "k") ?? RecordKey("k") ?? fallbackKey()
     }
 

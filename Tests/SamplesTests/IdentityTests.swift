@@ -41,14 +41,18 @@ import Testing
         #expect(RecordKey(String(repeating: "😀", count: 17)) == nil)
     }
 
-    @Test func `R6_20 a key has no control character anywhere`() {
-        for code in Array(0..<0x20) + [0x7F] {
-            let control = String(UnicodeScalar(UInt8(code)))
-            for text in [control, "a" + control, control + "a", "a" + control + "b"] {
-                #expect(RecordKey(text) == nil, "U+\(code)")
+    @Test func `R6_20 a key has no control or bidirectional character anywhere`() throws {
+        let bidirectional = [0x061C, 0x200E, 0x200F] + Array(0x202A...0x202E) + Array(0x2066...0x2069)
+        for code in Array(0..<0x20) + Array(0x7F...0x9F) + [0x2028, 0x2029] + bidirectional {
+            let control = String(try #require(UnicodeScalar(UInt32(code))))
+            for text in [control, "a" + control, control + "é", "a" + control + "b"] {
+                #expect(RecordKey(text) == nil, "U+\(String(code, radix: 16))")
             }
         }
-        #expect(RecordKey(" ~") != nil)
+        // Their neighbours, and the letters of languages that are written from right to left.
+        for text in [" ~", "\u{A0}", "\u{200D}", "\u{2010}", "\u{202F}", "\u{2065}", "\u{206A}", "מפתח", "مفتاح"] {
+            #expect(RecordKey(text)?.text == text)
+        }
     }
 
     @Test func `identities are bytes, not letters that look the same`() throws {

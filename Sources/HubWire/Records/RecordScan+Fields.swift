@@ -125,13 +125,19 @@ extension RecordScan {
     /// The record's key in its checked form; `nil` when the member is absent.
     func key() throws(RecordRejection) -> RecordKey? {
         guard let text = try text(.key, .key) else { return nil }
-        guard let key = RecordKey(text) else {
+        guard let key = key(of: text) else {
             throw RecordRejection(
                 .key,
-                "key: expected 1 to \(RecordKey.maximumBytes) bytes without control characters, found \(text.utf8.count)"
+                "key: expected 1 to \(RecordKey.maximumBytes) bytes without control and bidirectional characters, found \(text.utf8.count)"
             )
         }
         return key
+    }
+
+    /// A key in its checked form; what the hub prints was checked when it came in, by the rules of then.
+    func key(of text: String) -> RecordKey? {
+        guard trustsKeys, !text.isEmpty, text.utf8.count <= RecordKey.maximumBytes else { return RecordKey(text) }
+        return RecordKey(trusted: text)
     }
 
     /// The group, where it can be read at all: also of a record that is refused for something else.

@@ -140,7 +140,7 @@ extension RecordScan {
         for element in try elements(of: value) {
             if element.kind == .number, let number = NumberReader.integer(element, in: bytes), number > 0 {
                 basis.append(.number(number))
-            } else if element.kind == .string, let key = JSONText.string(element, in: bytes).flatMap(RecordKey.init) {
+            } else if element.kind == .string, let key = JSONText.string(element, in: bytes).flatMap(key(of:)) {
                 basis.append(.key(key))
             } else {
                 throw RecordRejection(

@@ -24,6 +24,8 @@ struct RecordScan {
     /// How deep containers may nest in a record, its own object included, before it is refused as a whole.
     static let maximumDepth = 64
 
+    /// Whether keys come from the hub, which has checked them.
+    var trustsKeys = false
     private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     private(set) var members: RecordMembers = []
     private(set) var unknown: [Unknown] = []

@@ -9,7 +9,7 @@ public struct StoredRecordDecoder {
     private var scan = RecordScan()
     private var memory = DecoderMemory()
 
-    public init() {}
+    public init() { scan.trustsKeys = true }
 
     /// Reads the body of a feed message.
     /// - Throws: a rejection that says what is wrong with it.

@@ -23,8 +23,8 @@ public struct Source: Hashable, Sendable {
 
 /// The source's own undecoded facts that tell one record from all others of that source.
 ///
-/// 1…64 bytes of UTF-8 without control characters (U+0000–U+001F, U+007F), time first, so that keys sort as time does and
-/// inserts stay in order.
+/// 1…64 bytes of UTF-8 without control and bidirectional characters, time first, so that keys sort as time does and inserts
+/// stay in order.
 public struct RecordKey: Hashable, Sendable {
     /// The key as the source wrote it.
     public let text: String
@@ -32,12 +32,31 @@ public struct RecordKey: Hashable, Sendable {
     /// The most bytes a key may have.
     public static let maximumBytes = 64
 
-    /// `nil` when `text` is empty, longer than 64 bytes, or holds a control character.
+    /// `nil` when `text` is empty, longer than 64 bytes, or holds a character that steers a terminal or reorders a line.
     public init?(_ text: String) {
-        guard !text.isEmpty, text.utf8.count <= RecordKey.maximumBytes,
-            !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
-        else { return nil }
+        guard !text.isEmpty, text.utf8.count <= RecordKey.maximumBytes else { return nil }
+        var isASCII = true
+        for byte in text.utf8 {
+            if byte < 0x20 || byte == 0x7F { return nil }
+            isASCII = isASCII && byte < 0x80
+        }
+        // Nearly every key is ASCII, and needs no second look.
+        guard isASCII || !text.unicodeScalars.contains(where: RecordKey.isForbidden) else { return nil }
         self.text = text
+    }
+
+    /// Takes a key that was checked when it was stored: what an earlier version took stays readable.
+    package init(trusted text: String) { self.text = text }
+
+    /// Control characters of both sets, and what moves other characters about: two keys that differ must look different.
+    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0...0x1F, 0x7F...0x9F: true  // C0, DEL, C1
+        case 0x061C, 0x200E, 0x200F: true  // the marks of direction
+        case 0x2028, 0x2029: true  // line and paragraph separator
+        case 0x202A...0x202E, 0x2066...0x2069: true  // embeddings, overrides and isolates
+        default: false
+        }
     }
 
     /// Equal byte for byte, as the store compares.
