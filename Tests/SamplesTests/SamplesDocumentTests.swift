@@ -99,7 +99,6 @@ import Testing
             + "\(count(.workout)) workout with \(WorkoutActivity.all.count) activities, "
             + "\(count(.characteristic)) characteristics and \(count(.other)) others."
         #expect(text.contains(sentence), "\(sentence)")
-        #expect(text.contains("The registry has \(MetadataKey.all.count) documented keys"))
         #expect(text.contains("at most \(HealthUnit.maximumLength) bytes, \(HealthUnit.maximumDepth) levels"))
         #expect(text.contains("exponents to ±\(HealthUnit.maximumExponent)"))
         #expect(text.contains("1 to \(RecordKey.maximumBytes) bytes of UTF-8") && JSONObject.maximumBytes == 16_384)
@@ -121,13 +120,10 @@ import Testing
         #expect(text.contains("`\(name)`") && registry.resolve(name)?.id.rawValue == "weight")
     }
 
-    @Test func `what it says of shared names, declared types and metadata spellings is so`() throws {
+    @Test func `what it says of shared names and declared types is so`() throws {
         #expect(registry.resolve("omh:speed") == nil && registry.ambiguousAliases["omh:speed"] != nil)
         let declared = try HealthType(
             declaring: TypeID("x.acme.glow"), kind: .quantity, unit: "lx", aggregation: .discreteArithmetic)
         #expect(try registry.registering(declared).type(declared.id) === declared)
-        for spelling in ["HKMetadataKeyTimeZone", "HKTimeZone"] {
-            #expect(MetadataKey.normalized(spelling) == "timeZone")
-        }
     }
 }

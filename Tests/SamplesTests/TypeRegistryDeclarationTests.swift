@@ -64,26 +64,4 @@ import Testing
             #expect(error?.code == code)
         }
     }
-
-    @Test(arguments: [
-        ("HKMetadataKeyHeartRateMotionContext", "heartRateMotionContext"),
-        ("HKHeartRateMotionContext", "heartRateMotionContext"), ("HKTimeZone", "timeZone"), ("timeZone", "timeZone"),
-        ("HKVO2MaxTestType", "vo2MaxTestType"), ("HKMetadataKeySWOLFScore", "swolfScore"),
-        ("HKUDIDeviceIdentifier", "udiDeviceIdentifier"), ("HKMetadataKeySomethingNew", "somethingNew"),
-        ("HKSomethingNew", "somethingNew"), ("WOIntervalStepKeyPath", "WOIntervalStepKeyPath"),
-        ("HK", "HK"), ("HKMetadataKey", "metadataKey"), ("HK_private", "HK_private"), ("my key", "my key"), ("", ""),
-    ])
-    func `metadata keys of HealthKit get our spelling and others keep theirs`(spelling: String, key: String) {
-        #expect(MetadataKey.normalized(spelling) == key)
-        #expect(MetadataKey.normalized(key) == key)
-    }
-
-    @Test func `documented metadata keys say what their value is`() throws {
-        let motion = try #require(MetadataKey.key(named: "HKMetadataKeyHeartRateMotionContext"))
-        #expect(motion.kind == .enum && motion.values.map(\.name) == ["notSet", "sedentary", "active"])
-        for key in MetadataKey.all {
-            #expect(key.kind == .enum || key.values.isEmpty, "\(key.name)")
-            if let unit = key.unit { #expect(throws: Never.self) { try HealthUnit(unit) } }
-        }
-    }
 }

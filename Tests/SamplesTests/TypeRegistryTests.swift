@@ -39,7 +39,6 @@ import Testing
                 .discreteEquivalentContinuousLevel: 3,
             ])
         #expect(WorkoutActivity.all.count == 84)
-        #expect(MetadataKey.all.count == 72)
     }
 
     @Test func `each kind has what it needs and nothing else`() {

@@ -156,9 +156,6 @@ def common_units(tables):
             found.update(row[column].replace("+", "|").split("|"))
     for row in rows(tables, "hub-types.csv"):
         found.update([row["wireUnit"], *row["typical_display_unit"].split("|")])
-    for row in rows(tables, "hk-metadata-keys.csv"):
-        if not row["quantity_unit"].startswith("("):
-            found.add(row["quantity_unit"])
     found.discard("")
     return table("Unit strings that are parsed once and then looked up.", "commonUnitTable", ["unit string"],
                  [[unit] for unit in sorted(found)])
@@ -312,23 +309,6 @@ def workouts(tables):
                   for row in rows(tables, "hk-workout-activity-types.csv")])
 
 
-def metadata(tables):
-    enums = document(tables, "hk-metadata-enums.json")
-    lines = []
-    for row in rows(tables, "hk-metadata-keys.csv"):
-        if not row["bare_key"].startswith("HK"):
-            continue  # An app's own key, kept as it is spelled.
-        spellings = sorted(filter(None, {row["constant"], row["bare_key"],
-                                         *re.findall(r"HK\w+", row["spelling_seen_in_exports"])}))
-        members = []
-        if row["enum"] and row["enum"] != "WorkoutActivityType":
-            members = [(str(m["raw"]), m["name"], False, [m["hk"]]) for m in enums[row["enum"]]["members"]]
-        unit = "" if row["quantity_unit"].startswith("(") else row["quantity_unit"]
-        lines.append([row["id"], row["kind"], unit, row["enum"], "|".join(values(members)), "|".join(spellings)])
-    return table("Metadata keys of HealthKit.", "metadataKeyTable",
-                 ["key", "kind", "unit", "enumeration", "values", "HealthKit spellings"], lines)
-
-
 def main():
     arguments = sys.argv[1:]
     check = "--check" in arguments
@@ -343,7 +323,6 @@ def main():
         "TypeTable.swift": type_table(lines),
         "TypeConstants.swift": type_constants(lines),
         "WorkoutActivities.swift": workouts(tables),
-        "MetadataKeys.swift": metadata(tables),
     }
     stale = []
     OUTPUT.mkdir(exist_ok=True)

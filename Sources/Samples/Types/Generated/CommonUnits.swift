@@ -11,7 +11,6 @@ Cal
 IU
 L
 L/min
-Pa
 S
 W
 appleEffortScore
@@ -36,7 +35,6 @@ kg
 km
 km/hr
 lb
-lx
 m
 m/s
 mL
@@ -53,7 +51,6 @@ mmHg
 mmol<180.15588000005408>/L
 mmol<180.1558800000541>/L
 ms
-s
 st
 yd
 """#
