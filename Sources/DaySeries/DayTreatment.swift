@@ -21,11 +21,20 @@ public enum DayTreatment: Hashable, Sendable {
         guard type.kind == .quantity, let style = type.aggregation else {
             throw DayRefusal(type.id, "it is no quantity, and a day has one number")
         }
-        if let plausible = Plausible.slow[type.id.rawValue] { return .carried(plausible) }
+        var plausible = Plausible(type.limits?.possible)
+        if let tolerance = Plausible.mirrorTolerances[type.id.rawValue] {
+            (plausible.isZeroAllowed, plausible.mirrorTolerance) = (false, tolerance)
+            return .carried(plausible)
+        }
         switch style {
-        case .cumulative: return .summed(Plausible(least: 0))
-        case .discreteArithmetic: return .averaged(Plausible())
-        case .discreteTemporallyWeighted: return .weighted(Plausible.pulse[type.id.rawValue] ?? Plausible())
+        case .cumulative:
+            // Of a declared type, too: what is added up grows.
+            plausible.least = plausible.least ?? 0
+            return .summed(plausible)
+        case .discreteArithmetic: return .averaged(plausible)
+        case .discreteTemporallyWeighted:
+            plausible.isZeroAllowed = !Plausible.pulse.contains(type.id.rawValue)
+            return .weighted(plausible)
         case .discreteEquivalentContinuousLevel:
             throw DayRefusal(type.id, "decibels have no plain mean")
         }
@@ -53,17 +62,19 @@ public struct DayRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// What can be a value of a type at all, in its one unit; everything else is kept out of every mean, and reported.
+///
+/// The bounds are the registry's of what is possible: what the hub marked implausible is left out before this is asked.
 public struct Plausible: Hashable, Sendable {
     /// Zero is no weight: what a scale says when nobody stands on it.
-    public var isZeroAllowed: Bool
+    public var isZeroAllowed = true
     /// Inclusive; `nil` for none.
     public var least, most: Double?
     /// Two readings that differ by no more, within a minute and of different sources, are one that came two ways.
-    public var mirrorTolerance: Double
+    public var mirrorTolerance = 0.0
 
-    public init(isZeroAllowed: Bool = true, least: Double? = nil, most: Double? = nil, mirrorTolerance: Double = 0) {
-        (self.isZeroAllowed, self.least, self.most) = (isZeroAllowed, least, most)
-        self.mirrorTolerance = mirrorTolerance
+    init(_ possible: ClosedRange<Double>?) {
+        least = possible.flatMap { $0.lowerBound.isFinite ? $0.lowerBound : nil }
+        most = possible.flatMap { $0.upperBound.isFinite ? $0.upperBound : nil }
     }
 
     /// Why a value is none; `nil` when it is one.
@@ -77,29 +88,14 @@ public struct Plausible: Hashable, Sendable {
         return nil
     }
 
-    private static func body(_ most: Double, mirror: Double) -> Plausible {
-        Plausible(isZeroAllowed: false, least: 0, most: most, mirrorTolerance: mirror)
-    }
-
     /// No heart of the living stands still for a reading.
-    static let pulse: [String: Plausible] = Dictionary(
-        uniqueKeysWithValues: ["heartRate", "restingHeartRate", "walkingHeartRateAverage"].map {
-            ($0, Plausible(isZeroAllowed: false, least: 0))
-        })
+    static let pulse: Set<String> = ["heartRate", "restingHeartRate", "walkingHeartRateAverage"]
 
-    /// The types that may be carried: measures of the body that change slowly.
-    static let slow: [String: Plausible] = [
-        "weight": body(700, mirror: 0.05),
-        "leanBodyMass": body(700, mirror: 0.05),
-        "bodyFatPercentage": body(1, mirror: 0.0005),
-        "bodyMassIndex": body(300, mirror: 0.05),
-        "height": body(3, mirror: 0.005),
-        "waistCircumference": body(5, mirror: 0.005),
-        "hc.boneMass": body(100, mirror: 0.05),
-        "hc.bodyWaterMass": body(700, mirror: 0.05),
-        "hc.basalMetabolicRate": body(20_000, mirror: 1),
-        "x.ihealth.bodyWaterPercentage": body(1, mirror: 0.0005),
-        "x.ihealth.musclePercentage": body(1, mirror: 0.0005),
-        "x.ihealth.visceralFatLevel": body(100, mirror: 0.5),
+    /// The types that may be carried, measures of the body that change slowly, and how far two ways of one reading may differ.
+    static let mirrorTolerances: [String: Double] = [
+        "weight": 0.05, "leanBodyMass": 0.05, "bodyFatPercentage": 0.0005, "bodyMassIndex": 0.05, "height": 0.005,
+        "waistCircumference": 0.005, "hc.boneMass": 0.05, "hc.bodyWaterMass": 0.05, "hc.basalMetabolicRate": 1,
+        "x.ihealth.bodyWaterPercentage": 0.0005, "x.ihealth.musclePercentage": 0.0005,
+        "x.ihealth.visceralFatLevel": 0.5,
     ]
 }

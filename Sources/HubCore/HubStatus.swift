@@ -11,6 +11,8 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var records: Int64
     /// Records that wait for somebody to say whose they are.
     public var inbox: Int64
+    /// Samples of which something is hardly true, and which no person has confirmed.
+    public var implausible: Int64
     /// By the hub's clock, RFC 3339.
     public var time: String
     public var clock: String

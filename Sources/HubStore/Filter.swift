@@ -24,7 +24,7 @@ struct Filter {
         kinds =
             query.kinds
             ?? KindSelection(RecordKind.samples.union([.day]), followsChanges: query.order == .sequence)
-        (sampleKinds, dayKinds) = (kinds.sampleRows, kinds.dayRows)
+        (sampleKinds, dayKinds) = (kinds.sampleRows, query.isImplausible ? nil : kinds.dayRows)
         types = try query.types.map { types in
             try types.map(\.rawValue).sorted().compactMap {
                 try Filter.id("SELECT id FROM term WHERE text = ?", $0, db)
@@ -77,6 +77,7 @@ struct Filter {
         var conditions: [String] = []
         if let types { conditions.append("+type IN (\(Filter.list(types)))") }
         if let persons { conditions.append("ifnull(person, 0) IN (\(Filter.list(persons)))") }
+        if query.isImplausible { conditions.append("implausible IS NOT NULL") }
         return conditions + from
     }
 
@@ -85,7 +86,7 @@ struct Filter {
     /// When the sample was is no question here: where it was may be what changed. To who asks for persons alone, types alone or kinds
     /// alone, it has left only while it is another's, of another type, or of a type of another kind.
     var departures: [String]? {
-        guard wantsRetractions else { return nil }
+        guard wantsRetractions, !query.isImplausible else { return nil }
         var ways: [String] = []
         if persons != nil { ways.append("ifnull(s.person, 0) <> ifnull(d.person, 0)") }
         if types != nil {

@@ -3,7 +3,7 @@
 /// Columns and tables beside the records, so that a record no hand has touched costs two empty columns.
 enum HandSchema {
     static let version3 = """
-        -- 1 where a person, not a rule, said whose it is. `edited`: which members a person changed (the bits of `EditedMembers`).
+        -- 1 where a person, not a rule, said whose it is. `edited`: which members a person changed (the bits of `SampleMembers`).
         ALTER TABLE sample ADD COLUMN assigned INTEGER CHECK (assigned = 1);
         ALTER TABLE sample ADD COLUMN edited INTEGER CHECK (edited BETWEEN 1 AND 255);
         ALTER TABLE sample_version ADD COLUMN assigned INTEGER CHECK (assigned = 1);

@@ -9,6 +9,8 @@ public struct IntakeRecord: Hashable, Sendable {
     public var assignment: Assignment
     /// A quantity in the unit of its type's registry entry; `nil` when the source wrote exactly that.
     public var canonical: StoredRecord.CanonicalValue?
+    /// What of a sample is hardly true.
+    public var implausible: SampleMembers
     /// The bytes the source read the record from, kept with the version they made.
     public var rawPayload: [UInt8]?
     /// Who may have been measured, where that is to be found out; `assignment` is then what the source itself said.
@@ -17,11 +19,12 @@ public struct IntakeRecord: Hashable, Sendable {
     /// A record and what the hub decided about it; `Store.commit` checks both.
     public init(
         record: Record, assignment: Assignment, canonical: StoredRecord.CanonicalValue? = nil,
-        rawPayload: [UInt8]? = nil, household: Household? = nil
+        implausible: SampleMembers = [], rawPayload: [UInt8]? = nil, household: Household? = nil
     ) {
         self.record = record
         self.assignment = assignment
         self.canonical = canonical
+        self.implausible = implausible
         self.rawPayload = rawPayload
         self.household = household
     }
@@ -179,7 +182,7 @@ extension StoredRecord {
         }
         self.init(
             record: intake.record, number: placement.number, sequence: placement.sequence,
-            assignment: intake.assignment, type: type, canonical: intake.canonical)
+            assignment: intake.assignment, type: type, canonical: intake.canonical, implausible: intake.implausible)
     }
 }
 

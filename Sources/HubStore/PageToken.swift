@@ -54,6 +54,7 @@ struct PageToken: Hashable {
         add([query.order.rawValue, "\(query.strictStart)", "\(query.strictEnd)"])
         add(query.from.map { [String($0)] })
         add(query.to.map { [String($0)] })
+        if query.isImplausible { add(["implausible"]) }
         add(query.group.map { [$0] })
         add(query.numbers?.map(String.init))
         add(query.since.map { [$0.description] })

@@ -45,7 +45,7 @@ struct Reader {
         if query.order == .sequence {
             let after = token?.key ?? query.since?.sequence ?? 0
             let (end, overflow) = after.addingReportingOverflow(
-                query.group == nil && query.numbers == nil ? Reader.window : head)
+                query.group == nil && query.numbers == nil && !query.isImplausible ? Reader.window : head)
             let bound = overflow ? head : min(head, end)
             windowEnd = bound < head ? bound : nil
             merge = Merge(lanes: try changes(filter, after: after, through: bound))
@@ -130,6 +130,11 @@ struct Reader {
                         .sample, "INDEXED BY sample_group", ["grouping = ?1", "+seq \(range)"] + conditions,
                         by: .sequence,
                         text: text, in: db))
+            } else if filter.query.isImplausible {
+                lanes.append(
+                    try Lane(
+                        .sample, "INDEXED BY sample_implausible", ["+seq \(range)"] + conditions, by: .sequence, in: db)
+                )
             } else {
                 lanes.append(
                     try Lane(
@@ -187,7 +192,11 @@ struct Reader {
             ]
         }
         var lanes: [Lane] = []
-        if let samples {
+        if let samples, query.isImplausible {
+            lanes.append(
+                try Lane(
+                    .sample, "INDEXED BY sample_implausible", filter.who + samples, by: query.order, in: db))
+        } else if let samples {
             for range in try HistoryRange.samples(filter, in: db) {
                 var conditions = [range.condition] + samples
                 if let from = query.from, !query.strictStart { conditions.append("start >= \(from - range.longest)") }

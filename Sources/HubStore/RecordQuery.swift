@@ -43,6 +43,8 @@ public struct RecordQuery: Hashable, Sendable {
     /// With it a record must also end before `to`.
     public var strictEnd = false
     public var group: String?
+    /// Only samples of which something is hardly true.
+    public var isImplausible = false
     /// Records of these numbers only, at most 1,000; needs the order `sequence`.
     public var numbers: Set<Int64>?
     /// Changes after this place only; needs the order `sequence`.

@@ -27,19 +27,26 @@ extension SampleEdit {
     }
 
     /// The sample as a person wants it, and which members that changes.
-    func applied(to sample: Sample) -> (sample: Sample, members: EditedMembers) {
-        var (edited, members) = (sample, EditedMembers())
-        if let value, value != sample.value {
+    ///
+    /// - Parameter doubtful: what is hardly true: a person who says the same confirms it.
+    func applied(
+        to sample: Sample, doubtful: SampleMembers = []
+    ) -> (sample: Sample, members: SampleMembers) {
+        var (edited, members) = (sample, SampleMembers())
+        if let value, value != sample.value || doubtful.contains(.value) {
             edited.value = value
             members.insert(.value)
         }
-        if let start, start != sample.start {
+        if let start, start != sample.start || doubtful.contains(.start) {
             edited.start = start
             members.insert(.start)
             // An instant stays one.
             if end == nil, sample.start == sample.end { edited.end = start }
         }
-        if let end { edited.end = end }
+        if let end {
+            edited.end = end
+            if doubtful.contains(.end) { members.insert(.end) }
+        }
         if edited.end != sample.end { members.insert(.end) }
         if let metadata, metadata != sample.metadata {
             edited.metadata = metadata

@@ -8,7 +8,7 @@ enum SampleColumn: Int32, CaseIterable {
     case originalValue, originalUnit, name, raw, content, subject, grouping, provenance, method, methodVersion, basis,
         metadata
     case sourceVersion, origin, extra, recordedAt, retracted, retractionReason, retractionVersion
-    case assigned, edited, profileOf
+    case assigned, edited, profileOf, implausible
 
     var parameter: Int32 { rawValue + 1 }
 
@@ -38,7 +38,9 @@ struct SampleRow {
     /// Whether a person, not a rule, said whose it is.
     var isAssignedByHand: Bool
     /// What a person has changed of the source's content.
-    var edited: EditedMembers
+    var edited: SampleMembers
+    /// What of it is hardly true.
+    var implausible: SampleMembers
     /// Whose profile the device had been told, noted when a person first says whose the record is; shown where that is somebody else.
     var profileOf: String?
 
@@ -54,7 +56,7 @@ struct SampleRow {
         } else {
             StoredRecord(
                 record: .sample(shown), number: number, sequence: sequence, assignment: assignment, type: sample.type,
-                canonical: canonical, edited: edited)
+                canonical: canonical, edited: edited, implausible: implausible)
         }
     }
 
@@ -89,7 +91,8 @@ struct SampleRow {
             personID == 0
             ? .nobody(reason: try term(.unassigned) ?? "") : .person(try lexicon.person(personID, in: db))
         isAssignedByHand = integer(.assigned) != nil
-        edited = EditedMembers(rawValue: UInt8(truncatingIfNeeded: integer(.edited) ?? 0))
+        edited = SampleMembers(rawValue: UInt8(truncatingIfNeeded: integer(.edited) ?? 0))
+        implausible = SampleMembers(rawValue: UInt8(truncatingIfNeeded: integer(.implausible) ?? 0))
         profileOf = try term(.profileOf)
         guard let key = text(.key).map(RecordKey.init(trusted:)) else { throw SampleRow.damaged(number, "key") }
 
@@ -188,7 +191,8 @@ extension SampleRow {
     func bind(
         source: Int64, recordedAt: Int64, to statement: RawStatement, _ caches: inout WriterCaches, _ db: Database
     ) throws {
-        let intake = IntakeRecord(record: .sample(sample), assignment: assignment, canonical: canonical)
+        let intake = IntakeRecord(
+            record: .sample(sample), assignment: assignment, canonical: canonical, implausible: implausible)
         try SampleRow.bind(
             intake, sample, number: number, sequence: sequence,
             References(source: source, type: typeID, person: personID), recordedAt: recordedAt, to: statement, &caches,
@@ -275,6 +279,7 @@ extension SampleRow {
         set(.sourceVersion, sample.sourceVersion)
         if let origin = Lines.text(sample.origin) { set(.origin, try caches.term(origin, .origin, in: db)) }
         set(.extra, sample.extra?.text)
+        if !intake.implausible.isEmpty { set(.implausible, Int64(intake.implausible.rawValue)) }
         set(.recordedAt, recordedAt)
     }
 }

@@ -15,8 +15,16 @@ enum Schema {
         migrator.registerMigration("v4") { db in try db.execute(sql: PeopleSchema.version4) }
         migrator.registerMigration("v5") { db in try db.execute(sql: HandSchema.version5) }
         migrator.registerMigration("v6") { db in try db.execute(sql: LedgerSchema.version6) }
+        migrator.registerMigration("v7") { db in try db.execute(sql: version7) }
         return migrator
     }
+
+    private static let version7 = """
+        -- Which members of the sample are hardly true (the bits of `SampleMembers`). What was stored before is not judged.
+        ALTER TABLE sample ADD COLUMN implausible INTEGER CHECK (implausible BETWEEN 1 AND 255);
+        ALTER TABLE sample_version ADD COLUMN implausible INTEGER CHECK (implausible BETWEEN 1 AND 255);
+        CREATE INDEX sample_implausible ON sample (number) WHERE implausible IS NOT NULL;
+        """
 
     /// The columns that a sample and a superseded version of it share.
     ///

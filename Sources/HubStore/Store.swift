@@ -190,6 +190,17 @@ public final class Store: Sendable {
         }
     }
 
+    /// How many samples have something that is hardly true.
+    public func implausibleCount() async throws(StoreError) -> Int64 {
+        try await read("implausible") { db in
+            let sql = """
+                SELECT count(*) FROM sample INDEXED BY sample_implausible
+                WHERE implausible IS NOT NULL AND retracted IS NULL
+                """
+            return try Int64.fetchOne(db, sql: sql) ?? 0
+        }
+    }
+
     /// How many records there are in their current version, retracted ones included.
     public func recordCount() async throws(StoreError) -> Int64 {
         // Each sequence that started an identity was counted once in an account; counting rows would read the file.

@@ -72,12 +72,13 @@ extension Transaction {
         if let rejection = edit.refusal(for: known.sample) { return .rejected(rejection) }
         var edit = edit
         if let name = known.profileOf { edit.metadata = edit.metadata.flatMap { BodyProfile.unmarked($0, of: name) } }
-        let (sample, members) = edit.applied(to: known.sample)
-        guard sample != known.sample else { return .duplicate(number: number, sequence: known.sequence) }
+        let (sample, members) = edit.applied(to: known.sample, doubtful: known.implausible)
+        guard !members.isEmpty else { return .duplicate(number: number, sequence: known.sequence) }
         var row = known
         row.sample = sample
         if members.contains(.value) { row.canonical = edit.canonical }
         row.edited.formUnion(members)
+        row.implausible.subtract(members)
         return try done(.edited, known, row, reason: edit.reason)
     }
 

@@ -46,6 +46,7 @@ extension Transaction {
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
         var row = known
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
+        row.implausible = intake.implausible
         row.retraction = nil
         // Who has been found by weight stays, unless the source names its user anew; a weight that waits is weighed up again.
         let decides = sample.group.map { batch?.words[$0]?.decider == sample.key } ?? true

@@ -131,8 +131,8 @@ import Testing
             return try DayTreatment.of(type).plausible
         }
         let weight = try plausible("weight")
-        for value in [0, -3, .nan, .infinity, 9_000, 700.01] { #expect(weight.fault(of: value) != nil) }
-        for value in [0.01, 3.2, 80, 700] { #expect(weight.fault(of: value) == nil) }
+        for value in [0, -3, 0.09, .nan, .infinity, 9_000, 700.01] { #expect(weight.fault(of: value) != nil) }
+        for value in [0.1, 3.2, 80, 700] { #expect(weight.fault(of: value) == nil) }
         #expect(try plausible("heartRate").fault(of: 0) != nil)
         let steps = try plausible("stepCount")
         #expect(steps.fault(of: 0) == nil)

@@ -24,7 +24,7 @@ import Testing
     }
 
     private func parts(_ group: String, _ kilograms: Double, _ more: String = "") -> [String] {
-        [("bodyFatPercentage", 21, "%"), ("hc.boneMass", 3.1, "kg"), ("weight", kilograms, "kg")].map {
+        [("bodyFatPercentage", 0.21, "%"), ("hc.boneMass", 3.1, "kg"), ("weight", kilograms, "kg")].map {
             type, value, unit in
             #"{"type":"\#(type)","value":\#(value),"unit":"\#(unit)","start":"2026-03-15T07:30:05+01:00","#
                 + #""key":"\#(group) \#(type)","group":"\#(group)"\#(more)}"#

@@ -14,7 +14,7 @@ import Testing
         try JSON.decode(
             HubStatus.self,
             from: """
-                {"hub":"h","version":"0.1.0","epoch":"k7qz2m5a","head":1042,"records":1040,"inbox":0,
+                {"hub":"h","version":"0.1.0","epoch":"k7qz2m5a","head":1042,"records":1040,"inbox":0,"implausible":0,
                 "time":"2026-03-15T07:00:00Z","clock":"system","uptime":7500,
                 "endpoints":{"door":"ipc:///r/door","feed":"ipc:///r/feed"},"store":\(store),"plugins":[\(plugins)],
                 "sessions":[],"accounts":[{"instance":"ihealth-hs3","received":20,"stored":17,"versions":0,"retractions":0,

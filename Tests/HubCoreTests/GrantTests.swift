@@ -44,7 +44,7 @@ import Testing
     private static func record(_ type: String, _ person: String?, _ key: String) -> String {
         let subject = person.map { #","subject":{"name":"\#($0)"}"# } ?? ""
         // A weight would tell whose it is: nobody's fits nobody.
-        let value = person == nil ? 500 : 1
+        let value = person == nil && type == "weight" ? 500 : 1
         return
             #"{"type":"\#(type)","value":\#(value),"unit":"\#(units[type] ?? "")","start":"2024-03-15T07:30:05Z","key":"\#(key)"\#(subject)}"#
     }

@@ -34,7 +34,7 @@ import Testing
     }
 
     private func fat(_ group: String, _ more: String = "") -> String {
-        part(group, "bodyFatPercentage", 21, "%", more)
+        part(group, "bodyFatPercentage", 0.21, "%", more)
     }
 
     private func person(_ record: JSON) -> String { record["person"].string ?? "-" }

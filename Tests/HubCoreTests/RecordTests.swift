@@ -44,6 +44,7 @@ import Testing
             for member in [
                 #""person":"me""#, #""personId":"x""#, #""number":1"#, #""seq":1"#, #""unassigned":"x""#,
                 #""original":{"value":1,"unit":"kg"}"#, #""edited":["value"]"#,
+                #""implausible":["value"]"#,
             ] {
                 #expect(try await peer.give([weight("k", 70, "," + member)]).results == ["reserved"], "\(member)")
             }

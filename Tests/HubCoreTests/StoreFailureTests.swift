@@ -37,7 +37,7 @@ import Testing
             let peer = try await hub.client()
             let other = try await hub.client("other")
             await peer.answerPings(false)
-            let before = try #require(try await peer.give([weight("k", 0)]).body["credit"]["bytes"].int)
+            let before = try #require(try await peer.give([weight("k", 9)]).body["credit"]["bytes"].int)
             let fault = try StoreFault(folder)
             // The versions of one record, each in a batch of its own.
             for value in 1...4 { await peer.give(unanswered: [weight("k", Double(value))]) }
@@ -69,7 +69,7 @@ import Testing
             for value in 1...5 { #expect(try await peer.give([weight("k", Double(value))]).results == ["stored"]) }
             #expect(try await peer.status()["store"]["state"].string == "ok")
             let trace = try await peer.query(#""number":1"#, want: "trace").body["trace"]["versions"].array
-            #expect(trace.map { $0["record"]["value"].double } == [0, 1, 2, 3, 4, 5])
+            #expect(trace.map { $0["record"]["value"].double } == [9, 1, 2, 3, 4, 5])
             #expect(hub.log.lines.count { $0.contains("the store does not work") } == 1)
             #expect(hub.log.lines.count { $0.contains("the store works again") } == 1)
         }

@@ -11,6 +11,47 @@ import Testing
 
     init() throws { folder = try Folder() }
 
+    @Test func `nobody's trend learns from a weight that is marked implausible, also after the store was opened again`()
+        async throws
+    {
+        /// Who gets a weigh-in of 62 kg after many marked ones of 450 that anna's own slot sent.
+        func owner(_ marked: SampleMembers, _ folder: Folder, reopened: Bool) async throws -> String? {
+            var home = try await Home(folder, expecting: false)
+            for day in 0..<6 {
+                let second = Int64(day) * Home.day
+                for (name, kilograms) in [("anna", 62.0), ("ben", 75)] where name == "ben" || day < 2 {
+                    let word = (Subject.name(name), try home.person(name))
+                    try await home.give(
+                        try home.group("\(day) \(name)", kilograms, at: second, parts: 1), subject: word, now: second)
+                }
+                var batch = home.intake(
+                    try home.group("\(day) wrong", 450, at: second + 60, parts: 1),
+                    subject: (.name("anna"), try home.person("anna")))
+                if case .record(var intake) = batch.items[0] {
+                    intake.implausible = marked
+                    batch.items[0] = .record(intake)
+                }
+                _ = try await home.store.commit([batch], recordedAt: (second + 60) * 1_000_000)
+            }
+            if reopened {
+                try home.store.close()
+                home = try await Home(folder, expecting: false)
+            }
+            let second = 7 * Home.day
+            try await home.give(try home.group("then", 62.1, at: second, parts: 2), now: second)
+            var query = RecordQuery()
+            query.isImplausible = true
+            #expect(try await home.store.all(query).records.count == (marked.isEmpty ? 0 : 6))
+            #expect(try await home.store.implausibleCount() == (marked.isEmpty ? 0 : 6))
+            let name = try await home.owners("then").first ?? nil
+            try home.store.close()
+            return name
+        }
+        #expect(try await owner([.value], Folder(), reopened: false) == "anna")
+        #expect(try await owner([.value], Folder(), reopened: true) == "anna")
+        #expect(try await owner([], Folder(), reopened: false) == nil, "unmarked, they would blur what anna weighs")
+    }
+
     // MARK: - A month
 
     private struct WeighIn {

@@ -38,14 +38,18 @@ extension SeededGenerator {
                 assignment = .person(person)
             }
         }
-        var edited: EditedMembers = []
+        var edited: SampleMembers = []
         if case .sample = record, chance(20) {
-            edited = EditedMembers(rawValue: UInt8.random(in: 0...15, using: &self))
+            edited = SampleMembers(rawValue: UInt8.random(in: 0...15, using: &self))
+        }
+        var implausible: SampleMembers = []
+        if case .sample = record, chance(20) {
+            implausible = SampleMembers(rawValue: UInt8.random(in: 0...7, using: &self))
         }
         return StoredRecord(
             record: record, number: Int64.random(in: 1...Int64.max, using: &self),
             sequence: Int64.random(in: 1...Int64.max, using: &self), assignment: assignment, type: type,
-            canonical: canonical, edited: edited)
+            canonical: canonical, edited: edited, implausible: implausible)
     }
 
     mutating func sample(plugin: String) -> Sample {

@@ -44,13 +44,14 @@ import Testing
         let sent = try #require(vector.in)
         let result = try decode(sent).flatMap { record -> Result<StoredRecord, RecordRejection> in
             do throws(RecordRejection) {
-                let canonical = try RecordValidation().canonical(of: record)
+                // The clock of a hub that has not been told the time.
+                let found = try RecordValidation().findings(of: record, at: 0)
                 let me = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
                 guard case .sample(let sample) = record else { throw RecordRejection(.kind, "expected a sample") }
                 return .success(
                     StoredRecord(
                         record: record, number: 1043, sequence: 1043, assignment: .person(me), type: sample.type,
-                        canonical: canonical))
+                        canonical: found.canonical, implausible: found.implausible))
             } catch {
                 return .failure(error)
             }

@@ -34,7 +34,9 @@ import Testing
             #expect(JSONObject(example)?.text == example, "\(example)")
             let record = try #require(
                 try JSONSerialization.jsonObject(with: Data(example.utf8)) as? [String: Any], "\(example)")
-            for member in ["number", "seq", "personId", "unassigned", "original"] { #expect(record[member] == nil) }
+            for member in ["number", "seq", "personId", "unassigned", "original", "implausible"] {
+                #expect(record[member] == nil)
+            }
             let kind = record["kind"] as? String
             #expect((record["person"] != nil) == (kind == "day"), "\(example)")
             if kind == "day" {
@@ -74,6 +76,32 @@ import Testing
             let type = try #require(registry.type(try TypeID(row[0].filter { $0 != "`" })), "\(row)")
             #expect(type.unit == row[1].filter { $0 != "`" } && type.aggregation?.rawValue == row[2], "\(row)")
         }
+    }
+
+    @Test func `the table of limits says those of the registry, of every type that has more than zero below`() throws {
+        var named: Set<TypeID> = []
+        func number(_ bound: Double) -> String {
+            let text = bound.isFinite ? "\(bound)" : ""
+            return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+        }
+        func range(_ range: ClosedRange<Double>) -> String {
+            "\(number(range.lowerBound))…\(number(range.upperBound))"
+        }
+        for row in rows(of: 5) where row[0].hasPrefix("`") {
+            for name in row[0].split(separator: ", ") {
+                let type = try #require(registry.type(try TypeID(name.filter { $0 != "`" })), "\(row)")
+                let limits = try #require(type.limits)
+                #expect(
+                    [type.unit ?? "", range(limits.possible), range(limits.plausible)] == [
+                        row[1].filter { $0 != "`" }, row[2], row[3],
+                    ])
+                named.insert(type.id)
+            }
+        }
+        let others = registry.all.filter { type in
+            type.limits.map { $0.possible != 0 ... .infinity || $0.plausible != $0.possible } ?? false
+        }
+        #expect(Set(others.map(\.id)) == named.union([.hcElevationGained]))
     }
 
     @Test func `every conversion gives what its row says`() throws {

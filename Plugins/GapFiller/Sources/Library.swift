@@ -132,6 +132,7 @@ struct Library: Sendable {
         else { return nil }
         let value = stored.canonical?.value ?? own
         var fault = type.treatment.plausible.fault(of: value)
+        if !stored.implausible.isEmpty { fault = "it is marked implausible: hub inbox says why" }
         if case .filled = sample.provenance { fault = "nobody measured it: it was filled in" }
         guard fault == nil, let shelf = shelf(of: person.name, type, at: now) else {
             let reason = fault ?? "the zone of \(person.name) is none that this machine knows"

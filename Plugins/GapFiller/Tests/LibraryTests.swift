@@ -89,6 +89,18 @@ import Testing
         #expect(library.leftOut.isEmpty && Complaint.text(library) == nil)
     }
 
+    @Test func `what the hub marked implausible is in no day until a person has confirmed it`() throws {
+        var library = try library()
+        library.load(
+            [weight(1, 450, "2024-05-19", implausible: [.value]), weight(2, 80, "2024-05-18")]
+                + [weight(3, 81, "2024-05-17", implausible: [.start])], at: now)
+        #expect(library.leftOut.keys.sorted() == [1, 3] && library.readingCount == 1)
+        #expect(Complaint.text(library)?.contains("hub inbox") == true)
+        let edits = library.take([weight(1, 450, "2024-05-19", sequence: 4)], at: now)
+        #expect(texts(edits, library).contains("me 05-19 450.0"))
+        #expect(library.leftOut.keys.sorted() == [3])
+    }
+
     @Test func `what was filled in is no reading`() throws {
         var library = try library()
         let filled = weight(1, 80, "2024-05-19", provenance: .filled(method: "guess", basis: []))

@@ -10,7 +10,7 @@ private func key(_ number: Int64) -> RecordKey {
 
 private func sample(
     _ number: Int64, _ type: TypeID, _ value: Double, _ unit: String, _ start: String, _ sequence: Int64?,
-    _ person: String, _ plugin: String, _ provenance: Provenance, _ note: String?
+    _ person: String, _ plugin: String, _ provenance: Provenance, _ note: String?, _ implausible: SampleMembers = []
 ) -> StoredRecord {
     let start = (try? Timestamp(parsing: start)) ?? Timestamp(microseconds: 0)
     let sample = Sample(
@@ -19,16 +19,17 @@ private func sample(
         metadata: note.map { JSONObject(trusted: "{\"note\":\"\($0)\"}") })
     return StoredRecord(
         record: .sample(sample), number: number, sequence: sequence ?? number,
-        assignment: .person(Person(uid: "uid-\(person)", name: person)), type: type)
+        assignment: .person(Person(uid: "uid-\(person)", name: person)), type: type, implausible: implausible)
 }
 
 /// A weigh-in in Berlin.
 func weight(
     _ number: Int64, _ value: Double, _ date: String, hour: Int = 10, sequence: Int64? = nil, person: String = "me",
-    provenance: Provenance = .measured, note: String? = nil
+    provenance: Provenance = .measured, note: String? = nil, implausible: SampleMembers = []
 ) -> StoredRecord {
     sample(
-        number, .weight, value, "kg", "\(date)T\(hour):00:00+02:00", sequence, person, "scale", provenance, note)
+        number, .weight, value, "kg", "\(date)T\(hour):00:00+02:00", sequence, person, "scale", provenance, note,
+        implausible)
 }
 
 func steps(_ number: Int64, _ value: Double, _ date: String, _ plugin: String) -> StoredRecord {

@@ -5,34 +5,53 @@ import Samples
 struct InboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox",
-        abstract: "What nobody was found for, and how to say whose it is.",
+        abstract: "What nobody was found for, what is hardly true, and how to mend both.",
         discussion: """
             A record that the rules of hub.conf can give to nobody is kept here and reaches
             no sink. What was measured together is one line. Where a weight fits several
             people, or nobody well enough, WHY names them with their probabilities.
 
+            A second table has what is implausible: a value that a body hardly has, a time
+            to come. It reaches sinks with its mark, and no day is made of it. To edit what
+            is marked takes the mark away; the same again confirms it.
+
             Examples:
               hub inbox
               hub assign 1043 --to anna               assigns the whole line
               hub assign --rules                      after hub.conf has changed
+              hub edit 1050 410kg                     it is so
+              hub retract 1050                        it is not
               hub inbox --json | jq -r .why | sort | uniq -c
 
             Exit codes: 0, also when it is empty; 69 no hub answers.
             """)
 
-    @Flag(help: "A JSON object per line: {\"number\",\"numbers\",\"time\",\"source\",\"values\",\"why\",\"assign\"}.")
+    @Flag(
+        help: """
+            A JSON object per line: {"number","numbers","time","source","values","why","assign"}; of the second table \
+            {"number","time","person","type","value","source","why","edit"}.
+            """)
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "inbox")
         let weighings = try InboxReader.read(door)
+        let implausible = try InboxReader.implausible(door)
         var output = Output()
         if json {
             for weighing in weighings { try output.line(try JSON.line(weighing.summary)) }
+            for sample in implausible { try output.line(try JSON.line(sample)) }
             return try output.flush()
         }
-        guard !weighings.isEmpty else { return Terminal.say("the inbox is empty") }
+        guard !weighings.isEmpty || !implausible.isEmpty else { return Terminal.say("the inbox is empty") }
+        if !weighings.isEmpty { try Self.print(weighings, to: &output) }
+        if !weighings.isEmpty, !implausible.isEmpty { try output.line("") }
+        if !implausible.isEmpty { try Self.print(implausible, to: &output) }
+        try output.flush()
+    }
+
+    private static func print(_ weighings: [Weighing], to output: inout Output) throws {
         var table = Table([("TIME", .left), ("SOURCE", .left), ("VALUES", .left), ("WHY", .left), ("ASSIGN", .left)])
         for weighing in weighings {
             let summary = weighing.summary
@@ -41,7 +60,65 @@ struct InboxCommand: ParsableCommand {
             ])
         }
         for line in table.takeLines() { try output.line(line) }
-        try output.flush()
+    }
+
+    private static func print(_ samples: [ImplausibleSample], to output: inout Output) throws {
+        var table = Table([
+            ("TIME", .left), ("PERSON", .left), ("SOURCE", .left), ("IMPLAUSIBLE", .left), ("WHY", .left),
+            ("EDIT", .left),
+        ])
+        for sample in samples {
+            table.add([
+                sample.time, sample.person, sample.source, "\(sample.type) \(sample.value)", sample.why, sample.edit,
+            ])
+        }
+        for line in table.takeLines() { try output.line(line) }
+    }
+}
+
+/// A sample of which something is hardly true, and how to mend it.
+struct ImplausibleSample: Encodable, Hashable {
+    var number: Int64
+    var time: String
+    var person: String
+    var type: String
+    var value: String
+    var source: String
+    var why: String
+    /// The command that corrects or confirms it.
+    var edit: String
+
+    init(_ stored: StoredRecord) {
+        var plain = stored
+        plain.implausible = []
+        let text = RecordText(plain)
+        (number, time, person, type) = (stored.number, text.time, text.person, text.type)
+        (value, source) = (text.value, text.source)
+        why = Self.doubts(of: stored).joined(separator: "; ")
+        edit =
+            "hub edit \(stored.number)" + (stored.implausible.contains(.value) ? " VALUE" : "")
+            + (stored.implausible.contains(.start) ? " --at TIME" : "")
+            + (stored.implausible.contains(.end) ? " --to TIME" : "")
+    }
+
+    private static func doubts(of stored: StoredRecord) -> [String] {
+        guard case .sample(let sample) = stored.record else { return [] }
+        var doubts: [String] = []
+        if stored.implausible.contains(.value) {
+            var doubt: String?
+            if case .quantity(let value, let unit) = sample.value {
+                doubt = TypeRegistry.standard.type(stored.type)?.limits?.doubt(
+                    of: stored.canonical?.value ?? value, unit: stored.canonical?.unit ?? unit)
+            }
+            doubts.append("the value is \(doubt ?? "hardly true")")
+        }
+        func doubt(_ time: Timestamp, _ verb: String) {
+            let isEarly = time.microseconds < SampleMembers.earliest
+            doubts.append("it \(verb) \(isEarly ? "before 1900" : "after the hub's clock when it came")")
+        }
+        if stored.implausible.contains(.start) { doubt(sample.start, "starts") }
+        if stored.implausible.contains(.end) { doubt(sample.end, "ends") }
+        return doubts
     }
 }
 
@@ -85,6 +162,18 @@ struct Weighing {
 
 /// Reads the inbox, group by group, in the order of time.
 enum InboxReader {
+    /// What is marked and not taken back, in the order of time.
+    static func implausible(_ door: DoorClient) throws -> [ImplausibleSample] {
+        var query = QueryRequest(id: 0, order: .time)
+        query.filter.isImplausible = true
+        var samples: [ImplausibleSample] = []
+        var reader = RecordReader()
+        try door.pages(query) { records, _ in
+            for bytes in records { samples.append(ImplausibleSample(try reader.record(bytes))) }
+        }
+        return samples
+    }
+
     static func read(_ door: DoorClient) throws -> [Weighing] {
         var query = QueryRequest(id: 0, order: .time)
         query.filter.isOfNobody = true

@@ -23,10 +23,10 @@ enum Doubt {
         if value.unit == "%", value.number > 0, value.number < 0.01 {
             doubts.append("\(text) is less than one percent")
         }
-        if record.type == .weight, value.unit == "kg", !(1...500).contains(value.number) {
-            doubts.append("\(text) is no weight of a person")
-        }
         let type = TypeRegistry.standard.type(record.type)
+        if let doubt = type?.limits?.doubt(of: value.number, unit: value.unit) {
+            doubts.append("\(text) is \(doubt), hardly a \(record.type)")
+        }
         guard type?.aggregation != .cumulative, let last, let before = quantity(last), before.unit == value.unit,
             before.number > 0, value.number > 0
         else { return doubts }

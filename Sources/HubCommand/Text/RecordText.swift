@@ -21,8 +21,13 @@ struct RecordText {
         source = RecordText.source(stored.record.source)
         switch stored.record {
         case .sample(let sample):
-            time = RecordText.interval(sample.start, sample.end)
-            value = stored.canonical.map { RecordText.quantity($0.value, $0.unit) } ?? RecordText.value(sample.value)
+            let doubtful = stored.implausible
+            time =
+                RecordText.interval(sample.start, sample.end)
+                + (doubtful.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
+            value =
+                (stored.canonical.map { RecordText.quantity($0.value, $0.unit) } ?? RecordText.value(sample.value))
+                + (doubtful.contains(.value) ? " (implausible)" : "")
         case .day(let day):
             time = day.date.text
             value = "\(RecordText.quantity(day.value, day.unit)) (\(day.series), \(day.method))"

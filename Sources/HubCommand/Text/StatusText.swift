@@ -46,6 +46,9 @@ struct StatusText {
         if status.inbox > 0 {
             records += ", \(NumberText.grouped(status.inbox)) of nobody (hub samples --nobody)"
         }
+        if status.implausible > 0 {
+            records += ", \(NumberText.grouped(status.implausible)) implausible (hub inbox)"
+        }
         var lines = [
             "hub      \(status.version), up \(NumberText.duration(seconds: status.uptime)), "
                 + "\(NumberText.grouped(status.residentBytes / (1 << 20))) MiB",

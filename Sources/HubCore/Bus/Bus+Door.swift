@@ -156,7 +156,7 @@ extension Bus {
                 at: now)
             for action in actions {
                 if case .store(let batch) = action.action {
-                    let intake = guest.intake.batch(message) { frames.bytes(of: 3 + $0) }
+                    let intake = guest.intake.batch(message, at: facts.clock.now()) { frames.bytes(of: 3 + $0) }
                     committer.submit(
                         Committer.Work(session: session, batch: batch, isBackfill: message.isBackfill, intake: intake))
                 } else {

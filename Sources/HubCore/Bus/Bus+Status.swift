@@ -13,14 +13,15 @@ import Samples
 extension Bus {
     func status() async throws -> HubStatus {
         let accounts = try await store.accounts()
-        let inbox = try await store.inboxCount()
+        let (inbox, implausible) = (try await store.inboxCount(), try await store.implausibleCount())
         let sinks = try await sinkStatuses()
         let cursor = store.cursor
         let tokens = Dictionary(
             grouping: (try? await secrets.get().overview()) ?? [], by: \.account.instance)
         return HubStatus(
             hub: store.hubID, version: facts.version, epoch: cursor.epoch, head: cursor.sequence,
-            records: accounts.reduce(0) { $0 + $1.stored }, inbox: inbox, time: facts.clock.time.text,
+            records: accounts.reduce(0) { $0 + $1.stored }, inbox: inbox, implausible: implausible,
+            time: facts.clock.time.text,
             clock: facts.clock.description, uptime: Double(now) / 1_000,
             endpoints: HubStatus.Endpoints(
                 door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: network.setting?.endpoint.description,

@@ -20,6 +20,7 @@ struct PageQuestion {
         query.kinds = request.selection
         (query.from, query.to) = (filter.from?.microseconds, filter.to?.microseconds)
         query.group = filter.group
+        query.isImplausible = filter.isImplausible
         query.since = request.since
         query.order =
             switch request.order {

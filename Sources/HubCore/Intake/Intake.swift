@@ -2,7 +2,7 @@ import HubStore
 import HubWire
 import Samples
 
-/// From decoded records to what the store takes: grants, the canonical value, the person, the payload.
+/// From decoded records to what the store takes: grants, the canonical value, what no body can be, the person, the payload.
 struct Intake {
     let instance: String
     let policy: InstancePolicy
@@ -10,18 +10,28 @@ struct Intake {
     let validation: RecordValidation
     /// What is known of a record whose source says nothing of its person, which is nearly every one.
     private var usual: PersonRules.Finding?
+    /// Whether the batch has a record whose members must be looked at; most batches have none.
+    private var hasCorrelation = false
 
     init(instance: String, policy: InstancePolicy, rules: PersonRules, validation: RecordValidation) {
         (self.instance, self.policy, self.rules, self.validation) = (instance, policy, rules, validation)
     }
 
-    /// - Parameter payload: the bytes of a payload frame.
-    mutating func batch(_ message: SamplesMessage, payload: (Int) -> [UInt8]) -> IntakeBatch {
+    /// - Parameters:
+    ///   - now: the hub's clock, in microseconds since 1970.
+    ///   - payload: the bytes of a payload frame.
+    mutating func batch(_ message: SamplesMessage, at now: Int64, payload: (Int) -> [UInt8]) -> IntakeBatch {
         let usual = usual ?? rules.finding(of: nil, instance: instance, allowed: policy.persons)
         self.usual = usual
-        let items = message.records.enumerated().map { index, result in
+        hasCorrelation = false
+        var items = message.records.enumerated().map { index, result in
             let raw = policy.keepsRaw ? message.payloads[index].map(payload) : nil
-            return item(result, raw: raw, usual)
+            return item(result, raw: raw, at: now, usual)
+        }
+        if hasCorrelation {
+            for (place, fault) in CorrelationCheck(validation.registry).faults(of: message.records) {
+                items[place] = .refused(Rejection(code: fault.code.rawValue, reason: fault.reason), group: fault.group)
+            }
         }
         let types = policy.grants.write.types
         let scope = WriteScope(
@@ -29,18 +39,18 @@ struct Intake {
         return IntakeBatch(instance: instance, items: items, scope: scope)
     }
 
-    private func item(
-        _ result: Result<Record, RecordRejection>, raw: [UInt8]?, _ usual: PersonRules.Finding
+    private mutating func item(
+        _ result: Result<Record, RecordRejection>, raw: [UInt8]?, at now: Int64, _ usual: PersonRules.Finding
     ) -> IntakeItem {
         do throws(RecordRejection) {
-            return .record(try judge(try result.get(), raw: raw, usual))
+            return .record(try judge(try result.get(), raw: raw, at: now, usual))
         } catch {
             return .refused(Rejection(code: error.code.rawValue, reason: error.reason), group: error.group)
         }
     }
 
-    private func judge(
-        _ record: Record, raw: [UInt8]?, _ usual: PersonRules.Finding
+    private mutating func judge(
+        _ record: Record, raw: [UInt8]?, at now: Int64, _ usual: PersonRules.Finding
     ) throws(RecordRejection) -> IntakeRecord {
         switch record {
         case .sample(let sample):
@@ -48,9 +58,11 @@ struct Intake {
             let finding =
                 sample.subject == nil
                 ? usual : rules.finding(of: sample.subject, instance: instance, allowed: policy.persons)
+            if case .correlation = sample.value { hasCorrelation = true }
+            let found = try validation.findings(of: record, at: now)
             return IntakeRecord(
-                record: record, assignment: finding.assignment, canonical: try validation.canonical(of: record),
-                rawPayload: raw, household: finding.household)
+                record: record, assignment: finding.assignment, canonical: found.canonical,
+                implausible: found.implausible, rawPayload: raw, household: finding.household)
         case .day(var day):
             try allow(day.type, group: nil)
             let person = try person(day.person)

@@ -155,7 +155,7 @@ extension Transaction {
     /// Counts a new weighing in its person's trend.
     mutating func learn(_ sample: Sample, _ intake: IntakeRecord, number: Int64, person: Int64, isByHand: Bool) {
         guard !caches.trends.isEmpty, person != 0, sample.type == .weight, sample.provenance == .measured,
-            case .quantity(let value, _) = sample.value
+            intake.implausible.isEmpty, case .quantity(let value, _) = sample.value
         else { return }
         caches.trends.add(
             WeightModel.Weighing(

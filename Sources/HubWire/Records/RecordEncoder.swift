@@ -42,7 +42,8 @@ private struct HubMembers {
     let assignment: Assignment
     let type: TypeID
     let canonical: StoredRecord.CanonicalValue?
-    let edited: EditedMembers
+    let edited: SampleMembers
+    let implausible: SampleMembers
 
     init(_ stored: StoredRecord) {
         number = stored.number
@@ -51,6 +52,7 @@ private struct HubMembers {
         type = stored.type
         canonical = stored.canonical
         edited = stored.edited
+        implausible = stored.implausible
     }
 }
 
@@ -91,7 +93,8 @@ private struct RecordWriter {
         object(#""metadata":"#, sample.metadata)
         if let version = sample.sourceVersion { integer(#""sourceVersion":"#, version) }
         if !sample.origin.isEmpty { origin(sample.origin) }
-        if let stored, !stored.edited.isEmpty { edited(stored.edited) }
+        if let stored, !stored.edited.isEmpty { members(#""edited":["#, stored.edited) }
+        if let stored, !stored.implausible.isEmpty { members(#""implausible":["#, stored.implausible) }
         object(#""extra":"#, sample.extra)
         if let stored { numbers(stored) }
     }
@@ -245,9 +248,9 @@ extension RecordWriter {
         output.append(UInt8(ascii: ","))
     }
 
-    private mutating func edited(_ members: EditedMembers) {
-        output.append(literal: #""edited":["#)
-        for (member, name) in EditedMembers.named where members.contains(member) {
+    private mutating func members(_ opening: StaticString, _ members: SampleMembers) {
+        output.append(literal: opening)
+        for (member, name) in SampleMembers.named where members.contains(member) {
             output.append(UInt8(ascii: "\""))
             output.append(literal: name)
             output.append(literal: "\",")

@@ -5,7 +5,7 @@ enum RecordMember: UInt8, CaseIterable {
     case provenance, metadata, sourceVersion, origin, extra, number, seq
     case series, date, method, observedOn, age, basis
     case by, reason
-    case edited
+    case edited, implausible
     case payload
 
     /// The name on the wire.
@@ -56,6 +56,7 @@ enum RecordMember: UInt8, CaseIterable {
         case (10, "p"): (.provenance, "provenance")
         case (10, "u"): (.unassigned, "unassigned")
         case (10, "o"): (.observedOn, "observedOn")
+        case (11, "i"): (.implausible, "implausible")
         case (13, "s"): (.sourceVersion, "sourceVersion")
         default: nil
         }
@@ -73,13 +74,13 @@ struct RecordMembers: OptionSet {
     func contains(_ member: RecordMember) -> Bool { rawValue >> UInt64(member.rawValue) & 1 == 1 }
 
     /// What only the hub writes, in any kind of record.
-    static let reserved = RecordMembers([.original, .personId, .unassigned, .edited, .number, .seq])
+    static let reserved = RecordMembers([.original, .personId, .unassigned, .edited, .implausible, .number, .seq])
 
     /// What a sample has; any other member is an extra one.
     static let sample = RecordMembers([
         .kind, .type, .value, .unit, .raw, .original, .start, .end, .zone, .person, .personId, .unassigned, .subject,
-        .source, .key, .group, .provenance, .metadata, .sourceVersion, .origin, .edited, .extra, .number, .seq,
-        .payload,
+        .source, .key, .group, .provenance, .metadata, .sourceVersion, .origin, .edited, .implausible, .extra, .number,
+        .seq, .payload,
     ])
 
     /// What a day value has.

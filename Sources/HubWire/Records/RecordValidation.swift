@@ -1,6 +1,7 @@
 public import Samples
 
-/// Judges records by the type registry alone: kind, unit, dimension, and the names and numbers of enumerations.
+/// Judges records by the type registry alone: kind, unit, dimension, the names and numbers of enumerations, and what no
+/// body can be.
 ///
 /// A value; safe on every thread. Costs one hash look-up, and a conversion where the source uses another unit.
 public struct RecordValidation: Sendable {
@@ -9,15 +10,27 @@ public struct RecordValidation: Sendable {
 
     public init(registry: TypeRegistry = .standard) { self.registry = registry }
 
+    /// What the registry knows of a record.
+    public struct Findings: Hashable, Sendable {
+        /// The value in its type's one unit, where the source spelled another unit; `nil` where the value is canonical already,
+        /// where the record has none, and for a full HealthKit identifier that the registry does not know.
+        public var canonical: StoredRecord.CanonicalValue?
+        /// Which members of a sample are hardly true.
+        public var implausible: SampleMembers = []
+    }
+
     /// Checks `record` and converts its value.
-    ///
-    /// - Returns: the value in its type's one unit, where the source spelled another unit; `nil` where the value is
-    /// canonical   already, where the record has none, and for a full HealthKit identifier that the registry does not
-    /// know.
     public func canonical(of record: Record) throws(RecordRejection) -> StoredRecord.CanonicalValue? {
+        try findings(of: record, at: 0).canonical
+    }
+
+    /// Checks `record`, converts its value, and says what of it is hardly true.
+    ///
+    /// - Parameter now: the hub's clock, in microseconds since 1970.
+    public func findings(of record: Record, at now: Int64) throws(RecordRejection) -> Findings {
         switch record {
         case .sample(let sample):
-            do throws(RecordRejection) { return try canonical(of: sample) } catch {
+            do throws(RecordRejection) { return try findings(of: sample, at: now) } catch {
                 throw RecordRejection(error.code, error.reason, group: sample.group)
             }
         case .day(let day):
@@ -25,12 +38,12 @@ public struct RecordValidation: Sendable {
             guard try kind(sent: .quantity, of: day.type, type) == .quantity else {
                 throw RecordRejection(.kind, "type: a day value is of a quantity type")
             }
-            return try canonical(day.value, day.unit, type)
-        case .retraction: return nil
+            return Findings(canonical: try canonical(day.value, day.unit, type))
+        case .retraction: return Findings()
         }
     }
 
-    private func canonical(of sample: Sample) throws(RecordRejection) -> StoredRecord.CanonicalValue? {
+    private func findings(of sample: Sample, at now: Int64) throws(RecordRejection) -> Findings {
         let type = registry.type(sample.type)
         _ = try kind(sent: sample.value.kind, of: sample.type, type)
         guard Timestamp.range.contains(sample.start.microseconds), Timestamp.range.contains(sample.end.microseconds)
@@ -41,17 +54,36 @@ public struct RecordValidation: Sendable {
             throw RecordRejection(.time, "end: is before start")
         }
         switch sample.value {
-        case .quantity(let value, let unit): return try canonical(value, unit, type)
+        case .quantity(let value, let unit):
+            let canonical = try canonical(value, unit, type)
+            let number = canonical?.value ?? value
+            if let type, let objection = type.limits?.objection(to: number, of: type.id, unit: type.unit ?? "") {
+                throw RecordRejection(.value, objection)
+            }
+            return Findings(
+                canonical: canonical,
+                implausible: SampleMembers(implausibleOf: sample, canonical: number, type?.limits, at: now))
         case .category(let name, let raw): try agree(try category(name: name, raw: raw, type), name, raw)
         case .workout(let activity, let raw): try agree(try workout(name: activity, raw: raw), activity, raw)
         case .characteristic(let name, let raw):
-            guard let type, !type.values.isEmpty else { return nil }
-            guard let found = type.value(named: name), raw == nil || found.raw.map(Int64.init) == raw else {
-                throw unknownValue(of: type)
+            if sample.type == .dateOfBirth { try beDateOfBirth(name, at: sample.start) }
+            if let type, !type.values.isEmpty {
+                guard let found = type.value(named: name), raw == nil || found.raw.map(Int64.init) == raw else {
+                    throw unknownValue(of: type)
+                }
             }
         case .correlation, .other: break
         }
-        return nil
+        return Findings(implausible: SampleMembers(implausibleOf: sample, canonical: nil, nil, at: now))
+    }
+
+    /// A birth is told of after it, wherever on earth; nobody alive was born earlier than that.
+    private func beDateOfBirth(_ text: String, at start: Timestamp) throws(RecordRejection) {
+        let told = LocalDate(daysSinceEpoch: Int((start.microseconds / SampleMembers.ahead) + 1))
+        guard let date = LocalDate(text), date.daysSinceEpoch >= -43_829, date <= told else {
+            throw RecordRejection(
+                .value, "value: a dateOfBirth is a day of the calendar as yyyy-MM-dd, from 1850-01-01 to start")
+        }
     }
 
     private func agree(_ found: (name: String, raw: Int64), _ name: String, _ raw: Int64) throws(RecordRejection) {

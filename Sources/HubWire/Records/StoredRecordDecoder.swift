@@ -52,21 +52,21 @@ public struct StoredRecordDecoder {
         }
         return StoredRecord(
             record: record, number: try integer(.number), sequence: try integer(.seq), assignment: try assignment(),
-            type: type, canonical: canonical, edited: try edited())
+            type: type, canonical: canonical, edited: try members(.edited), implausible: try members(.implausible))
     }
 
-    /// A later hub may let a person change more than this version knows of.
-    private func edited() throws(RecordRejection) -> EditedMembers {
-        guard let value = scan.value(.edited) else { return [] }
+    /// A later hub may name more members than this version knows of.
+    private func members(_ member: RecordMember) throws(RecordRejection) -> SampleMembers {
+        guard let value = scan.value(member) else { return [] }
         guard value.kind == .array else {
-            throw scan.rejection(.json, .edited, expected: "an array of names of members")
+            throw scan.rejection(.json, member, expected: "an array of names of members")
         }
-        var edited: EditedMembers = []
+        var members: SampleMembers = []
         for element in try scan.elements(of: value) {
             let name = element.kind == .string ? JSONText.string(element, in: scan.bytes) : nil
-            if let known = EditedMembers.named.first(where: { "\($0.name)" == name }) { edited.insert(known.member) }
+            if let known = SampleMembers.named.first(where: { "\($0.name)" == name }) { members.insert(known.member) }
         }
-        return edited
+        return members
     }
 
     private mutating func sample(_ type: TypeID, _ value: SampleValue) throws(RecordRejection) -> Sample {

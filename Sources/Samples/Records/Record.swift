@@ -72,7 +72,9 @@ public struct StoredRecord: Hashable, Sendable {
     /// The value in the type's one unit, with that unit, where the source used another spelling or size.
     public var canonical: CanonicalValue?
     /// What of a sample a person has changed by hand; the rest is as its source gave it.
-    public var edited: EditedMembers
+    public var edited: SampleMembers
+    /// What of a sample is hardly true, as it was judged when it came; what a person has set by hand is not among it.
+    public var implausible: SampleMembers
 
     /// A quantity in the unit that the registry gives its type.
     public struct CanonicalValue: Hashable, Sendable {
@@ -91,7 +93,7 @@ public struct StoredRecord: Hashable, Sendable {
     /// A stored record; nothing is checked.
     public init(
         record: Record, number: Int64, sequence: Int64, assignment: Assignment, type: TypeID,
-        canonical: CanonicalValue? = nil, edited: EditedMembers = []
+        canonical: CanonicalValue? = nil, edited: SampleMembers = [], implausible: SampleMembers = []
     ) {
         self.record = record
         self.number = number
@@ -100,6 +102,7 @@ public struct StoredRecord: Hashable, Sendable {
         self.type = type
         self.canonical = canonical
         self.edited = edited
+        self.implausible = implausible
     }
 }
 

@@ -109,6 +109,9 @@ public final class HealthType: Sendable {
     /// For a correlation: the types of which it always holds one each.
     public let requiredMembers: [TypeID]
 
+    /// Which numbers it can have; `nil` for declared types and other kinds than quantities.
+    public let limits: HealthLimits?
+
     /// Names of a type in other systems.
     public struct Aliases: Hashable, Sendable {
         /// HealthKit's identifiers; the first is the current one.
@@ -154,7 +157,8 @@ public final class HealthType: Sendable {
     init(
         id: TypeID, kind: SampleKind, unit: String?, healthUnit: HealthUnit?, dimension: String?,
         aggregation: AggregationStyle?, values: [CategoryValue], displayName: String, group: String?, aliases: Aliases,
-        typicalDisplayUnits: [String], appMayWrite: WritePermission?, requiredMembers: [TypeID]
+        typicalDisplayUnits: [String], appMayWrite: WritePermission?, requiredMembers: [TypeID],
+        limits: HealthLimits? = nil
     ) {
         self.id = id
         self.kind = kind
@@ -169,6 +173,7 @@ public final class HealthType: Sendable {
         self.typicalDisplayUnits = typicalDisplayUnits
         self.appMayWrite = appMayWrite
         self.requiredMembers = requiredMembers
+        self.limits = limits
     }
 }
 

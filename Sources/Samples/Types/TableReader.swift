@@ -37,7 +37,7 @@ enum TableReader {
     static func types() -> [HealthType] { lines(of: typeTable).map(type) }
 
     private static func type(_ fields: [String]) -> HealthType {
-        precondition(fields.count == 18, "a line of the generated type table is malformed: \(fields)")
+        precondition(fields.count == 22, "a line of the generated type table is malformed: \(fields)")
         guard let kind = SampleKind(rawValue: fields[1]) else {
             preconditionFailure("the generated type table has an unknown kind: \(fields[1])")
         }
@@ -57,6 +57,17 @@ enum TableReader {
                 loinc: list(fields[11]), healthConnect: list(fields[14]), ucum: optional(fields[12]),
                 fhirUCUM: optional(fields[13])),
             typicalDisplayUnits: list(fields[15]), appMayWrite: HealthType.WritePermission(rawValue: fields[16]),
-            requiredMembers: list(fields[17]).map(TypeID.init(known:)))
+            requiredMembers: list(fields[17]).map(TypeID.init(known:)),
+            limits: kind == .quantity
+                ? HealthLimits(
+                    possible: range(fields[18], fields[19]), plausible: range(fields[20], fields[21])) : nil)
+    }
+
+    /// A range that is open where a field is empty.
+    private static func range(_ least: String, _ most: String) -> ClosedRange<Double> {
+        guard let low = least.isEmpty ? -Double.infinity : Double(least),
+            let high = most.isEmpty ? Double.infinity : Double(most)
+        else { preconditionFailure("a limit of the generated type table is no number: \(least), \(most)") }
+        return low...high
     }
 }

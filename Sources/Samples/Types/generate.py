@@ -10,6 +10,7 @@ Anything in a table that the program would have to guess at stops the run.
 """
 
 import csv
+import fnmatch
 import json
 import re
 import sys
@@ -165,7 +166,9 @@ def common_units(tables):
 
 TYPE_COLUMNS = ["id", "kind", "wire unit", "dimension", "aggregation", "values", "display name", "group",
                 "HealthKit identifiers", "further names", "Open mHealth", "LOINC", "UCUM of the wire unit", "UCUM in FHIR",
-                "Health Connect", "display units", "an app may write", "required members"]
+                "Health Connect", "display units", "an app may write", "required members", "least possible",
+                "most possible", "least plausible", "most plausible"]
+LIMITS = ["possible_least", "possible_most", "plausible_least", "plausible_most"]
 
 
 def entry(identifier, kind, **fields):
@@ -285,6 +288,33 @@ def types(tables):
     return lines
 
 
+def limits(tables, lines):
+    """Every line with the limits of its quantity; an id counts before a pattern, and of patterns the longest.
+
+    A type that no row names stops the run: whether its values can be negative has to be said.
+    """
+    found = {row["types"]: row for row in rows(tables, "hub-limits.csv")}
+    used = set()
+    for line in lines:
+        if line[1] != "quantity":
+            line += [""] * len(LIMITS)
+            continue
+        names = [name for name in found if fnmatch.fnmatchcase(line[0], name)]
+        if not names:
+            raise TableError(f"hub-limits.csv: no row for {line[0]}")
+        name = max(names, key=lambda name: (name == line[0], len(name)))
+        used.add(name)
+        least, most, low, high = (found[name][column] for column in LIMITS)
+        low, high = low or least, high or most
+        order = [Fraction(number) for number in (least, low, high, most) if number]
+        if order != sorted(order) or (least and not low) or (most and not high):
+            raise TableError(f"hub-limits.csv: {name}: what is plausible is not within what is possible")
+        line += [least, most, low, high]
+    if used != set(found):
+        raise TableError(f"hub-limits.csv: no type has the limits of {sorted(set(found) - used)}")
+    return lines
+
+
 def type_table(lines):
     return table("Every type that is built in.", "typeTable", TYPE_COLUMNS, lines)
 
@@ -316,7 +346,7 @@ def main():
     if len(folders) > 1 or any(folder.startswith("-") for folder in folders):
         sys.exit(__doc__)
     tables = Path(folders[0]) if folders else HERE / "Tables"
-    lines = types(tables)
+    lines = limits(tables, types(tables))
     files = {
         "UnitAtoms.swift": units(tables),
         "CommonUnits.swift": common_units(tables),

@@ -27,6 +27,8 @@ public struct QueryRequest: Hashable, Sendable {
         public var kinds: [Kind]?
         /// Only records of nobody: the inbox.
         public var isOfNobody = false
+        /// Only samples of which something is hardly true.
+        public var isImplausible = false
         /// Records that end at or after this.
         public var from: Timestamp?
         /// Records that start before this.
@@ -118,7 +120,7 @@ extension QueryRequest: BodyCoding {
 
 extension QueryRequest.Filter: BodyCoding {
     fileprivate static let members = [
-        "types", "persons", "sources", "kinds", "nobody", "from", "to", "group", "numbers",
+        "types", "persons", "sources", "kinds", "nobody", "implausible", "from", "to", "group", "numbers",
     ]
 
     init(reading object: ObjectReader) throws(WireError) {
@@ -127,6 +129,7 @@ extension QueryRequest.Filter: BodyCoding {
         sources = try object.textsIfPresent("sources")
         kinds = try QueryRequest.Kind.list("kinds", in: object)
         isOfNobody = try object.truthIfPresent("nobody") ?? false
+        isImplausible = try object.truthIfPresent("implausible") ?? false
         from = try object.timeIfPresent("from")
         to = try object.timeIfPresent("to")
         group = try object.textIfPresent("group")
@@ -139,6 +142,7 @@ extension QueryRequest.Filter: BodyCoding {
         body.member("sources", texts: sources)
         body.member("kinds", texts: kinds?.map(\.rawValue))
         body.member("nobody", truth: isOfNobody ? true : nil)
+        body.member("implausible", truth: isImplausible ? true : nil)
         body.member("from", time: from)
         body.member("to", time: to)
         body.member("group", text: group)

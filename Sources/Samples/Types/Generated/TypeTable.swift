@@ -4,240 +4,240 @@
 
 /// Every type that is built in.
 ///
-/// Fields, between tabs: id, kind, wire unit, dimension, aggregation, values, display name, group, HealthKit identifiers, further names, Open mHealth, LOINC, UCUM of the wire unit, UCUM in FHIR, Health Connect, display units, an app may write, required members. Lists are separated by `|`.
+/// Fields, between tabs: id, kind, wire unit, dimension, aggregation, values, display name, group, HealthKit identifiers, further names, Open mHealth, LOINC, UCUM of the wire unit, UCUM in FHIR, Health Connect, display units, an app may write, required members, least possible, most possible, least plausible, most plausible. Lists are separated by `|`.
 let typeTable: StaticString = #"""
-activeEnergyBurned	quantity	kcal	energy	cumulative		Active energy burned	fitness	HKQuantityTypeIdentifierActiveEnergyBurned		omh:calories-burned:2.0	41981-2	kcal	kcal	ActiveCaloriesBurnedRecord	kcal|kJ	yes	
-appleExerciseTime	quantity	min	time	cumulative		Apple exercise time	fitness	HKQuantityTypeIdentifierAppleExerciseTime				min	min		min	no	
-appleMoveTime	quantity	min	time	cumulative		Apple move time	fitness	HKQuantityTypeIdentifierAppleMoveTime				min	min		min	disputed	
-appleSleepingBreathingDisturbances	quantity	count	count	discreteArithmetic		Apple sleeping breathing disturbances	respiratory	HKQuantityTypeIdentifierAppleSleepingBreathingDisturbances				{count}	{count}		count	disputed	
-appleSleepingWristTemperature	quantity	degC	temperature	discreteArithmetic		Apple sleeping wrist temperature	bodyMeasurements	HKQuantityTypeIdentifierAppleSleepingWristTemperature				Cel	Cel		degC|degF	disputed	
-appleStandTime	quantity	min	time	cumulative		Apple stand time	fitness	HKQuantityTypeIdentifierAppleStandTime				min	min		min	no	
-appleWalkingSteadiness	quantity	%	fraction	discreteArithmetic		Apple walking steadiness	mobility	HKQuantityTypeIdentifierAppleWalkingSteadiness				%	%		%	no	
-atrialFibrillationBurden	quantity	%	fraction	discreteTemporallyWeighted		Atrial fibrillation burden	heart	HKQuantityTypeIdentifierAtrialFibrillationBurden				%	%		%	no	
-basalBodyTemperature	quantity	degC	temperature	discreteArithmetic		Basal body temperature	reproductive	HKQuantityTypeIdentifierBasalBodyTemperature		omh:body-temperature:4.0		Cel	Cel	BasalBodyTemperatureRecord	degC|degF	yes	
-basalEnergyBurned	quantity	kcal	energy	cumulative		Basal energy burned	fitness	HKQuantityTypeIdentifierBasalEnergyBurned				kcal	kcal		kcal|kJ	yes	
-bloodAlcoholContent	quantity	%	fraction	discreteArithmetic		Blood alcohol content	other	HKQuantityTypeIdentifierBloodAlcoholContent			74859-0	%	%		%	yes	
-bloodGlucose	quantity	mg/dL	massConcentration	discreteArithmetic		Blood glucose	vitalSigns	HKQuantityTypeIdentifierBloodGlucose		omh:blood-glucose:4.0	41653-7	mg/dL	mg/dL	BloodGlucoseRecord	mg/dL|mmol<180.15588000005408>/L	yes	
-bloodPressureDiastolic	quantity	mmHg	pressure	discreteArithmetic		Blood pressure diastolic	other	HKQuantityTypeIdentifierBloodPressureDiastolic			8462-4	mm[Hg]	mm[Hg]	BloodPressureRecord.diastolic	mmHg	yes	
-bloodPressureSystolic	quantity	mmHg	pressure	discreteArithmetic		Blood pressure systolic	other	HKQuantityTypeIdentifierBloodPressureSystolic			8480-6	mm[Hg]	mm[Hg]	BloodPressureRecord.systolic	mmHg	yes	
-bodyFatPercentage	quantity	%	fraction	discreteArithmetic		Body fat percentage	bodyMeasurements	HKQuantityTypeIdentifierBodyFatPercentage		omh:body-fat-percentage:2.0	41982-0	%	%	BodyFatRecord	%	yes	
-bodyMassIndex	quantity	count	count	discreteArithmetic		Body mass index	bodyMeasurements	HKQuantityTypeIdentifierBodyMassIndex		omh:body-mass-index:3.0	39156-5	{count}	kg/m2		count	yes	
-bodyTemperature	quantity	degC	temperature	discreteArithmetic		Body temperature	vitalSigns	HKQuantityTypeIdentifierBodyTemperature		omh:body-temperature:4.0	8310-5	Cel	Cel	BodyTemperatureRecord	degC|degF	yes	
-crossCountrySkiingSpeed	quantity	m/s	speed	discreteArithmetic		Cross country skiing speed	fitness	HKQuantityTypeIdentifierCrossCountrySkiingSpeed				m/s	m/s		m/s	yes	
-cyclingCadence	quantity	count/min	frequency	discreteTemporallyWeighted		Cycling cadence	fitness	HKQuantityTypeIdentifierCyclingCadence				/min	/min	CyclingPedalingCadenceRecord	count/min	yes	
-cyclingFunctionalThresholdPower	quantity	W	power	discreteArithmetic		Cycling functional threshold power	fitness	HKQuantityTypeIdentifierCyclingFunctionalThresholdPower				W	W		W	yes	
-cyclingPower	quantity	W	power	discreteTemporallyWeighted		Cycling power	fitness	HKQuantityTypeIdentifierCyclingPower				W	W		W	yes	
-cyclingSpeed	quantity	m/s	speed	discreteTemporallyWeighted		Cycling speed	fitness	HKQuantityTypeIdentifierCyclingSpeed		omh:speed:1.0		m/s	m/s		km/hr	yes	
-dietaryBiotin	quantity	g	mass	cumulative		Dietary biotin	nutrition	HKQuantityTypeIdentifierDietaryBiotin				g	g		mcg	yes	
-dietaryCaffeine	quantity	g	mass	cumulative		Dietary caffeine	nutrition	HKQuantityTypeIdentifierDietaryCaffeine				g	g		mg	yes	
-dietaryCalcium	quantity	g	mass	cumulative		Dietary calcium	nutrition	HKQuantityTypeIdentifierDietaryCalcium				g	g		mg	yes	
-dietaryCarbohydrates	quantity	g	mass	cumulative		Dietary carbohydrates	nutrition	HKQuantityTypeIdentifierDietaryCarbohydrates				g	g		g	yes	
-dietaryChloride	quantity	g	mass	cumulative		Dietary chloride	nutrition	HKQuantityTypeIdentifierDietaryChloride				g	g		mg	yes	
-dietaryCholesterol	quantity	g	mass	cumulative		Dietary cholesterol	nutrition	HKQuantityTypeIdentifierDietaryCholesterol				g	g		mg	yes	
-dietaryChromium	quantity	g	mass	cumulative		Dietary chromium	nutrition	HKQuantityTypeIdentifierDietaryChromium				g	g		mcg	yes	
-dietaryCopper	quantity	g	mass	cumulative		Dietary copper	nutrition	HKQuantityTypeIdentifierDietaryCopper				g	g		mcg	yes	
-dietaryEnergyConsumed	quantity	kcal	energy	cumulative		Dietary energy consumed	nutrition	HKQuantityTypeIdentifierDietaryEnergyConsumed			9052-2	kcal	kcal	NutritionRecord.energy	kcal|kJ	yes	
-dietaryFatMonounsaturated	quantity	g	mass	cumulative		Dietary fat monounsaturated	nutrition	HKQuantityTypeIdentifierDietaryFatMonounsaturated				g	g		g	yes	
-dietaryFatPolyunsaturated	quantity	g	mass	cumulative		Dietary fat polyunsaturated	nutrition	HKQuantityTypeIdentifierDietaryFatPolyunsaturated				g	g		g	yes	
-dietaryFatSaturated	quantity	g	mass	cumulative		Dietary fat saturated	nutrition	HKQuantityTypeIdentifierDietaryFatSaturated				g	g		g	yes	
-dietaryFatTotal	quantity	g	mass	cumulative		Dietary fat total	nutrition	HKQuantityTypeIdentifierDietaryFatTotal				g	g		g	yes	
-dietaryFiber	quantity	g	mass	cumulative		Dietary fiber	nutrition	HKQuantityTypeIdentifierDietaryFiber				g	g		g	yes	
-dietaryFolate	quantity	g	mass	cumulative		Dietary folate	nutrition	HKQuantityTypeIdentifierDietaryFolate				g	g		mcg	yes	
-dietaryIodine	quantity	g	mass	cumulative		Dietary iodine	nutrition	HKQuantityTypeIdentifierDietaryIodine				g	g		mcg	yes	
-dietaryIron	quantity	g	mass	cumulative		Dietary iron	nutrition	HKQuantityTypeIdentifierDietaryIron				g	g		mg	yes	
-dietaryMagnesium	quantity	g	mass	cumulative		Dietary magnesium	nutrition	HKQuantityTypeIdentifierDietaryMagnesium				g	g		mg	yes	
-dietaryManganese	quantity	g	mass	cumulative		Dietary manganese	nutrition	HKQuantityTypeIdentifierDietaryManganese				g	g		mg	yes	
-dietaryMolybdenum	quantity	g	mass	cumulative		Dietary molybdenum	nutrition	HKQuantityTypeIdentifierDietaryMolybdenum				g	g		mcg	yes	
-dietaryNiacin	quantity	g	mass	cumulative		Dietary niacin	nutrition	HKQuantityTypeIdentifierDietaryNiacin				g	g		mg	yes	
-dietaryPantothenicAcid	quantity	g	mass	cumulative		Dietary pantothenic acid	nutrition	HKQuantityTypeIdentifierDietaryPantothenicAcid				g	g		mg	yes	
-dietaryPhosphorus	quantity	g	mass	cumulative		Dietary phosphorus	nutrition	HKQuantityTypeIdentifierDietaryPhosphorus				g	g		mg	yes	
-dietaryPotassium	quantity	g	mass	cumulative		Dietary potassium	nutrition	HKQuantityTypeIdentifierDietaryPotassium				g	g		mg	yes	
-dietaryProtein	quantity	g	mass	cumulative		Dietary protein	nutrition	HKQuantityTypeIdentifierDietaryProtein				g	g		g	yes	
-dietaryRiboflavin	quantity	g	mass	cumulative		Dietary riboflavin	nutrition	HKQuantityTypeIdentifierDietaryRiboflavin				g	g		mg	yes	
-dietarySelenium	quantity	g	mass	cumulative		Dietary selenium	nutrition	HKQuantityTypeIdentifierDietarySelenium				g	g		mcg	yes	
-dietarySodium	quantity	g	mass	cumulative		Dietary sodium	nutrition	HKQuantityTypeIdentifierDietarySodium				g	g		mg	yes	
-dietarySugar	quantity	g	mass	cumulative		Dietary sugar	nutrition	HKQuantityTypeIdentifierDietarySugar				g	g		g	yes	
-dietaryThiamin	quantity	g	mass	cumulative		Dietary thiamin	nutrition	HKQuantityTypeIdentifierDietaryThiamin				g	g		mg	yes	
-dietaryVitaminA	quantity	g	mass	cumulative		Dietary vitamin A	nutrition	HKQuantityTypeIdentifierDietaryVitaminA				g	g		mcg	yes	
-dietaryVitaminB12	quantity	g	mass	cumulative		Dietary vitamin B12	nutrition	HKQuantityTypeIdentifierDietaryVitaminB12				g	g		mcg	yes	
-dietaryVitaminB6	quantity	g	mass	cumulative		Dietary vitamin B6	nutrition	HKQuantityTypeIdentifierDietaryVitaminB6				g	g		mg	yes	
-dietaryVitaminC	quantity	g	mass	cumulative		Dietary vitamin C	nutrition	HKQuantityTypeIdentifierDietaryVitaminC				g	g		mg	yes	
-dietaryVitaminD	quantity	g	mass	cumulative		Dietary vitamin D	nutrition	HKQuantityTypeIdentifierDietaryVitaminD				g	g		mcg	yes	
-dietaryVitaminE	quantity	g	mass	cumulative		Dietary vitamin E	nutrition	HKQuantityTypeIdentifierDietaryVitaminE				g	g		mg	yes	
-dietaryVitaminK	quantity	g	mass	cumulative		Dietary vitamin K	nutrition	HKQuantityTypeIdentifierDietaryVitaminK				g	g		mcg	yes	
-dietaryWater	quantity	mL	volume	cumulative		Dietary water	nutrition	HKQuantityTypeIdentifierDietaryWater				mL	mL	HydrationRecord	mL|fl_oz_us	yes	
-dietaryZinc	quantity	g	mass	cumulative		Dietary zinc	nutrition	HKQuantityTypeIdentifierDietaryZinc				g	g		mg	yes	
-distanceCrossCountrySkiing	quantity	m	length	cumulative		Distance cross country skiing	fitness	HKQuantityTypeIdentifierDistanceCrossCountrySkiing				m	m		m	yes	
-distanceCycling	quantity	m	length	cumulative		Distance cycling	fitness	HKQuantityTypeIdentifierDistanceCycling				m	m		km|mi	yes	
-distanceDownhillSnowSports	quantity	m	length	cumulative		Distance downhill snow sports	fitness	HKQuantityTypeIdentifierDistanceDownhillSnowSports				m	m		m	yes	
-distancePaddleSports	quantity	m	length	cumulative		Distance paddle sports	fitness	HKQuantityTypeIdentifierDistancePaddleSports				m	m		m	yes	
-distanceRowing	quantity	m	length	cumulative		Distance rowing	fitness	HKQuantityTypeIdentifierDistanceRowing				m	m		m	yes	
-distanceSkatingSports	quantity	m	length	cumulative		Distance skating sports	fitness	HKQuantityTypeIdentifierDistanceSkatingSports				m	m		m	yes	
-distanceSwimming	quantity	m	length	cumulative		Distance swimming	fitness	HKQuantityTypeIdentifierDistanceSwimming			93816-7	m	m		m	yes	
-distanceWalkingRunning	quantity	m	length	cumulative		Distance walking running	fitness	HKQuantityTypeIdentifierDistanceWalkingRunning				m	m	DistanceRecord	km|mi	yes	
-distanceWheelchair	quantity	m	length	cumulative		Distance wheelchair	fitness	HKQuantityTypeIdentifierDistanceWheelchair				m	m		m	yes	
-electrodermalActivity	quantity	S	conductance	discreteArithmetic		Electrodermal activity	bodyMeasurements	HKQuantityTypeIdentifierElectrodermalActivity				S	S		S	yes	
-environmentalAudioExposure	quantity	dBASPL	soundPressureLevel	discreteEquivalentContinuousLevel		Environmental audio exposure	hearing	HKQuantityTypeIdentifierEnvironmentalAudioExposure				dB[SPL]	dB[SPL]		dBASPL	yes	
-environmentalSoundReduction	quantity	dBASPL	soundPressureLevel	discreteEquivalentContinuousLevel		Environmental sound reduction	hearing	HKQuantityTypeIdentifierEnvironmentalSoundReduction				dB[SPL]	dB[SPL]		dBASPL	yes	
-estimatedWorkoutEffortScore	quantity	appleEffortScore	effortScore	discreteArithmetic		Estimated workout effort score	fitness	HKQuantityTypeIdentifierEstimatedWorkoutEffortScore				{score}	{score}		appleEffortScore	yes	
-flightsClimbed	quantity	count	count	cumulative		Flights climbed	fitness	HKQuantityTypeIdentifierFlightsClimbed			100304-5	{count}	{count}	FloorsClimbedRecord	count	yes	
-forcedExpiratoryVolume1	quantity	L	volume	discreteArithmetic		Forced expiratory volume (FEV1)	respiratory	HKQuantityTypeIdentifierForcedExpiratoryVolume1			20150-9	L	L		L	yes	
-forcedVitalCapacity	quantity	L	volume	discreteArithmetic		Forced vital capacity	respiratory	HKQuantityTypeIdentifierForcedVitalCapacity			19870-5	L	L		L	yes	
-headphoneAudioExposure	quantity	dBASPL	soundPressureLevel	discreteEquivalentContinuousLevel		Headphone audio exposure	hearing	HKQuantityTypeIdentifierHeadphoneAudioExposure				dB[SPL]	dB[SPL]		dBASPL	yes	
-heartRate	quantity	count/min	frequency	discreteTemporallyWeighted		Heart rate	heart	HKQuantityTypeIdentifierHeartRate		omh:heart-rate:2.0	8867-4	/min	/min	HeartRateRecord	count/min	yes	
-heartRateRecoveryOneMinute	quantity	count/min	frequency	discreteArithmetic		Heart rate recovery one minute	heart	HKQuantityTypeIdentifierHeartRateRecoveryOneMinute				/min	/min		count/min	yes	
-heartRateVariabilityRMSSD	quantity	ms	time	discreteArithmetic		Heart rate variability (RMSSD)	heart	HKQuantityTypeIdentifierHeartRateVariabilityRMSSD				ms	ms	HeartRateVariabilityRmssdRecord	ms	yes	
-heartRateVariabilitySDNN	quantity	ms	time	discreteArithmetic		Heart rate variability (SDNN)	heart	HKQuantityTypeIdentifierHeartRateVariabilitySDNN			80404-7	ms	ms		ms	yes	
-height	quantity	m	length	discreteArithmetic		Height	bodyMeasurements	HKQuantityTypeIdentifierHeight		omh:body-height:2.0	8302-2	m	cm	HeightRecord	cm|ft+in	yes	
-inhalerUsage	quantity	count	count	cumulative		Inhaler usage	respiratory	HKQuantityTypeIdentifierInhalerUsage				{count}	{count}		count	yes	
-insulinDelivery	quantity	IU	internationalUnit	cumulative		Insulin delivery	other	HKQuantityTypeIdentifierInsulinDelivery				[iU]	[iU]		IU	yes	
-leanBodyMass	quantity	kg	mass	discreteArithmetic		Lean body mass	bodyMeasurements	HKQuantityTypeIdentifierLeanBodyMass			91557-9	kg	kg	LeanBodyMassRecord	kg|lb|st	yes	
-nikeFuel	quantity	count	count	cumulative		Nike fuel	fitness	HKQuantityTypeIdentifierNikeFuel				{count}	{count}		count	disputed	
-numberOfAlcoholicBeverages	quantity	count	count	cumulative		Number of alcoholic beverages	other	HKQuantityTypeIdentifierNumberOfAlcoholicBeverages				{count}	{count}		count	yes	
-numberOfTimesFallen	quantity	count	count	cumulative		Number of times fallen	other	HKQuantityTypeIdentifierNumberOfTimesFallen				{count}	{count}		count	yes	
-oxygenSaturation	quantity	%	fraction	discreteArithmetic		Oxygen saturation	respiratory	HKQuantityTypeIdentifierOxygenSaturation		omh:oxygen-saturation:2.0	2708-6|59408-5	%	%	OxygenSaturationRecord	%	yes	
-paddleSportsSpeed	quantity	m/s	speed	discreteArithmetic		Paddle sports speed	fitness	HKQuantityTypeIdentifierPaddleSportsSpeed				m/s	m/s		m/s	yes	
-peakExpiratoryFlowRate	quantity	L/min	volumeFlow	discreteArithmetic		Peak expiratory flow rate	respiratory	HKQuantityTypeIdentifierPeakExpiratoryFlowRate			19935-6	L/min	L/min		L/min	yes	
-peripheralPerfusionIndex	quantity	%	fraction	discreteArithmetic		Peripheral perfusion index	heart	HKQuantityTypeIdentifierPeripheralPerfusionIndex			61006-3	%	%		%	yes	
-physicalEffort	quantity	kcal/kg·hr	energyPerMassTime	discreteArithmetic		Physical effort	fitness	HKQuantityTypeIdentifierPhysicalEffort				kcal/kg/h	kcal/kg/h		kcal/kg·hr	yes	
-pushCount	quantity	count	count	cumulative		Push count	fitness	HKQuantityTypeIdentifierPushCount			96502-0	{count}	{count}	WheelchairPushesRecord	count	yes	
-respiratoryRate	quantity	count/min	frequency	discreteArithmetic		Respiratory rate	respiratory	HKQuantityTypeIdentifierRespiratoryRate		omh:respiratory-rate:2.0	9279-1	/min	/min	RespiratoryRateRecord	count/min	yes	
-restingHeartRate	quantity	count/min	frequency	discreteTemporallyWeighted		Resting heart rate	heart	HKQuantityTypeIdentifierRestingHeartRate			40443-4	/min	/min	RestingHeartRateRecord	count/min	yes	
-rowingSpeed	quantity	m/s	speed	discreteArithmetic		Rowing speed	fitness	HKQuantityTypeIdentifierRowingSpeed				m/s	m/s		m/s	yes	
-runningGroundContactTime	quantity	ms	time	discreteArithmetic		Running ground contact time	mobility	HKQuantityTypeIdentifierRunningGroundContactTime				ms	ms		ms	yes	
-runningPower	quantity	W	power	discreteArithmetic		Running power	fitness	HKQuantityTypeIdentifierRunningPower				W	W		W	yes	
-runningSpeed	quantity	m/s	speed	discreteArithmetic		Running speed	fitness	HKQuantityTypeIdentifierRunningSpeed		omh:speed:1.0		m/s	m/s		km/hr	yes	
-runningStrideLength	quantity	m	length	discreteArithmetic		Running stride length	mobility	HKQuantityTypeIdentifierRunningStrideLength				m	m		m	yes	
-runningVerticalOscillation	quantity	cm	length	discreteArithmetic		Running vertical oscillation	mobility	HKQuantityTypeIdentifierRunningVerticalOscillation				cm	cm		cm	yes	
-sixMinuteWalkTestDistance	quantity	m	length	discreteArithmetic		Six minute walk test distance	mobility	HKQuantityTypeIdentifierSixMinuteWalkTestDistance				m	m		m	yes	
-stairAscentSpeed	quantity	m/s	speed	discreteArithmetic		Stair ascent speed	mobility	HKQuantityTypeIdentifierStairAscentSpeed				m/s	m/s		m/s	yes	
-stairDescentSpeed	quantity	m/s	speed	discreteArithmetic		Stair descent speed	mobility	HKQuantityTypeIdentifierStairDescentSpeed				m/s	m/s		m/s	yes	
-stepCount	quantity	count	count	cumulative		Step count	fitness	HKQuantityTypeIdentifierStepCount		omh:step-count:3.0	55423-8	{count}	{steps}	StepsRecord	count	yes	
-swimmingStrokeCount	quantity	count	count	cumulative		Swimming stroke count	fitness	HKQuantityTypeIdentifierSwimmingStrokeCount				{count}	{count}		count	yes	
-timeInDaylight	quantity	min	time	cumulative		Time in daylight	other	HKQuantityTypeIdentifierTimeInDaylight				min	min		min	yes	
-underwaterDepth	quantity	m	length	discreteArithmetic		Underwater depth	fitness	HKQuantityTypeIdentifierUnderwaterDepth				m	m		m	yes	
-uvExposure	quantity	count	count	discreteArithmetic		UV exposure	other	HKQuantityTypeIdentifierUVExposure				{count}	{count}		count	yes	
-vo2Max	quantity	mL/kg·min	volumePerMassTime	discreteArithmetic		VO2 max	heart	HKQuantityTypeIdentifierVO2Max				mL/kg/min	mL/kg/min	Vo2MaxRecord	mL/kg·min	yes	
-waistCircumference	quantity	m	length	discreteArithmetic		Waist circumference	bodyMeasurements	HKQuantityTypeIdentifierWaistCircumference			8280-0	m	cm		cm|in	yes	
-walkingAsymmetryPercentage	quantity	%	fraction	discreteArithmetic		Walking asymmetry percentage	mobility	HKQuantityTypeIdentifierWalkingAsymmetryPercentage				%	%		%	disputed	
-walkingDoubleSupportPercentage	quantity	%	fraction	discreteArithmetic		Walking double support percentage	mobility	HKQuantityTypeIdentifierWalkingDoubleSupportPercentage				%	%		%	disputed	
-walkingHeartRateAverage	quantity	count/min	frequency	discreteTemporallyWeighted		Walking heart rate average	heart	HKQuantityTypeIdentifierWalkingHeartRateAverage				/min	/min		count/min	no	
-walkingSpeed	quantity	m/s	speed	discreteArithmetic		Walking speed	mobility	HKQuantityTypeIdentifierWalkingSpeed		omh:speed:1.0		m/s	m/s		km/hr|mi/hr	yes	
-walkingStepLength	quantity	m	length	discreteArithmetic		Walking step length	mobility	HKQuantityTypeIdentifierWalkingStepLength				m	m		cm|in	yes	
-waterTemperature	quantity	degC	temperature	discreteArithmetic		Water temperature	other	HKQuantityTypeIdentifierWaterTemperature				Cel	Cel		degC|degF	yes	
-weight	quantity	kg	mass	discreteArithmetic		Weight	bodyMeasurements	HKQuantityTypeIdentifierBodyMass	bodyMass	omh:body-weight:3.0	29463-7	kg	kg	WeightRecord	kg|lb|st	yes	
-workoutEffortScore	quantity	appleEffortScore	effortScore	discreteArithmetic		Workout effort score	fitness	HKQuantityTypeIdentifierWorkoutEffortScore				{score}	{score}		appleEffortScore	yes	
-abdominalCramps	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Abdominal cramps	symptoms	HKCategoryTypeIdentifierAbdominalCramps								yes	
-acne	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Acne	symptoms	HKCategoryTypeIdentifierAcne								yes	
-appetiteChanges	category				0=unspecified==HKCategoryValueAppetiteChangesUnspecified|1=noChange==HKCategoryValueAppetiteChangesNoChange|2=decreased==HKCategoryValueAppetiteChangesDecreased|3=increased==HKCategoryValueAppetiteChangesIncreased	Appetite changes	symptoms	HKCategoryTypeIdentifierAppetiteChanges								yes	
-appleStandHour	category				0=stood==HKCategoryValueAppleStandHourStood|1=idle==HKCategoryValueAppleStandHourIdle	Apple stand hour	fitness	HKCategoryTypeIdentifierAppleStandHour								no	
-appleWalkingSteadinessEvent	category				1=initialLow==HKCategoryValueAppleWalkingSteadinessEventInitialLow|2=initialVeryLow==HKCategoryValueAppleWalkingSteadinessEventInitialVeryLow|3=repeatLow==HKCategoryValueAppleWalkingSteadinessEventRepeatLow|4=repeatVeryLow==HKCategoryValueAppleWalkingSteadinessEventRepeatVeryLow	Apple walking steadiness event	mobility	HKCategoryTypeIdentifierAppleWalkingSteadinessEvent								disputed	
-bladderIncontinence	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Bladder incontinence	symptoms	HKCategoryTypeIdentifierBladderIncontinence								yes	
-bleedingAfterMenopause	category				1=unspecified==HKCategoryValueVaginalBleedingUnspecified|2=light==HKCategoryValueVaginalBleedingLight|3=medium==HKCategoryValueVaginalBleedingMedium|4=heavy==HKCategoryValueVaginalBleedingHeavy|5=none==HKCategoryValueVaginalBleedingNone	Bleeding after menopause	reproductive	HKCategoryTypeIdentifierBleedingAfterMenopause								yes	
-bleedingAfterPregnancy	category				1=unspecified==HKCategoryValueVaginalBleedingUnspecified|2=light==HKCategoryValueVaginalBleedingLight|3=medium==HKCategoryValueVaginalBleedingMedium|4=heavy==HKCategoryValueVaginalBleedingHeavy|5=none==HKCategoryValueVaginalBleedingNone	Bleeding after pregnancy	reproductive	HKCategoryTypeIdentifierBleedingAfterPregnancy								yes	
-bleedingDuringPregnancy	category				1=unspecified==HKCategoryValueVaginalBleedingUnspecified|2=light==HKCategoryValueVaginalBleedingLight|3=medium==HKCategoryValueVaginalBleedingMedium|4=heavy==HKCategoryValueVaginalBleedingHeavy|5=none==HKCategoryValueVaginalBleedingNone	Bleeding during pregnancy	reproductive	HKCategoryTypeIdentifierBleedingDuringPregnancy								yes	
-bloating	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Bloating	symptoms	HKCategoryTypeIdentifierBloating								yes	
-breastPain	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Breast pain	symptoms	HKCategoryTypeIdentifierBreastPain								yes	
-cervicalMucusQuality	category				1=dry==HKCategoryValueCervicalMucusQualityDry|2=sticky==HKCategoryValueCervicalMucusQualitySticky|3=creamy==HKCategoryValueCervicalMucusQualityCreamy|4=watery==HKCategoryValueCervicalMucusQualityWatery|5=eggWhite==HKCategoryValueCervicalMucusQualityEggWhite	Cervical mucus quality	reproductive	HKCategoryTypeIdentifierCervicalMucusQuality						CervicalMucusRecord		yes	
-chestTightnessOrPain	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Chest tightness or pain	symptoms	HKCategoryTypeIdentifierChestTightnessOrPain								yes	
-chills	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Chills	symptoms	HKCategoryTypeIdentifierChills								yes	
-constipation	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Constipation	symptoms	HKCategoryTypeIdentifierConstipation								yes	
-contraceptive	category				1=unspecified==HKCategoryValueContraceptiveUnspecified|2=implant==HKCategoryValueContraceptiveImplant|3=injection==HKCategoryValueContraceptiveInjection|4=intrauterineDevice==HKCategoryValueContraceptiveIntrauterineDevice|5=intravaginalRing==HKCategoryValueContraceptiveIntravaginalRing|6=oral==HKCategoryValueContraceptiveOral|7=patch==HKCategoryValueContraceptivePatch	Contraceptive	reproductive	HKCategoryTypeIdentifierContraceptive								yes	
-coughing	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Coughing	symptoms	HKCategoryTypeIdentifierCoughing								yes	
-diarrhea	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Diarrhea	symptoms	HKCategoryTypeIdentifierDiarrhea								yes	
-dizziness	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Dizziness	symptoms	HKCategoryTypeIdentifierDizziness								yes	
-drySkin	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Dry skin	symptoms	HKCategoryTypeIdentifierDrySkin								yes	
-environmentalAudioExposureEvent	category				1=momentaryLimit==HKCategoryValueEnvironmentalAudioExposureEventMomentaryLimit,HKCategoryValueAudioExposureEventLoudEnvironment	Environmental audio exposure event	hearing	HKCategoryTypeIdentifierEnvironmentalAudioExposureEvent|HKCategoryTypeIdentifierAudioExposureEvent	audioExposureEvent							disputed	
-fainting	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Fainting	symptoms	HKCategoryTypeIdentifierFainting								yes	
-fatigue	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Fatigue	symptoms	HKCategoryTypeIdentifierFatigue								yes	
-fever	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Fever	symptoms	HKCategoryTypeIdentifierFever								yes	
-generalizedBodyAche	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Generalized body ache	symptoms	HKCategoryTypeIdentifierGeneralizedBodyAche								yes	
-hairLoss	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Hair loss	symptoms	HKCategoryTypeIdentifierHairLoss								yes	
-handwashingEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Handwashing event	other	HKCategoryTypeIdentifierHandwashingEvent								yes	
-headache	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Headache	symptoms	HKCategoryTypeIdentifierHeadache								yes	
-headphoneAudioExposureEvent	category				1=sevenDayLimit==HKCategoryValueHeadphoneAudioExposureEventSevenDayLimit	Headphone audio exposure event	hearing	HKCategoryTypeIdentifierHeadphoneAudioExposureEvent								no	
-heartburn	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Heartburn	symptoms	HKCategoryTypeIdentifierHeartburn								yes	
-highHeartRateEvent	category				0=notApplicable==HKCategoryValueNotApplicable	High heart rate event	heart	HKCategoryTypeIdentifierHighHeartRateEvent								no	
-hotFlashes	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Hot flashes	symptoms	HKCategoryTypeIdentifierHotFlashes								yes	
-hypertensionEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Hypertension event	heart	HKCategoryTypeIdentifierHypertensionEvent								no	
-infrequentMenstrualCycles	category				0=notApplicable==HKCategoryValueNotApplicable	Infrequent menstrual cycles	reproductive	HKCategoryTypeIdentifierInfrequentMenstrualCycles								disputed	
-intermenstrualBleeding	category				0=notApplicable==HKCategoryValueNotApplicable	Intermenstrual bleeding	reproductive	HKCategoryTypeIdentifierIntermenstrualBleeding						IntermenstrualBleedingRecord		yes	
-irregularHeartRhythmEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Irregular heart rhythm event	heart	HKCategoryTypeIdentifierIrregularHeartRhythmEvent								disputed	
-irregularMenstrualCycles	category				0=notApplicable==HKCategoryValueNotApplicable	Irregular menstrual cycles	reproductive	HKCategoryTypeIdentifierIrregularMenstrualCycles								disputed	
-lactation	category				0=notApplicable==HKCategoryValueNotApplicable	Lactation	reproductive	HKCategoryTypeIdentifierLactation								yes	
-lossOfSmell	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Loss of smell	symptoms	HKCategoryTypeIdentifierLossOfSmell								yes	
-lossOfTaste	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Loss of taste	symptoms	HKCategoryTypeIdentifierLossOfTaste								yes	
-lowCardioFitnessEvent	category				1=lowFitness==HKCategoryValueLowCardioFitnessEventLowFitness	Low cardio fitness event	heart	HKCategoryTypeIdentifierLowCardioFitnessEvent								disputed	
-lowerBackPain	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Lower back pain	symptoms	HKCategoryTypeIdentifierLowerBackPain								yes	
-lowHeartRateEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Low heart rate event	heart	HKCategoryTypeIdentifierLowHeartRateEvent								no	
-memoryLapse	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Memory lapse	symptoms	HKCategoryTypeIdentifierMemoryLapse								yes	
-menopausalState	category				=menopause==|=perimenopause==|=none==	Menopausal state	reproductive	HKCategoryTypeIdentifierMenopausalState								yes	
-menstrualFlow	category				1=unspecified==HKCategoryValueMenstrualFlowUnspecified,HKCategoryValueVaginalBleedingUnspecified|2=light==HKCategoryValueMenstrualFlowLight,HKCategoryValueVaginalBleedingLight|3=medium==HKCategoryValueMenstrualFlowMedium,HKCategoryValueVaginalBleedingMedium|4=heavy==HKCategoryValueMenstrualFlowHeavy,HKCategoryValueVaginalBleedingHeavy|5=none==HKCategoryValueMenstrualFlowNone,HKCategoryValueVaginalBleedingNone	Menstrual flow	reproductive	HKCategoryTypeIdentifierMenstrualFlow						MenstruationFlowRecord		yes	
-mindfulSession	category				0=notApplicable==HKCategoryValueNotApplicable	Mindful session	mindfulness	HKCategoryTypeIdentifierMindfulSession						MindfulnessSessionRecord		yes	
-moodChanges	category				0=present==HKCategoryValuePresencePresent|1=notPresent==HKCategoryValuePresenceNotPresent	Mood changes	symptoms	HKCategoryTypeIdentifierMoodChanges								yes	
-nausea	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Nausea	symptoms	HKCategoryTypeIdentifierNausea								yes	
-nightSweats	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Night sweats	symptoms	HKCategoryTypeIdentifierNightSweats								yes	
-ovulationTestResult	category				1=negative==HKCategoryValueOvulationTestResultNegative|2=luteinizingHormoneSurge==HKCategoryValueOvulationTestResultLuteinizingHormoneSurge|2=positive=old=HKCategoryValueOvulationTestResultPositive|3=indeterminate==HKCategoryValueOvulationTestResultIndeterminate|4=estrogenSurge==HKCategoryValueOvulationTestResultEstrogenSurge	Ovulation test result	reproductive	HKCategoryTypeIdentifierOvulationTestResult						OvulationTestRecord		yes	
-pelvicPain	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Pelvic pain	symptoms	HKCategoryTypeIdentifierPelvicPain								yes	
-persistentIntermenstrualBleeding	category				0=notApplicable==HKCategoryValueNotApplicable	Persistent intermenstrual bleeding	reproductive	HKCategoryTypeIdentifierPersistentIntermenstrualBleeding								disputed	
-pregnancy	category				0=notApplicable==HKCategoryValueNotApplicable	Pregnancy	reproductive	HKCategoryTypeIdentifierPregnancy								yes	
-pregnancyTestResult	category				1=negative==HKCategoryValuePregnancyTestResultNegative|2=positive==HKCategoryValuePregnancyTestResultPositive|3=indeterminate==HKCategoryValuePregnancyTestResultIndeterminate	Pregnancy test result	reproductive	HKCategoryTypeIdentifierPregnancyTestResult								yes	
-progesteroneTestResult	category				1=negative==HKCategoryValueProgesteroneTestResultNegative|2=positive==HKCategoryValueProgesteroneTestResultPositive|3=indeterminate==HKCategoryValueProgesteroneTestResultIndeterminate	Progesterone test result	reproductive	HKCategoryTypeIdentifierProgesteroneTestResult								yes	
-prolongedMenstrualPeriods	category				0=notApplicable==HKCategoryValueNotApplicable	Prolonged menstrual periods	reproductive	HKCategoryTypeIdentifierProlongedMenstrualPeriods								disputed	
-rapidPoundingOrFlutteringHeartbeat	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Rapid pounding or fluttering heartbeat	symptoms	HKCategoryTypeIdentifierRapidPoundingOrFlutteringHeartbeat								yes	
-runnyNose	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Runny nose	symptoms	HKCategoryTypeIdentifierRunnyNose								yes	
-sexualActivity	category				0=notApplicable==HKCategoryValueNotApplicable	Sexual activity	reproductive	HKCategoryTypeIdentifierSexualActivity						SexualActivityRecord		yes	
-shortnessOfBreath	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Shortness of breath	symptoms	HKCategoryTypeIdentifierShortnessOfBreath								yes	
-sinusCongestion	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Sinus congestion	symptoms	HKCategoryTypeIdentifierSinusCongestion								yes	
-skippedHeartbeat	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Skipped heartbeat	symptoms	HKCategoryTypeIdentifierSkippedHeartbeat								yes	
-sleepAnalysis	category				0=inBed==HKCategoryValueSleepAnalysisInBed|1=asleepUnspecified==HKCategoryValueSleepAnalysisAsleepUnspecified|1=asleep=old=HKCategoryValueSleepAnalysisAsleep|2=awake==HKCategoryValueSleepAnalysisAwake|3=asleepCore==HKCategoryValueSleepAnalysisAsleepCore|4=asleepDeep==HKCategoryValueSleepAnalysisAsleepDeep|5=asleepREM==HKCategoryValueSleepAnalysisAsleepREM	Sleep analysis	sleep	HKCategoryTypeIdentifierSleepAnalysis		omh:sleep-episode:1.1|omh:sleep-duration:2.0				SleepSessionRecord		yes	
-sleepApneaEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Sleep apnea event	respiratory	HKCategoryTypeIdentifierSleepApneaEvent								disputed	
-sleepChanges	category				0=present==HKCategoryValuePresencePresent|1=notPresent==HKCategoryValuePresenceNotPresent	Sleep changes	symptoms	HKCategoryTypeIdentifierSleepChanges								yes	
-soreThroat	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Sore throat	symptoms	HKCategoryTypeIdentifierSoreThroat								yes	
-toothbrushingEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Toothbrushing event	other	HKCategoryTypeIdentifierToothbrushingEvent								yes	
-vaginalDryness	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Vaginal dryness	symptoms	HKCategoryTypeIdentifierVaginalDryness								yes	
-vomiting	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Vomiting	symptoms	HKCategoryTypeIdentifierVomiting								yes	
-wheezing	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Wheezing	symptoms	HKCategoryTypeIdentifierWheezing								yes	
-bloodPressure	correlation					Blood pressure		HKCorrelationTypeIdentifierBloodPressure		omh:blood-pressure:4.0	85354-9			BloodPressureRecord			bloodPressureSystolic|bloodPressureDiastolic
-food	correlation					Food		HKCorrelationTypeIdentifierFood			80453-4						
-biologicalSex	characteristic				0=notSet==HKBiologicalSexNotSet|1=female==HKBiologicalSexFemale|2=male==HKBiologicalSexMale|3=other==HKBiologicalSexOther	Biological sex		HKCharacteristicTypeIdentifierBiologicalSex									
-bloodType	characteristic				0=notSet==HKBloodTypeNotSet|1=aPositive==HKBloodTypeAPositive|2=aNegative==HKBloodTypeANegative|3=bPositive==HKBloodTypeBPositive|4=bNegative==HKBloodTypeBNegative|5=abPositive==HKBloodTypeABPositive|6=abNegative==HKBloodTypeABNegative|7=oPositive==HKBloodTypeOPositive|8=oNegative==HKBloodTypeONegative	Blood type		HKCharacteristicTypeIdentifierBloodType									
-dateOfBirth	characteristic					Date of birth		HKCharacteristicTypeIdentifierDateOfBirth									
-fitzpatrickSkinType	characteristic				0=notSet==HKFitzpatrickSkinTypeNotSet|1=I==HKFitzpatrickSkinTypeI|2=II==HKFitzpatrickSkinTypeII|3=III==HKFitzpatrickSkinTypeIII|4=IV==HKFitzpatrickSkinTypeIV|5=V==HKFitzpatrickSkinTypeV|6=VI==HKFitzpatrickSkinTypeVI	Fitzpatrick skin type		HKCharacteristicTypeIdentifierFitzpatrickSkinType									
-wheelchairUse	characteristic				0=notSet==HKWheelchairUseNotSet|1=no==HKWheelchairUseNo|2=yes==HKWheelchairUseYes	Wheelchair use		HKCharacteristicTypeIdentifierWheelchairUse									
-activityMoveMode	characteristic				1=activeEnergy==HKActivityMoveModeActiveEnergy|2=appleMoveTime==HKActivityMoveModeAppleMoveTime	Activity move mode		HKCharacteristicTypeIdentifierActivityMoveMode									
-cardioFitnessMedicationsUse	characteristic					Cardio fitness medications use		HKCharacteristicTypeIdentifierCardioFitnessMedicationsUse									
-workout	workout					Workout		HKWorkoutTypeIdentifier			73985-4			ExerciseSessionRecord			
-workoutRoute	other					Workout route		HKWorkoutRouteTypeIdentifier									
-heartbeatSeries	other					Heartbeat series		HKDataTypeIdentifierHeartbeatSeries									
-electrocardiogram	other					Electrocardiogram (ECG)		HKDataTypeIdentifierElectrocardiogram									
-audiogram	other					Audiogram		HKDataTypeIdentifierAudiogram									
-stateOfMind	other					State of mind		HKDataTypeIdentifierStateOfMind									
-visionPrescription	other					Vision prescription		HKVisionPrescriptionTypeIdentifier									
-scoredAssessmentGAD7	other					Scored assessment (GAD-7)		HKScoredAssessmentTypeIdentifierGAD7									
-scoredAssessmentPHQ9	other					Scored assessment (PHQ-9)		HKScoredAssessmentTypeIdentifierPHQ9									
-medicationDoseEvent	other					Medication dose event		HKMedicationDoseEventTypeIdentifierMedicationDoseEvent									
-userAnnotatedMedication	other					User annotated medication		HKDataTypeIdentifierUserAnnotatedMedicationConcept									
-activitySummary	other					Activity summary		HKActivitySummaryTypeIdentifier									
-documentCDA	other					Document (CDA)		HKDocumentTypeIdentifierCDA									
-allergy	other					Allergy	clinical	HKClinicalTypeIdentifierAllergyRecord									
-clinicalNote	other					Clinical note	clinical	HKClinicalTypeIdentifierClinicalNoteRecord									
-condition	other					Condition	clinical	HKClinicalTypeIdentifierConditionRecord									
-coverage	other					Coverage	clinical	HKClinicalTypeIdentifierCoverageRecord									
-immunization	other					Immunization	clinical	HKClinicalTypeIdentifierImmunizationRecord									
-labResult	other					Lab result	clinical	HKClinicalTypeIdentifierLabResultRecord									
-medication	other					Medication	clinical	HKClinicalTypeIdentifierMedicationRecord									
-procedure	other					Procedure	clinical	HKClinicalTypeIdentifierProcedureRecord									
-vitalSign	other					Vital sign	clinical	HKClinicalTypeIdentifierVitalSignRecord									
-sleepDurationGoal	other	hr	time			Sleep duration goal		HKDataTypeSleepDurationGoal									
-hc.basalMetabolicRate	quantity	kcal/d	power	discreteArithmetic		Basal metabolic rate	bodyMeasurements					kcal/d	kcal/d	BasalMetabolicRateRecord	kcal/d|W		
-hc.bodyWaterMass	quantity	kg	mass	discreteArithmetic		Body water mass	bodyMeasurements					kg	kg	BodyWaterMassRecord	kg|lb		
-hc.boneMass	quantity	kg	mass	discreteArithmetic		Bone mass	bodyMeasurements					kg	kg	BoneMassRecord	kg|lb		
-hc.elevationGained	quantity	m	length	cumulative		Elevation gained	fitness					m	m	ElevationGainedRecord	m|ft		
-hc.stepsCadence	quantity	count/min	frequency	discreteTemporallyWeighted		Steps cadence	fitness					/min	/min	StepsCadenceRecord	count/min		
-hc.totalCaloriesBurned	quantity	kcal	energy	cumulative		Total calories burned	fitness					kcal	kcal	TotalCaloriesBurnedRecord	kcal|kJ		
-x.ihealth.bodyWaterPercentage	quantity	%	fraction	discreteArithmetic		Body water percentage	bodyMeasurements					%	%		%		
-x.ihealth.dailyCalorieIntake	quantity	kcal/d	power	discreteArithmetic		Daily calorie intake	nutrition					kcal/d	kcal/d		kcal/d		
-x.ihealth.musclePercentage	quantity	%	fraction	discreteArithmetic		Muscle percentage	bodyMeasurements					%	%		%		
-x.ihealth.visceralFatLevel	quantity	count	count	discreteArithmetic		Visceral fat level	bodyMeasurements					{score}	{score}		count		
+activeEnergyBurned	quantity	kcal	energy	cumulative		Active energy burned	fitness	HKQuantityTypeIdentifierActiveEnergyBurned		omh:calories-burned:2.0	41981-2	kcal	kcal	ActiveCaloriesBurnedRecord	kcal|kJ	yes		0		0	
+appleExerciseTime	quantity	min	time	cumulative		Apple exercise time	fitness	HKQuantityTypeIdentifierAppleExerciseTime				min	min		min	no		0		0	
+appleMoveTime	quantity	min	time	cumulative		Apple move time	fitness	HKQuantityTypeIdentifierAppleMoveTime				min	min		min	disputed		0		0	
+appleSleepingBreathingDisturbances	quantity	count	count	discreteArithmetic		Apple sleeping breathing disturbances	respiratory	HKQuantityTypeIdentifierAppleSleepingBreathingDisturbances				{count}	{count}		count	disputed		0		0	
+appleSleepingWristTemperature	quantity	degC	temperature	discreteArithmetic		Apple sleeping wrist temperature	bodyMeasurements	HKQuantityTypeIdentifierAppleSleepingWristTemperature				Cel	Cel		degC|degF	disputed		-20	60	15	45
+appleStandTime	quantity	min	time	cumulative		Apple stand time	fitness	HKQuantityTypeIdentifierAppleStandTime				min	min		min	no		0		0	
+appleWalkingSteadiness	quantity	%	fraction	discreteArithmetic		Apple walking steadiness	mobility	HKQuantityTypeIdentifierAppleWalkingSteadiness				%	%		%	no		0	1	0	1
+atrialFibrillationBurden	quantity	%	fraction	discreteTemporallyWeighted		Atrial fibrillation burden	heart	HKQuantityTypeIdentifierAtrialFibrillationBurden				%	%		%	no		0	1	0	1
+basalBodyTemperature	quantity	degC	temperature	discreteArithmetic		Basal body temperature	reproductive	HKQuantityTypeIdentifierBasalBodyTemperature		omh:body-temperature:4.0		Cel	Cel	BasalBodyTemperatureRecord	degC|degF	yes		5	55	25	44
+basalEnergyBurned	quantity	kcal	energy	cumulative		Basal energy burned	fitness	HKQuantityTypeIdentifierBasalEnergyBurned				kcal	kcal		kcal|kJ	yes		0		0	
+bloodAlcoholContent	quantity	%	fraction	discreteArithmetic		Blood alcohol content	other	HKQuantityTypeIdentifierBloodAlcoholContent			74859-0	%	%		%	yes		0	1	0	0.02
+bloodGlucose	quantity	mg/dL	massConcentration	discreteArithmetic		Blood glucose	vitalSigns	HKQuantityTypeIdentifierBloodGlucose		omh:blood-glucose:4.0	41653-7	mg/dL	mg/dL	BloodGlucoseRecord	mg/dL|mmol<180.15588000005408>/L	yes		0	5000	10	1500
+bloodPressureDiastolic	quantity	mmHg	pressure	discreteArithmetic		Blood pressure diastolic	other	HKQuantityTypeIdentifierBloodPressureDiastolic			8462-4	mm[Hg]	mm[Hg]	BloodPressureRecord.diastolic	mmHg	yes		0	500	10	250
+bloodPressureSystolic	quantity	mmHg	pressure	discreteArithmetic		Blood pressure systolic	other	HKQuantityTypeIdentifierBloodPressureSystolic			8480-6	mm[Hg]	mm[Hg]	BloodPressureRecord.systolic	mmHg	yes		0	600	30	350
+bodyFatPercentage	quantity	%	fraction	discreteArithmetic		Body fat percentage	bodyMeasurements	HKQuantityTypeIdentifierBodyFatPercentage		omh:body-fat-percentage:2.0	41982-0	%	%	BodyFatRecord	%	yes		0	1	0.01	0.8
+bodyMassIndex	quantity	count	count	discreteArithmetic		Body mass index	bodyMeasurements	HKQuantityTypeIdentifierBodyMassIndex		omh:body-mass-index:3.0	39156-5	{count}	kg/m2		count	yes		0	1000	5	150
+bodyTemperature	quantity	degC	temperature	discreteArithmetic		Body temperature	vitalSigns	HKQuantityTypeIdentifierBodyTemperature		omh:body-temperature:4.0	8310-5	Cel	Cel	BodyTemperatureRecord	degC|degF	yes		5	55	25	44
+crossCountrySkiingSpeed	quantity	m/s	speed	discreteArithmetic		Cross country skiing speed	fitness	HKQuantityTypeIdentifierCrossCountrySkiingSpeed				m/s	m/s		m/s	yes		0	1000	0	150
+cyclingCadence	quantity	count/min	frequency	discreteTemporallyWeighted		Cycling cadence	fitness	HKQuantityTypeIdentifierCyclingCadence				/min	/min	CyclingPedalingCadenceRecord	count/min	yes		0	1000	0	400
+cyclingFunctionalThresholdPower	quantity	W	power	discreteArithmetic		Cycling functional threshold power	fitness	HKQuantityTypeIdentifierCyclingFunctionalThresholdPower				W	W		W	yes		0	100000	0	5000
+cyclingPower	quantity	W	power	discreteTemporallyWeighted		Cycling power	fitness	HKQuantityTypeIdentifierCyclingPower				W	W		W	yes		0	100000	0	5000
+cyclingSpeed	quantity	m/s	speed	discreteTemporallyWeighted		Cycling speed	fitness	HKQuantityTypeIdentifierCyclingSpeed		omh:speed:1.0		m/s	m/s		km/hr	yes		0	1000	0	150
+dietaryBiotin	quantity	g	mass	cumulative		Dietary biotin	nutrition	HKQuantityTypeIdentifierDietaryBiotin				g	g		mcg	yes		0		0	
+dietaryCaffeine	quantity	g	mass	cumulative		Dietary caffeine	nutrition	HKQuantityTypeIdentifierDietaryCaffeine				g	g		mg	yes		0		0	
+dietaryCalcium	quantity	g	mass	cumulative		Dietary calcium	nutrition	HKQuantityTypeIdentifierDietaryCalcium				g	g		mg	yes		0		0	
+dietaryCarbohydrates	quantity	g	mass	cumulative		Dietary carbohydrates	nutrition	HKQuantityTypeIdentifierDietaryCarbohydrates				g	g		g	yes		0		0	
+dietaryChloride	quantity	g	mass	cumulative		Dietary chloride	nutrition	HKQuantityTypeIdentifierDietaryChloride				g	g		mg	yes		0		0	
+dietaryCholesterol	quantity	g	mass	cumulative		Dietary cholesterol	nutrition	HKQuantityTypeIdentifierDietaryCholesterol				g	g		mg	yes		0		0	
+dietaryChromium	quantity	g	mass	cumulative		Dietary chromium	nutrition	HKQuantityTypeIdentifierDietaryChromium				g	g		mcg	yes		0		0	
+dietaryCopper	quantity	g	mass	cumulative		Dietary copper	nutrition	HKQuantityTypeIdentifierDietaryCopper				g	g		mcg	yes		0		0	
+dietaryEnergyConsumed	quantity	kcal	energy	cumulative		Dietary energy consumed	nutrition	HKQuantityTypeIdentifierDietaryEnergyConsumed			9052-2	kcal	kcal	NutritionRecord.energy	kcal|kJ	yes		0		0	
+dietaryFatMonounsaturated	quantity	g	mass	cumulative		Dietary fat monounsaturated	nutrition	HKQuantityTypeIdentifierDietaryFatMonounsaturated				g	g		g	yes		0		0	
+dietaryFatPolyunsaturated	quantity	g	mass	cumulative		Dietary fat polyunsaturated	nutrition	HKQuantityTypeIdentifierDietaryFatPolyunsaturated				g	g		g	yes		0		0	
+dietaryFatSaturated	quantity	g	mass	cumulative		Dietary fat saturated	nutrition	HKQuantityTypeIdentifierDietaryFatSaturated				g	g		g	yes		0		0	
+dietaryFatTotal	quantity	g	mass	cumulative		Dietary fat total	nutrition	HKQuantityTypeIdentifierDietaryFatTotal				g	g		g	yes		0		0	
+dietaryFiber	quantity	g	mass	cumulative		Dietary fiber	nutrition	HKQuantityTypeIdentifierDietaryFiber				g	g		g	yes		0		0	
+dietaryFolate	quantity	g	mass	cumulative		Dietary folate	nutrition	HKQuantityTypeIdentifierDietaryFolate				g	g		mcg	yes		0		0	
+dietaryIodine	quantity	g	mass	cumulative		Dietary iodine	nutrition	HKQuantityTypeIdentifierDietaryIodine				g	g		mcg	yes		0		0	
+dietaryIron	quantity	g	mass	cumulative		Dietary iron	nutrition	HKQuantityTypeIdentifierDietaryIron				g	g		mg	yes		0		0	
+dietaryMagnesium	quantity	g	mass	cumulative		Dietary magnesium	nutrition	HKQuantityTypeIdentifierDietaryMagnesium				g	g		mg	yes		0		0	
+dietaryManganese	quantity	g	mass	cumulative		Dietary manganese	nutrition	HKQuantityTypeIdentifierDietaryManganese				g	g		mg	yes		0		0	
+dietaryMolybdenum	quantity	g	mass	cumulative		Dietary molybdenum	nutrition	HKQuantityTypeIdentifierDietaryMolybdenum				g	g		mcg	yes		0		0	
+dietaryNiacin	quantity	g	mass	cumulative		Dietary niacin	nutrition	HKQuantityTypeIdentifierDietaryNiacin				g	g		mg	yes		0		0	
+dietaryPantothenicAcid	quantity	g	mass	cumulative		Dietary pantothenic acid	nutrition	HKQuantityTypeIdentifierDietaryPantothenicAcid				g	g		mg	yes		0		0	
+dietaryPhosphorus	quantity	g	mass	cumulative		Dietary phosphorus	nutrition	HKQuantityTypeIdentifierDietaryPhosphorus				g	g		mg	yes		0		0	
+dietaryPotassium	quantity	g	mass	cumulative		Dietary potassium	nutrition	HKQuantityTypeIdentifierDietaryPotassium				g	g		mg	yes		0		0	
+dietaryProtein	quantity	g	mass	cumulative		Dietary protein	nutrition	HKQuantityTypeIdentifierDietaryProtein				g	g		g	yes		0		0	
+dietaryRiboflavin	quantity	g	mass	cumulative		Dietary riboflavin	nutrition	HKQuantityTypeIdentifierDietaryRiboflavin				g	g		mg	yes		0		0	
+dietarySelenium	quantity	g	mass	cumulative		Dietary selenium	nutrition	HKQuantityTypeIdentifierDietarySelenium				g	g		mcg	yes		0		0	
+dietarySodium	quantity	g	mass	cumulative		Dietary sodium	nutrition	HKQuantityTypeIdentifierDietarySodium				g	g		mg	yes		0		0	
+dietarySugar	quantity	g	mass	cumulative		Dietary sugar	nutrition	HKQuantityTypeIdentifierDietarySugar				g	g		g	yes		0		0	
+dietaryThiamin	quantity	g	mass	cumulative		Dietary thiamin	nutrition	HKQuantityTypeIdentifierDietaryThiamin				g	g		mg	yes		0		0	
+dietaryVitaminA	quantity	g	mass	cumulative		Dietary vitamin A	nutrition	HKQuantityTypeIdentifierDietaryVitaminA				g	g		mcg	yes		0		0	
+dietaryVitaminB12	quantity	g	mass	cumulative		Dietary vitamin B12	nutrition	HKQuantityTypeIdentifierDietaryVitaminB12				g	g		mcg	yes		0		0	
+dietaryVitaminB6	quantity	g	mass	cumulative		Dietary vitamin B6	nutrition	HKQuantityTypeIdentifierDietaryVitaminB6				g	g		mg	yes		0		0	
+dietaryVitaminC	quantity	g	mass	cumulative		Dietary vitamin C	nutrition	HKQuantityTypeIdentifierDietaryVitaminC				g	g		mg	yes		0		0	
+dietaryVitaminD	quantity	g	mass	cumulative		Dietary vitamin D	nutrition	HKQuantityTypeIdentifierDietaryVitaminD				g	g		mcg	yes		0		0	
+dietaryVitaminE	quantity	g	mass	cumulative		Dietary vitamin E	nutrition	HKQuantityTypeIdentifierDietaryVitaminE				g	g		mg	yes		0		0	
+dietaryVitaminK	quantity	g	mass	cumulative		Dietary vitamin K	nutrition	HKQuantityTypeIdentifierDietaryVitaminK				g	g		mcg	yes		0		0	
+dietaryWater	quantity	mL	volume	cumulative		Dietary water	nutrition	HKQuantityTypeIdentifierDietaryWater				mL	mL	HydrationRecord	mL|fl_oz_us	yes		0		0	
+dietaryZinc	quantity	g	mass	cumulative		Dietary zinc	nutrition	HKQuantityTypeIdentifierDietaryZinc				g	g		mg	yes		0		0	
+distanceCrossCountrySkiing	quantity	m	length	cumulative		Distance cross country skiing	fitness	HKQuantityTypeIdentifierDistanceCrossCountrySkiing				m	m		m	yes		0		0	
+distanceCycling	quantity	m	length	cumulative		Distance cycling	fitness	HKQuantityTypeIdentifierDistanceCycling				m	m		km|mi	yes		0		0	
+distanceDownhillSnowSports	quantity	m	length	cumulative		Distance downhill snow sports	fitness	HKQuantityTypeIdentifierDistanceDownhillSnowSports				m	m		m	yes		0		0	
+distancePaddleSports	quantity	m	length	cumulative		Distance paddle sports	fitness	HKQuantityTypeIdentifierDistancePaddleSports				m	m		m	yes		0		0	
+distanceRowing	quantity	m	length	cumulative		Distance rowing	fitness	HKQuantityTypeIdentifierDistanceRowing				m	m		m	yes		0		0	
+distanceSkatingSports	quantity	m	length	cumulative		Distance skating sports	fitness	HKQuantityTypeIdentifierDistanceSkatingSports				m	m		m	yes		0		0	
+distanceSwimming	quantity	m	length	cumulative		Distance swimming	fitness	HKQuantityTypeIdentifierDistanceSwimming			93816-7	m	m		m	yes		0		0	
+distanceWalkingRunning	quantity	m	length	cumulative		Distance walking running	fitness	HKQuantityTypeIdentifierDistanceWalkingRunning				m	m	DistanceRecord	km|mi	yes		0		0	
+distanceWheelchair	quantity	m	length	cumulative		Distance wheelchair	fitness	HKQuantityTypeIdentifierDistanceWheelchair				m	m		m	yes		0		0	
+electrodermalActivity	quantity	S	conductance	discreteArithmetic		Electrodermal activity	bodyMeasurements	HKQuantityTypeIdentifierElectrodermalActivity				S	S		S	yes		0	1	0	0.001
+environmentalAudioExposure	quantity	dBASPL	soundPressureLevel	discreteEquivalentContinuousLevel		Environmental audio exposure	hearing	HKQuantityTypeIdentifierEnvironmentalAudioExposure				dB[SPL]	dB[SPL]		dBASPL	yes		-100	250	-20	194
+environmentalSoundReduction	quantity	dBASPL	soundPressureLevel	discreteEquivalentContinuousLevel		Environmental sound reduction	hearing	HKQuantityTypeIdentifierEnvironmentalSoundReduction				dB[SPL]	dB[SPL]		dBASPL	yes		-100	250	-20	194
+estimatedWorkoutEffortScore	quantity	appleEffortScore	effortScore	discreteArithmetic		Estimated workout effort score	fitness	HKQuantityTypeIdentifierEstimatedWorkoutEffortScore				{score}	{score}		appleEffortScore	yes		0	100	0	10
+flightsClimbed	quantity	count	count	cumulative		Flights climbed	fitness	HKQuantityTypeIdentifierFlightsClimbed			100304-5	{count}	{count}	FloorsClimbedRecord	count	yes		0		0	
+forcedExpiratoryVolume1	quantity	L	volume	discreteArithmetic		Forced expiratory volume (FEV1)	respiratory	HKQuantityTypeIdentifierForcedExpiratoryVolume1			20150-9	L	L		L	yes		0	20	0.1	10
+forcedVitalCapacity	quantity	L	volume	discreteArithmetic		Forced vital capacity	respiratory	HKQuantityTypeIdentifierForcedVitalCapacity			19870-5	L	L		L	yes		0	20	0.1	12
+headphoneAudioExposure	quantity	dBASPL	soundPressureLevel	discreteEquivalentContinuousLevel		Headphone audio exposure	hearing	HKQuantityTypeIdentifierHeadphoneAudioExposure				dB[SPL]	dB[SPL]		dBASPL	yes		-100	250	-20	194
+heartRate	quantity	count/min	frequency	discreteTemporallyWeighted		Heart rate	heart	HKQuantityTypeIdentifierHeartRate		omh:heart-rate:2.0	8867-4	/min	/min	HeartRateRecord	count/min	yes		0	700	15	350
+heartRateRecoveryOneMinute	quantity	count/min	frequency	discreteArithmetic		Heart rate recovery one minute	heart	HKQuantityTypeIdentifierHeartRateRecoveryOneMinute				/min	/min		count/min	yes		-700	700	-100	200
+heartRateVariabilityRMSSD	quantity	ms	time	discreteArithmetic		Heart rate variability (RMSSD)	heart	HKQuantityTypeIdentifierHeartRateVariabilityRMSSD				ms	ms	HeartRateVariabilityRmssdRecord	ms	yes		0	10000	0	2000
+heartRateVariabilitySDNN	quantity	ms	time	discreteArithmetic		Heart rate variability (SDNN)	heart	HKQuantityTypeIdentifierHeartRateVariabilitySDNN			80404-7	ms	ms		ms	yes		0	10000	0	2000
+height	quantity	m	length	discreteArithmetic		Height	bodyMeasurements	HKQuantityTypeIdentifierHeight		omh:body-height:2.0	8302-2	m	cm	HeightRecord	cm|ft+in	yes		0.1	3	0.2	2.8
+inhalerUsage	quantity	count	count	cumulative		Inhaler usage	respiratory	HKQuantityTypeIdentifierInhalerUsage				{count}	{count}		count	yes		0		0	200
+insulinDelivery	quantity	IU	internationalUnit	cumulative		Insulin delivery	other	HKQuantityTypeIdentifierInsulinDelivery				[iU]	[iU]		IU	yes		0	100000	0	2000
+leanBodyMass	quantity	kg	mass	discreteArithmetic		Lean body mass	bodyMeasurements	HKQuantityTypeIdentifierLeanBodyMass			91557-9	kg	kg	LeanBodyMassRecord	kg|lb|st	yes		0	700	0.5	250
+nikeFuel	quantity	count	count	cumulative		Nike fuel	fitness	HKQuantityTypeIdentifierNikeFuel				{count}	{count}		count	disputed		0		0	
+numberOfAlcoholicBeverages	quantity	count	count	cumulative		Number of alcoholic beverages	other	HKQuantityTypeIdentifierNumberOfAlcoholicBeverages				{count}	{count}		count	yes		0		0	200
+numberOfTimesFallen	quantity	count	count	cumulative		Number of times fallen	other	HKQuantityTypeIdentifierNumberOfTimesFallen				{count}	{count}		count	yes		0		0	1000
+oxygenSaturation	quantity	%	fraction	discreteArithmetic		Oxygen saturation	respiratory	HKQuantityTypeIdentifierOxygenSaturation		omh:oxygen-saturation:2.0	2708-6|59408-5	%	%	OxygenSaturationRecord	%	yes		0	1	0.4	1
+paddleSportsSpeed	quantity	m/s	speed	discreteArithmetic		Paddle sports speed	fitness	HKQuantityTypeIdentifierPaddleSportsSpeed				m/s	m/s		m/s	yes		0	1000	0	150
+peakExpiratoryFlowRate	quantity	L/min	volumeFlow	discreteArithmetic		Peak expiratory flow rate	respiratory	HKQuantityTypeIdentifierPeakExpiratoryFlowRate			19935-6	L/min	L/min		L/min	yes		0	2000	20	1100
+peripheralPerfusionIndex	quantity	%	fraction	discreteArithmetic		Peripheral perfusion index	heart	HKQuantityTypeIdentifierPeripheralPerfusionIndex			61006-3	%	%		%	yes		0	1	0	0.5
+physicalEffort	quantity	kcal/kg·hr	energyPerMassTime	discreteArithmetic		Physical effort	fitness	HKQuantityTypeIdentifierPhysicalEffort				kcal/kg/h	kcal/kg/h		kcal/kg·hr	yes		0	1000	0	50
+pushCount	quantity	count	count	cumulative		Push count	fitness	HKQuantityTypeIdentifierPushCount			96502-0	{count}	{count}	WheelchairPushesRecord	count	yes		0		0	
+respiratoryRate	quantity	count/min	frequency	discreteArithmetic		Respiratory rate	respiratory	HKQuantityTypeIdentifierRespiratoryRate		omh:respiratory-rate:2.0	9279-1	/min	/min	RespiratoryRateRecord	count/min	yes		0	1000	2	150
+restingHeartRate	quantity	count/min	frequency	discreteTemporallyWeighted		Resting heart rate	heart	HKQuantityTypeIdentifierRestingHeartRate			40443-4	/min	/min	RestingHeartRateRecord	count/min	yes		0	700	15	250
+rowingSpeed	quantity	m/s	speed	discreteArithmetic		Rowing speed	fitness	HKQuantityTypeIdentifierRowingSpeed				m/s	m/s		m/s	yes		0	1000	0	150
+runningGroundContactTime	quantity	ms	time	discreteArithmetic		Running ground contact time	mobility	HKQuantityTypeIdentifierRunningGroundContactTime				ms	ms		ms	yes		0	10000	0	3000
+runningPower	quantity	W	power	discreteArithmetic		Running power	fitness	HKQuantityTypeIdentifierRunningPower				W	W		W	yes		0	100000	0	5000
+runningSpeed	quantity	m/s	speed	discreteArithmetic		Running speed	fitness	HKQuantityTypeIdentifierRunningSpeed		omh:speed:1.0		m/s	m/s		km/hr	yes		0	100	0	15
+runningStrideLength	quantity	m	length	discreteArithmetic		Running stride length	mobility	HKQuantityTypeIdentifierRunningStrideLength				m	m		m	yes		0	50	0	10
+runningVerticalOscillation	quantity	cm	length	discreteArithmetic		Running vertical oscillation	mobility	HKQuantityTypeIdentifierRunningVerticalOscillation				cm	cm		cm	yes		0	1000	0	100
+sixMinuteWalkTestDistance	quantity	m	length	discreteArithmetic		Six minute walk test distance	mobility	HKQuantityTypeIdentifierSixMinuteWalkTestDistance				m	m		m	yes		0	5000	0	2500
+stairAscentSpeed	quantity	m/s	speed	discreteArithmetic		Stair ascent speed	mobility	HKQuantityTypeIdentifierStairAscentSpeed				m/s	m/s		m/s	yes		0	100	0	10
+stairDescentSpeed	quantity	m/s	speed	discreteArithmetic		Stair descent speed	mobility	HKQuantityTypeIdentifierStairDescentSpeed				m/s	m/s		m/s	yes		0	100	0	10
+stepCount	quantity	count	count	cumulative		Step count	fitness	HKQuantityTypeIdentifierStepCount		omh:step-count:3.0	55423-8	{count}	{steps}	StepsRecord	count	yes		0		0	
+swimmingStrokeCount	quantity	count	count	cumulative		Swimming stroke count	fitness	HKQuantityTypeIdentifierSwimmingStrokeCount				{count}	{count}		count	yes		0		0	
+timeInDaylight	quantity	min	time	cumulative		Time in daylight	other	HKQuantityTypeIdentifierTimeInDaylight				min	min		min	yes		0		0	
+underwaterDepth	quantity	m	length	discreteArithmetic		Underwater depth	fitness	HKQuantityTypeIdentifierUnderwaterDepth				m	m		m	yes		-20	11000	-5	340
+uvExposure	quantity	count	count	discreteArithmetic		UV exposure	other	HKQuantityTypeIdentifierUVExposure				{count}	{count}		count	yes		0		0	
+vo2Max	quantity	mL/kg·min	volumePerMassTime	discreteArithmetic		VO2 max	heart	HKQuantityTypeIdentifierVO2Max				mL/kg/min	mL/kg/min	Vo2MaxRecord	mL/kg·min	yes		0	200	3	105
+waistCircumference	quantity	m	length	discreteArithmetic		Waist circumference	bodyMeasurements	HKQuantityTypeIdentifierWaistCircumference			8280-0	m	cm		cm|in	yes		0.05	5	0.15	3.1
+walkingAsymmetryPercentage	quantity	%	fraction	discreteArithmetic		Walking asymmetry percentage	mobility	HKQuantityTypeIdentifierWalkingAsymmetryPercentage				%	%		%	disputed		0	1	0	1
+walkingDoubleSupportPercentage	quantity	%	fraction	discreteArithmetic		Walking double support percentage	mobility	HKQuantityTypeIdentifierWalkingDoubleSupportPercentage				%	%		%	disputed		0	1	0	1
+walkingHeartRateAverage	quantity	count/min	frequency	discreteTemporallyWeighted		Walking heart rate average	heart	HKQuantityTypeIdentifierWalkingHeartRateAverage				/min	/min		count/min	no		0	700	15	300
+walkingSpeed	quantity	m/s	speed	discreteArithmetic		Walking speed	mobility	HKQuantityTypeIdentifierWalkingSpeed		omh:speed:1.0		m/s	m/s		km/hr|mi/hr	yes		0	100	0	10
+walkingStepLength	quantity	m	length	discreteArithmetic		Walking step length	mobility	HKQuantityTypeIdentifierWalkingStepLength				m	m		cm|in	yes		0	50	0	10
+waterTemperature	quantity	degC	temperature	discreteArithmetic		Water temperature	other	HKQuantityTypeIdentifierWaterTemperature				Cel	Cel		degC|degF	yes		-5	110	-3	60
+weight	quantity	kg	mass	discreteArithmetic		Weight	bodyMeasurements	HKQuantityTypeIdentifierBodyMass	bodyMass	omh:body-weight:3.0	29463-7	kg	kg	WeightRecord	kg|lb|st	yes		0.1	700	1	400
+workoutEffortScore	quantity	appleEffortScore	effortScore	discreteArithmetic		Workout effort score	fitness	HKQuantityTypeIdentifierWorkoutEffortScore				{score}	{score}		appleEffortScore	yes		0	100	0	10
+abdominalCramps	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Abdominal cramps	symptoms	HKCategoryTypeIdentifierAbdominalCramps								yes					
+acne	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Acne	symptoms	HKCategoryTypeIdentifierAcne								yes					
+appetiteChanges	category				0=unspecified==HKCategoryValueAppetiteChangesUnspecified|1=noChange==HKCategoryValueAppetiteChangesNoChange|2=decreased==HKCategoryValueAppetiteChangesDecreased|3=increased==HKCategoryValueAppetiteChangesIncreased	Appetite changes	symptoms	HKCategoryTypeIdentifierAppetiteChanges								yes					
+appleStandHour	category				0=stood==HKCategoryValueAppleStandHourStood|1=idle==HKCategoryValueAppleStandHourIdle	Apple stand hour	fitness	HKCategoryTypeIdentifierAppleStandHour								no					
+appleWalkingSteadinessEvent	category				1=initialLow==HKCategoryValueAppleWalkingSteadinessEventInitialLow|2=initialVeryLow==HKCategoryValueAppleWalkingSteadinessEventInitialVeryLow|3=repeatLow==HKCategoryValueAppleWalkingSteadinessEventRepeatLow|4=repeatVeryLow==HKCategoryValueAppleWalkingSteadinessEventRepeatVeryLow	Apple walking steadiness event	mobility	HKCategoryTypeIdentifierAppleWalkingSteadinessEvent								disputed					
+bladderIncontinence	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Bladder incontinence	symptoms	HKCategoryTypeIdentifierBladderIncontinence								yes					
+bleedingAfterMenopause	category				1=unspecified==HKCategoryValueVaginalBleedingUnspecified|2=light==HKCategoryValueVaginalBleedingLight|3=medium==HKCategoryValueVaginalBleedingMedium|4=heavy==HKCategoryValueVaginalBleedingHeavy|5=none==HKCategoryValueVaginalBleedingNone	Bleeding after menopause	reproductive	HKCategoryTypeIdentifierBleedingAfterMenopause								yes					
+bleedingAfterPregnancy	category				1=unspecified==HKCategoryValueVaginalBleedingUnspecified|2=light==HKCategoryValueVaginalBleedingLight|3=medium==HKCategoryValueVaginalBleedingMedium|4=heavy==HKCategoryValueVaginalBleedingHeavy|5=none==HKCategoryValueVaginalBleedingNone	Bleeding after pregnancy	reproductive	HKCategoryTypeIdentifierBleedingAfterPregnancy								yes					
+bleedingDuringPregnancy	category				1=unspecified==HKCategoryValueVaginalBleedingUnspecified|2=light==HKCategoryValueVaginalBleedingLight|3=medium==HKCategoryValueVaginalBleedingMedium|4=heavy==HKCategoryValueVaginalBleedingHeavy|5=none==HKCategoryValueVaginalBleedingNone	Bleeding during pregnancy	reproductive	HKCategoryTypeIdentifierBleedingDuringPregnancy								yes					
+bloating	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Bloating	symptoms	HKCategoryTypeIdentifierBloating								yes					
+breastPain	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Breast pain	symptoms	HKCategoryTypeIdentifierBreastPain								yes					
+cervicalMucusQuality	category				1=dry==HKCategoryValueCervicalMucusQualityDry|2=sticky==HKCategoryValueCervicalMucusQualitySticky|3=creamy==HKCategoryValueCervicalMucusQualityCreamy|4=watery==HKCategoryValueCervicalMucusQualityWatery|5=eggWhite==HKCategoryValueCervicalMucusQualityEggWhite	Cervical mucus quality	reproductive	HKCategoryTypeIdentifierCervicalMucusQuality						CervicalMucusRecord		yes					
+chestTightnessOrPain	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Chest tightness or pain	symptoms	HKCategoryTypeIdentifierChestTightnessOrPain								yes					
+chills	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Chills	symptoms	HKCategoryTypeIdentifierChills								yes					
+constipation	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Constipation	symptoms	HKCategoryTypeIdentifierConstipation								yes					
+contraceptive	category				1=unspecified==HKCategoryValueContraceptiveUnspecified|2=implant==HKCategoryValueContraceptiveImplant|3=injection==HKCategoryValueContraceptiveInjection|4=intrauterineDevice==HKCategoryValueContraceptiveIntrauterineDevice|5=intravaginalRing==HKCategoryValueContraceptiveIntravaginalRing|6=oral==HKCategoryValueContraceptiveOral|7=patch==HKCategoryValueContraceptivePatch	Contraceptive	reproductive	HKCategoryTypeIdentifierContraceptive								yes					
+coughing	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Coughing	symptoms	HKCategoryTypeIdentifierCoughing								yes					
+diarrhea	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Diarrhea	symptoms	HKCategoryTypeIdentifierDiarrhea								yes					
+dizziness	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Dizziness	symptoms	HKCategoryTypeIdentifierDizziness								yes					
+drySkin	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Dry skin	symptoms	HKCategoryTypeIdentifierDrySkin								yes					
+environmentalAudioExposureEvent	category				1=momentaryLimit==HKCategoryValueEnvironmentalAudioExposureEventMomentaryLimit,HKCategoryValueAudioExposureEventLoudEnvironment	Environmental audio exposure event	hearing	HKCategoryTypeIdentifierEnvironmentalAudioExposureEvent|HKCategoryTypeIdentifierAudioExposureEvent	audioExposureEvent							disputed					
+fainting	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Fainting	symptoms	HKCategoryTypeIdentifierFainting								yes					
+fatigue	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Fatigue	symptoms	HKCategoryTypeIdentifierFatigue								yes					
+fever	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Fever	symptoms	HKCategoryTypeIdentifierFever								yes					
+generalizedBodyAche	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Generalized body ache	symptoms	HKCategoryTypeIdentifierGeneralizedBodyAche								yes					
+hairLoss	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Hair loss	symptoms	HKCategoryTypeIdentifierHairLoss								yes					
+handwashingEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Handwashing event	other	HKCategoryTypeIdentifierHandwashingEvent								yes					
+headache	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Headache	symptoms	HKCategoryTypeIdentifierHeadache								yes					
+headphoneAudioExposureEvent	category				1=sevenDayLimit==HKCategoryValueHeadphoneAudioExposureEventSevenDayLimit	Headphone audio exposure event	hearing	HKCategoryTypeIdentifierHeadphoneAudioExposureEvent								no					
+heartburn	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Heartburn	symptoms	HKCategoryTypeIdentifierHeartburn								yes					
+highHeartRateEvent	category				0=notApplicable==HKCategoryValueNotApplicable	High heart rate event	heart	HKCategoryTypeIdentifierHighHeartRateEvent								no					
+hotFlashes	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Hot flashes	symptoms	HKCategoryTypeIdentifierHotFlashes								yes					
+hypertensionEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Hypertension event	heart	HKCategoryTypeIdentifierHypertensionEvent								no					
+infrequentMenstrualCycles	category				0=notApplicable==HKCategoryValueNotApplicable	Infrequent menstrual cycles	reproductive	HKCategoryTypeIdentifierInfrequentMenstrualCycles								disputed					
+intermenstrualBleeding	category				0=notApplicable==HKCategoryValueNotApplicable	Intermenstrual bleeding	reproductive	HKCategoryTypeIdentifierIntermenstrualBleeding						IntermenstrualBleedingRecord		yes					
+irregularHeartRhythmEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Irregular heart rhythm event	heart	HKCategoryTypeIdentifierIrregularHeartRhythmEvent								disputed					
+irregularMenstrualCycles	category				0=notApplicable==HKCategoryValueNotApplicable	Irregular menstrual cycles	reproductive	HKCategoryTypeIdentifierIrregularMenstrualCycles								disputed					
+lactation	category				0=notApplicable==HKCategoryValueNotApplicable	Lactation	reproductive	HKCategoryTypeIdentifierLactation								yes					
+lossOfSmell	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Loss of smell	symptoms	HKCategoryTypeIdentifierLossOfSmell								yes					
+lossOfTaste	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Loss of taste	symptoms	HKCategoryTypeIdentifierLossOfTaste								yes					
+lowCardioFitnessEvent	category				1=lowFitness==HKCategoryValueLowCardioFitnessEventLowFitness	Low cardio fitness event	heart	HKCategoryTypeIdentifierLowCardioFitnessEvent								disputed					
+lowerBackPain	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Lower back pain	symptoms	HKCategoryTypeIdentifierLowerBackPain								yes					
+lowHeartRateEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Low heart rate event	heart	HKCategoryTypeIdentifierLowHeartRateEvent								no					
+memoryLapse	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Memory lapse	symptoms	HKCategoryTypeIdentifierMemoryLapse								yes					
+menopausalState	category				=menopause==|=perimenopause==|=none==	Menopausal state	reproductive	HKCategoryTypeIdentifierMenopausalState								yes					
+menstrualFlow	category				1=unspecified==HKCategoryValueMenstrualFlowUnspecified,HKCategoryValueVaginalBleedingUnspecified|2=light==HKCategoryValueMenstrualFlowLight,HKCategoryValueVaginalBleedingLight|3=medium==HKCategoryValueMenstrualFlowMedium,HKCategoryValueVaginalBleedingMedium|4=heavy==HKCategoryValueMenstrualFlowHeavy,HKCategoryValueVaginalBleedingHeavy|5=none==HKCategoryValueMenstrualFlowNone,HKCategoryValueVaginalBleedingNone	Menstrual flow	reproductive	HKCategoryTypeIdentifierMenstrualFlow						MenstruationFlowRecord		yes					
+mindfulSession	category				0=notApplicable==HKCategoryValueNotApplicable	Mindful session	mindfulness	HKCategoryTypeIdentifierMindfulSession						MindfulnessSessionRecord		yes					
+moodChanges	category				0=present==HKCategoryValuePresencePresent|1=notPresent==HKCategoryValuePresenceNotPresent	Mood changes	symptoms	HKCategoryTypeIdentifierMoodChanges								yes					
+nausea	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Nausea	symptoms	HKCategoryTypeIdentifierNausea								yes					
+nightSweats	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Night sweats	symptoms	HKCategoryTypeIdentifierNightSweats								yes					
+ovulationTestResult	category				1=negative==HKCategoryValueOvulationTestResultNegative|2=luteinizingHormoneSurge==HKCategoryValueOvulationTestResultLuteinizingHormoneSurge|2=positive=old=HKCategoryValueOvulationTestResultPositive|3=indeterminate==HKCategoryValueOvulationTestResultIndeterminate|4=estrogenSurge==HKCategoryValueOvulationTestResultEstrogenSurge	Ovulation test result	reproductive	HKCategoryTypeIdentifierOvulationTestResult						OvulationTestRecord		yes					
+pelvicPain	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Pelvic pain	symptoms	HKCategoryTypeIdentifierPelvicPain								yes					
+persistentIntermenstrualBleeding	category				0=notApplicable==HKCategoryValueNotApplicable	Persistent intermenstrual bleeding	reproductive	HKCategoryTypeIdentifierPersistentIntermenstrualBleeding								disputed					
+pregnancy	category				0=notApplicable==HKCategoryValueNotApplicable	Pregnancy	reproductive	HKCategoryTypeIdentifierPregnancy								yes					
+pregnancyTestResult	category				1=negative==HKCategoryValuePregnancyTestResultNegative|2=positive==HKCategoryValuePregnancyTestResultPositive|3=indeterminate==HKCategoryValuePregnancyTestResultIndeterminate	Pregnancy test result	reproductive	HKCategoryTypeIdentifierPregnancyTestResult								yes					
+progesteroneTestResult	category				1=negative==HKCategoryValueProgesteroneTestResultNegative|2=positive==HKCategoryValueProgesteroneTestResultPositive|3=indeterminate==HKCategoryValueProgesteroneTestResultIndeterminate	Progesterone test result	reproductive	HKCategoryTypeIdentifierProgesteroneTestResult								yes					
+prolongedMenstrualPeriods	category				0=notApplicable==HKCategoryValueNotApplicable	Prolonged menstrual periods	reproductive	HKCategoryTypeIdentifierProlongedMenstrualPeriods								disputed					
+rapidPoundingOrFlutteringHeartbeat	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Rapid pounding or fluttering heartbeat	symptoms	HKCategoryTypeIdentifierRapidPoundingOrFlutteringHeartbeat								yes					
+runnyNose	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Runny nose	symptoms	HKCategoryTypeIdentifierRunnyNose								yes					
+sexualActivity	category				0=notApplicable==HKCategoryValueNotApplicable	Sexual activity	reproductive	HKCategoryTypeIdentifierSexualActivity						SexualActivityRecord		yes					
+shortnessOfBreath	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Shortness of breath	symptoms	HKCategoryTypeIdentifierShortnessOfBreath								yes					
+sinusCongestion	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Sinus congestion	symptoms	HKCategoryTypeIdentifierSinusCongestion								yes					
+skippedHeartbeat	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Skipped heartbeat	symptoms	HKCategoryTypeIdentifierSkippedHeartbeat								yes					
+sleepAnalysis	category				0=inBed==HKCategoryValueSleepAnalysisInBed|1=asleepUnspecified==HKCategoryValueSleepAnalysisAsleepUnspecified|1=asleep=old=HKCategoryValueSleepAnalysisAsleep|2=awake==HKCategoryValueSleepAnalysisAwake|3=asleepCore==HKCategoryValueSleepAnalysisAsleepCore|4=asleepDeep==HKCategoryValueSleepAnalysisAsleepDeep|5=asleepREM==HKCategoryValueSleepAnalysisAsleepREM	Sleep analysis	sleep	HKCategoryTypeIdentifierSleepAnalysis		omh:sleep-episode:1.1|omh:sleep-duration:2.0				SleepSessionRecord		yes					
+sleepApneaEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Sleep apnea event	respiratory	HKCategoryTypeIdentifierSleepApneaEvent								disputed					
+sleepChanges	category				0=present==HKCategoryValuePresencePresent|1=notPresent==HKCategoryValuePresenceNotPresent	Sleep changes	symptoms	HKCategoryTypeIdentifierSleepChanges								yes					
+soreThroat	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Sore throat	symptoms	HKCategoryTypeIdentifierSoreThroat								yes					
+toothbrushingEvent	category				0=notApplicable==HKCategoryValueNotApplicable	Toothbrushing event	other	HKCategoryTypeIdentifierToothbrushingEvent								yes					
+vaginalDryness	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Vaginal dryness	symptoms	HKCategoryTypeIdentifierVaginalDryness								yes					
+vomiting	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Vomiting	symptoms	HKCategoryTypeIdentifierVomiting								yes					
+wheezing	category				0=unspecified==HKCategoryValueSeverityUnspecified|1=notPresent==HKCategoryValueSeverityNotPresent|2=mild==HKCategoryValueSeverityMild|3=moderate==HKCategoryValueSeverityModerate|4=severe==HKCategoryValueSeveritySevere	Wheezing	symptoms	HKCategoryTypeIdentifierWheezing								yes					
+bloodPressure	correlation					Blood pressure		HKCorrelationTypeIdentifierBloodPressure		omh:blood-pressure:4.0	85354-9			BloodPressureRecord			bloodPressureSystolic|bloodPressureDiastolic				
+food	correlation					Food		HKCorrelationTypeIdentifierFood			80453-4										
+biologicalSex	characteristic				0=notSet==HKBiologicalSexNotSet|1=female==HKBiologicalSexFemale|2=male==HKBiologicalSexMale|3=other==HKBiologicalSexOther	Biological sex		HKCharacteristicTypeIdentifierBiologicalSex													
+bloodType	characteristic				0=notSet==HKBloodTypeNotSet|1=aPositive==HKBloodTypeAPositive|2=aNegative==HKBloodTypeANegative|3=bPositive==HKBloodTypeBPositive|4=bNegative==HKBloodTypeBNegative|5=abPositive==HKBloodTypeABPositive|6=abNegative==HKBloodTypeABNegative|7=oPositive==HKBloodTypeOPositive|8=oNegative==HKBloodTypeONegative	Blood type		HKCharacteristicTypeIdentifierBloodType													
+dateOfBirth	characteristic					Date of birth		HKCharacteristicTypeIdentifierDateOfBirth													
+fitzpatrickSkinType	characteristic				0=notSet==HKFitzpatrickSkinTypeNotSet|1=I==HKFitzpatrickSkinTypeI|2=II==HKFitzpatrickSkinTypeII|3=III==HKFitzpatrickSkinTypeIII|4=IV==HKFitzpatrickSkinTypeIV|5=V==HKFitzpatrickSkinTypeV|6=VI==HKFitzpatrickSkinTypeVI	Fitzpatrick skin type		HKCharacteristicTypeIdentifierFitzpatrickSkinType													
+wheelchairUse	characteristic				0=notSet==HKWheelchairUseNotSet|1=no==HKWheelchairUseNo|2=yes==HKWheelchairUseYes	Wheelchair use		HKCharacteristicTypeIdentifierWheelchairUse													
+activityMoveMode	characteristic				1=activeEnergy==HKActivityMoveModeActiveEnergy|2=appleMoveTime==HKActivityMoveModeAppleMoveTime	Activity move mode		HKCharacteristicTypeIdentifierActivityMoveMode													
+cardioFitnessMedicationsUse	characteristic					Cardio fitness medications use		HKCharacteristicTypeIdentifierCardioFitnessMedicationsUse													
+workout	workout					Workout		HKWorkoutTypeIdentifier			73985-4			ExerciseSessionRecord							
+workoutRoute	other					Workout route		HKWorkoutRouteTypeIdentifier													
+heartbeatSeries	other					Heartbeat series		HKDataTypeIdentifierHeartbeatSeries													
+electrocardiogram	other					Electrocardiogram (ECG)		HKDataTypeIdentifierElectrocardiogram													
+audiogram	other					Audiogram		HKDataTypeIdentifierAudiogram													
+stateOfMind	other					State of mind		HKDataTypeIdentifierStateOfMind													
+visionPrescription	other					Vision prescription		HKVisionPrescriptionTypeIdentifier													
+scoredAssessmentGAD7	other					Scored assessment (GAD-7)		HKScoredAssessmentTypeIdentifierGAD7													
+scoredAssessmentPHQ9	other					Scored assessment (PHQ-9)		HKScoredAssessmentTypeIdentifierPHQ9													
+medicationDoseEvent	other					Medication dose event		HKMedicationDoseEventTypeIdentifierMedicationDoseEvent													
+userAnnotatedMedication	other					User annotated medication		HKDataTypeIdentifierUserAnnotatedMedicationConcept													
+activitySummary	other					Activity summary		HKActivitySummaryTypeIdentifier													
+documentCDA	other					Document (CDA)		HKDocumentTypeIdentifierCDA													
+allergy	other					Allergy	clinical	HKClinicalTypeIdentifierAllergyRecord													
+clinicalNote	other					Clinical note	clinical	HKClinicalTypeIdentifierClinicalNoteRecord													
+condition	other					Condition	clinical	HKClinicalTypeIdentifierConditionRecord													
+coverage	other					Coverage	clinical	HKClinicalTypeIdentifierCoverageRecord													
+immunization	other					Immunization	clinical	HKClinicalTypeIdentifierImmunizationRecord													
+labResult	other					Lab result	clinical	HKClinicalTypeIdentifierLabResultRecord													
+medication	other					Medication	clinical	HKClinicalTypeIdentifierMedicationRecord													
+procedure	other					Procedure	clinical	HKClinicalTypeIdentifierProcedureRecord													
+vitalSign	other					Vital sign	clinical	HKClinicalTypeIdentifierVitalSignRecord													
+sleepDurationGoal	other	hr	time			Sleep duration goal		HKDataTypeSleepDurationGoal													
+hc.basalMetabolicRate	quantity	kcal/d	power	discreteArithmetic		Basal metabolic rate	bodyMeasurements					kcal/d	kcal/d	BasalMetabolicRateRecord	kcal/d|W			0	20000	50	8000
+hc.bodyWaterMass	quantity	kg	mass	discreteArithmetic		Body water mass	bodyMeasurements					kg	kg	BodyWaterMassRecord	kg|lb			0	700	0.5	250
+hc.boneMass	quantity	kg	mass	discreteArithmetic		Bone mass	bodyMeasurements					kg	kg	BoneMassRecord	kg|lb			0	100	0.05	15
+hc.elevationGained	quantity	m	length	cumulative		Elevation gained	fitness					m	m	ElevationGainedRecord	m|ft						
+hc.stepsCadence	quantity	count/min	frequency	discreteTemporallyWeighted		Steps cadence	fitness					/min	/min	StepsCadenceRecord	count/min			0	1000	0	600
+hc.totalCaloriesBurned	quantity	kcal	energy	cumulative		Total calories burned	fitness					kcal	kcal	TotalCaloriesBurnedRecord	kcal|kJ			0		0	
+x.ihealth.bodyWaterPercentage	quantity	%	fraction	discreteArithmetic		Body water percentage	bodyMeasurements					%	%		%			0	1	0.1	0.9
+x.ihealth.dailyCalorieIntake	quantity	kcal/d	power	discreteArithmetic		Daily calorie intake	nutrition					kcal/d	kcal/d		kcal/d			0	20000	100	10000
+x.ihealth.musclePercentage	quantity	%	fraction	discreteArithmetic		Muscle percentage	bodyMeasurements					%	%		%			0	1	0.05	0.98
+x.ihealth.visceralFatLevel	quantity	count	count	discreteArithmetic		Visceral fat level	bodyMeasurements					{score}	{score}		count			0	255	1	100
 """#

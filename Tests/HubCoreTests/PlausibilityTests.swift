@@ -1,0 +1,163 @@
+import Foundation
+import HubSettings
+import Testing
+
+@testable import HubCore
+
+/// What no body does is refused, and what it hardly does is stored, marked and shown until a person says that it is so.
+@Suite struct PlausibilityTests {
+    private func part(_ type: String, _ value: Double, _ unit: String, _ key: String, _ more: String = "") -> String {
+        #"{"type":"\#(type)","value":\#(value),"unit":"\#(unit)","start":"2024-03-15T07:30:05+01:00","key":"\#(key)"\#(more)}"#
+    }
+
+    @Test func `R6.36 what no body can be is refused with the bound and its unit, and the rest of the batch is stored`()
+        async throws
+    {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let answer = try await peer.give([
+                weight("a", -5), weight("b", 0), weight("c", 72_300), part("bodyFatPercentage", 18.2, "%", "d"),
+                weight("e", 72.3), weight("f", 3.2), part("weight", 1_600, "lb", "g"),
+                part("heartRateRecoveryOneMinute", -4, "count/min", "h"),
+            ])
+            #expect(
+                answer.results == ["value", "value", "value", "value", "stored", "stored", "value", "stored"])
+            let reasons = answer.body["results"].array.map { $0["reason"].string ?? "" }
+            #expect(reasons[0] == "value: weight is below 0.1 kg, which is impossible; check its unit")
+            #expect(reasons[2] == "value: weight is above 700 kg, which is impossible; check its unit")
+            #expect(reasons[3].contains("fractions are 0 to 1"))
+            #expect(!reasons.joined().contains("72300") && !reasons.joined().contains("18.2"))
+            #expect(try await peer.status()["implausible"].int == 0)
+        }
+    }
+
+    @Test func `R6.36 a refused member takes its group along, and by hand the impossible is refused as well`()
+        async throws
+    {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let group = #","group":"g""#
+            let answer = try await peer.give([weight("a", 80, group), part("bodyFatPercentage", 18.2, "%", "b", group)])
+            #expect(answer.results == ["group", "value"])
+            let logged = try await peer.command("log", #"{"type":"weight","value":0,"unit":"kg"}"#)
+            #expect(logged.text(1).contains("below 0.1 kg"), "\(logged)")
+            _ = try await peer.give([weight("a", 80)])
+            let edited = try await peer.command("edit", #"{"number":1,"value":72300,"unit":"kg"}"#)
+            #expect(edited.text(1).contains("above 700 kg"), "\(edited)")
+        }
+    }
+
+    @Test func `R6.37 what is hardly true is stored and marked on the feed, in answers and in the status`() async throws
+    {
+        try await withHub { hub in
+            let listener = try await hub.listener("sample/")
+            let peer = try await hub.client()
+            #expect(
+                try await peer.give([weight("a", 450), weight("b", 80), weight("a", 450)]).results == [
+                    "stored", "stored", "duplicate",
+                ])
+            let mark = JSON(#"["value"]"#)
+            #expect(try await listener.next().record["implausible"] == mark)
+            #expect(try await listener.next().record["implausible"] == .null)
+            let marked = try await peer.all(#""implausible":true"#).records
+            #expect(marked.count == 1 && marked[0]["implausible"] == mark && marked[0]["number"].int == 1)
+            for order in ["time", "-time", "sequence"] {
+                let found = try await peer.all(#""implausible":true,"order":"\#(order)","types":["weight"]"#).records
+                #expect(found.map { $0["number"].int } == [1], "\(order)")
+            }
+            #expect(try await peer.all(#""implausible":true,"types":["height"]"#).records.isEmpty)
+            #expect(try await peer.status()["implausible"].int == 1)
+            let story = try await peer.query(#""number":1"#, want: "trace").body["trace"]
+            #expect(story["versions"][0]["record"]["implausible"] == mark)
+
+            // Its source corrects it.
+            #expect(try await peer.give([weight("a", 45)]).results == ["stored"])
+            #expect(try await listener.next().record["implausible"] == .null)
+            #expect(try await peer.status()["implausible"].int == 0)
+            #expect(try await peer.all(#""implausible":true"#).records.isEmpty)
+        }
+    }
+
+    @Test func `R6.37 who edits a marked value confirms it, also with the same, and undoing that brings the mark back`()
+        async throws
+    {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([weight("a", 450)])
+            func now() async throws -> JSON { try await peer.all().records[0] }
+            _ = try await peer.command("edit", #"{"number":1,"note":"on a cattle scale"}"#)
+            #expect(try await now()["implausible"] == JSON(#"["value"]"#), "a note says nothing of the value")
+            _ = try await peer.command("edit", #"{"number":1,"value":450,"unit":"kg"}"#)
+            var record = try await now()
+            #expect(record["implausible"] == .null && record["value"].int == 450 && record["seq"].int == 3)
+            #expect(record["edited"] == JSON(#"["value","metadata"]"#))
+            #expect(try await peer.status()["implausible"].int == 0)
+            // Once is enough.
+            let again = try await peer.command("edit", #"{"number":1,"value":450,"unit":"kg"}"#)
+            #expect(again.body["result"]["records"][0]["outcome"].string == "duplicate")
+            _ = try await peer.command("edit", #"{"number":1,"undo":true}"#)
+            record = try await now()
+            #expect(record["implausible"] == JSON(#"["value"]"#) && record["edited"] == .null)
+            // What a person enters is what they say.
+            _ = try await peer.command("log", #"{"type":"weight","value":420,"unit":"kg"}"#)
+            #expect(try await peer.status()["implausible"].int == 1)
+        }
+    }
+
+    @Test
+    func
+        `R6.37 a time that lies ahead is marked, a person's word ends it, and a hub whose clock is not set marks none`()
+        async throws
+    {
+        func future(_ key: String) -> String {
+            #"{"type":"weight","value":80,"unit":"kg","start":"2099-01-01T07:00:00Z","key":"\#(key)"}"#
+        }
+        var setting = Setting()
+        setting.clock = .simulated(start: 1_795_000_000_000_000, rate: 1)
+        try await withHub(setting) { hub in
+            let peer = try await hub.client()
+            #expect(try await peer.give([future("a")]).results == ["stored"])
+            #expect(try await peer.all().records[0]["implausible"] == JSON(#"["start"]"#))
+            _ = try await peer.command("edit", #"{"number":1,"start":"2026-11-01T07:00:00Z"}"#)
+            let record = try await peer.all().records[0]
+            #expect(record["implausible"] == .null && record["edited"] == JSON(#"["start","end"]"#))
+        }
+        setting.clock = .simulated(start: 10_000_000, rate: 1)
+        try await withHub(setting) { hub in
+            let peer = try await hub.client()
+            #expect(try await peer.give([future("a")]).results == ["stored"])
+            #expect(try await peer.all().records[0]["implausible"] == .null)
+        }
+    }
+
+    @Test func `R6.38 a blood pressure has exactly its two members in its batch, or all of the group is refused`()
+        async throws
+    {
+        func pressure(_ group: String) -> String {
+            #"{"type":"bloodPressure","start":"2024-03-15T07:30:05+01:00","key":"\#(group) bp","group":"\#(group)"}"#
+        }
+        func member(_ group: String, _ type: String, _ value: Double, _ key: String) -> String {
+            part("bloodPressure\(type)", value, "mmHg", "\(group) \(key)", #","group":"\#(group)""#)
+        }
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let (sys, dia) = (member("a", "Systolic", 121, "s"), member("a", "Diastolic", 79, "d"))
+            #expect(try await peer.give([pressure("a"), sys]).results == ["group", "group"])
+            #expect(
+                try await peer.give([dia, pressure("a"), sys, weight("w")]).results == [
+                    "stored", "stored", "stored", "stored",
+                ])
+            let twice = [pressure("b")] + ["s", "t"].map { member("b", "Systolic", 121, $0) }
+            #expect(try await peer.give(twice).results == ["group", "group", "group"])
+            let pulse = part("heartRate", 62, "count/min", "c p", #","group":"c""#)
+            let more = [pressure("c"), member("c", "Systolic", 1, "s"), member("c", "Diastolic", 79, "d"), pulse]
+            let refused = try await peer.give(more)
+            #expect(refused.results == ["group", "group", "group", "group"])
+            #expect(refused.body["results"][0]["reason"].string?.contains("bloodPressureDiastolic") == true)
+            let alone = #"{"type":"bloodPressure","start":"2024-03-15T07:30:05+01:00","key":"d"}"#
+            #expect(try await peer.give([alone]).results == ["group"])
+            // A correction of one member.
+            #expect(try await peer.give([member("a", "Systolic", 122, "s")]).results == ["stored"])
+        }
+    }
+}
