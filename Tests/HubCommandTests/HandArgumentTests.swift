@@ -16,7 +16,9 @@ import Testing
         ("12st8lb", "weight", 176, "lb"), ("5000", "stepCount", 5000, "count"), ("62", "heartRate", 62, "count/min"),
         ("62bpm", "heartRate", 62, "count/min"), ("18.2%", "bodyFatPercentage", 0.182, "%"),
         ("36,8 °C", "bodyTemperature", 36.8, "degC"), ("0,455kg", "weight", 0.455, "kg"),
-        ("42 mL/kg·min", "vo2Max", 42, "mL/kg·min"),
+        ("42 mL/kg·min", "vo2Max", 42, "mL/kg·min"), ("5.4 mmol/L", "bloodGlucose", 5.4, "mmol/L"),
+        ("16/min", "respiratoryRate", 16, "count/min"), ("30µg", "dietaryBiotin", 30, "mcg"),
+        ("12.5 km/h", "runningSpeed", 12.5, "km/hr"),
     ])
     func `a quantity is read with its unit`(_ text: String, _ type: String, _ number: Double, _ unit: String) throws {
         #expect(try value(text, type) == .quantity(number, unit: unit))
@@ -36,6 +38,7 @@ import Testing
         ("80 kgg", "weight", "kg"), ("0.182", "bodyFatPercentage", "18.2%"),
         ("1e400kg", "weight", "without an exponent, such as 80.4kg"), ("-80kg", "weight", "never less than nothing"),
         ("-120/80", "bloodPressure", "never less than nothing"), ("-1", "stepCount", "never less than nothing"),
+        ("Ham Sandwich", "food", "food is a group of other records and has no value of its own; log each of them"),
     ])
     func `what is not clear is refused with what to type`(_ text: String, _ type: String, _ hint: String) throws {
         let failure = try #require(throws: Failure.self) { try value(text, type) }

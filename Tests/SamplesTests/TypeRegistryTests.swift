@@ -191,6 +191,19 @@ import Testing
         #expect(try registry.type(.hcBasalMetabolicRate)?.canonicalValue(4184, unit: "W") == 86_400)
     }
 
+    @Test func `moles of a type that is one substance need no molar mass`() throws {
+        let glucose = try #require(registry.type(.bloodGlucose))
+        #expect(try glucose.canonicalValue(5, unit: "mmol/L") == 90.07794000002704)
+        #expect(
+            try glucose.canonicalValue(5, unit: "mmol/L")
+                == glucose.canonicalValue(5, unit: "mmol<180.15588000005408>/L"))
+        #expect(try glucose.canonicalValue(0.5, unit: "mmol/dL") == 90.07794000002704)
+        #expect(try glucose.canonicalValue(1, unit: "mmol<180.156>/L") == 18.0156, "what is said is taken as said")
+        #expect(throws: UnitError.self) { try glucose.canonicalValue(5, unit: "mmol") }
+        // Of no other type is it known whose moles they are.
+        #expect(throws: UnitError.self) { try registry.type(.dietaryCaffeine)?.canonicalValue(1, unit: "mmol") }
+    }
+
     @Test func `workout activities are found by number and name`() {
         #expect(WorkoutActivity.activity(raw: 37)?.name == "running")
         #expect(WorkoutActivity.activity(named: "swimming")?.raw == 46)

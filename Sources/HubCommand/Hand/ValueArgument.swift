@@ -76,7 +76,13 @@ enum ValueArgument: Hashable {
     private static func pair(_ text: String, _ type: HealthType?) throws(Failure) -> ValueArgument {
         let members = type?.requiredMembers ?? []
         let all = text.split(separator: "/", maxSplits: max(members.count - 1, 0), omittingEmptySubsequences: false)
-        guard all.count == members.count, !members.isEmpty else {
+        guard !members.isEmpty else {
+            throw Failure(
+                .usage,
+                "\(type?.id.rawValue ?? "") is a group of other records and has no value of its own; log each of them, such as dietaryEnergyConsumed 350kcal"
+            )
+        }
+        guard all.count == members.count else {
             let names = members.map(\.rawValue).joined(separator: "/")
             throw Failure(.usage, "\"\(text)\": expected \(names), such as 120/80")
         }

@@ -145,13 +145,29 @@ public final class HealthType: Sendable {
     }
 
     /// `value`, given in `unitText`, in the type's own unit; bit for bit the same where it is in that unit already.
+    ///
+    /// Where the type is of one substance, as glucose is, its moles need no molar mass: `mmol/L`.
     /// - Returns: `nil` when the type has no unit.
     /// - Throws: ``UnitError``, see ``HealthUnit/convert(_:to:)``.
     public func canonicalValue(_ value: Double, unit unitText: String) throws(UnitError) -> Double? {
         guard let unit, let healthUnit else { return nil }
         // The hot path: most sources send the bus's own spelling.
         if unitText == unit { return try healthUnit.convert(value, to: healthUnit) }
-        return try HealthUnit(unitText).convert(value, to: healthUnit)
+        return try meant(by: unitText, healthUnit).convert(value, to: healthUnit)
+    }
+
+    /// The unit `text`; for a type of one substance, moles of it: glucose in `mmol/L` is `mmol<180.15588000005408>/L`.
+    private func meant(by text: String, _ own: HealthUnit) throws(UnitError) -> HealthUnit {
+        let unit = try HealthUnit(text)
+        guard !unit.isCompatible(with: own), !text.contains("<") else { return unit }
+        for spelled in typicalDisplayUnits {
+            guard let start = spelled.firstIndex(of: "<"), let end = spelled.firstIndex(of: ">"), start < end,
+                let moles = try? HealthUnit(text.replacing("mol", with: "mol\(spelled[start...end])")),
+                moles.isCompatible(with: own)
+            else { continue }
+            return moles
+        }
+        return unit
     }
 
     init(
