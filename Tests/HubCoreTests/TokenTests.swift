@@ -194,4 +194,17 @@ import Testing
             #expect(plugin["tokens"][0]["advice"].string?.contains("no <secret>") == true)
         }
     }
+
+    @Test func `R11.13 an account's own id is no secret, and what stands beside it is`() async throws {
+        try await withHub(Self.setting) { hub in
+            let listener = try await hub.listener("device/")
+            let peer = try await hub.client("exist")
+            let (id, session) = ("3f2c9a0e5b7d4c308d1e6f1c2a9e5b7d", "b7d4c308d1e6f1c2a9e5b7d3f2c9a0e5")
+            let token = #"{"access_token":"\#(Self.secret)","uid":"\#(id)","session":"\#(session)"}"#
+            _ = try await put(peer, token, expect: 0)
+            await peer.say("EVENT", #"{"event":"error","text":"I am \#(id) with \#(Self.secret), \#(session)"}"#)
+            let event = try await listener.next().text(2)
+            #expect(event.contains(#""text":"I am \#(id) with <secret>, <secret>""#), "\(event)")
+        }
+    }
 }
