@@ -25,7 +25,7 @@ enum Program {
             Terminal.complain("an error of hub itself, please report it: \(error)")
             exit(HubExit.fault.rawValue)
         } catch  where RootCommand.exitCode(for: error) == .validationFailure {
-            Terminal.say(Terminal.harmless(RootCommand.fullMessage(for: error)))
+            Terminal.explain(RootCommand.fullMessage(for: error))
             exit(HubExit.usage.rawValue)
         } catch {
             RootCommand.exit(withError: error)

@@ -30,11 +30,11 @@ import Testing
             try line("2026-03-01", 80.566666666666, basis: [1, 2, 3]), try line("2026-03-04", 79, basis: [4]),
         ])
         #expect(
-            lines.table(units: [:], colours: false) == [
-                "DATE          WEIGHT  HOW", "2026-03-01  80.57 kg  mean of 3 readings",
-                "2026-03-02  80.57 kg  carried from 2026-03-01, 1 day", "2026-03-04  79.00 kg  mean of 1 reading",
+            lines.table(units: ReadingUnits([]), colours: false) == [
+                "DATE         WEIGHT  HOW", "2026-03-01  80.6 kg  mean of 3 readings",
+                "2026-03-02  80.6 kg  carried from 2026-03-01, 1 day", "2026-03-04  79.0 kg  mean of 1 reading",
             ])
-        let painted = lines.table(units: [:], colours: true)
+        let painted = lines.table(units: ReadingUnits([]), colours: true).map(PlainText.line)
         #expect(!painted[1].contains("\u{1B}[2m") && painted[2].contains("\u{1B}[2m"))
     }
 
@@ -45,23 +45,9 @@ import Testing
             RawJSON(
                 #"{"number":7,"seq":7,"versions":[{"recordedAt":"2026-03-02T06:31:00Z","record":\#(record)}],"deliveries":[]}"#
             ))
-        let lines = try TraceText(answer).lines
+        let lines = try TraceText(answer, ReadingUnits([])).lines
         #expect(lines.contains("day        2026-03-01 of sum, sum of 1,440 readings"), "\(lines)")
         #expect(lines.contains("made of    records 1, 2 and 1,438 others, which are not named"), "\(lines)")
-    }
-
-    @Test(arguments: [
-        (PersonSection.Unit.pounds, "176.37 lb"), (.stones, "12 st 8.4 lb"), (.kilograms, "80.00 kg"),
-    ])
-    func `a weight is in the person's unit`(unit: PersonSection.Unit, text: String) {
-        #expect(DayUnit("kg", unit).text(80) == text)
-        #expect(DayUnit("%", unit).text(0.182) == "18.20 %")
-        #expect(DayUnit("count", unit).text(12_345) == "12345")
-    }
-
-    @Test func `stones and pounds carry over`() {
-        // 139.96 lb is nearer to ten stone than to nine stone and 13.9 pounds.
-        #expect(DayUnit("kg", .stones).text(139.96 * 0.45359237) == "10 st 0.0 lb")
     }
 
     @Test func `several persons or series have a column of their own`() throws {
@@ -69,9 +55,11 @@ import Testing
             try line("2026-03-01", 80), try line("2026-03-01", 60, person: "anna"),
             try line("2026-03-01", 79.5, series: "first30"),
         ])
-        let table = lines.table(units: ["anna": .pounds], colours: false)
+        var anna = PersonSection(name: "anna")
+        anna.unit = .pounds
+        let table = lines.table(units: ReadingUnits([anna]), colours: false)
         #expect(table[0].split(separator: " ") == ["DATE", "PERSON", "SERIES", "WEIGHT", "HOW"])
-        #expect(table[1].contains("anna    mean30   132.28 lb"))
+        #expect(table[1].contains("anna    mean30   132.3 lb"))
         #expect(table[2].contains("first30") && table[3].contains("mean30"))
     }
 
@@ -87,7 +75,9 @@ import Testing
         #expect(
             json[2]
                 == #"{"type":"weight","unit":"kg","series":"mean30","date":"2026-03-03","person":"me","trend":79.8}"#)
-        #expect(lines.table(units: [:], colours: false)[3] == "2026-03-03            79.80 kg  no day: the trend alone")
+        #expect(
+            lines.table(units: ReadingUnits([]), colours: false)[3]
+                == "2026-03-03           79.8 kg  no day: the trend alone")
     }
 
     @Test func `TrendWeight smooths the first reading of each day`() throws {

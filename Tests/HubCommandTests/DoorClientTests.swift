@@ -290,12 +290,31 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    @Test func `a result prints a line for each member`() {
-        #expect(
-            ResultText.lines(RawJSON(trusted: Array(#"{"records":12,"account":"me","list":[1,2]}"#.utf8))) == [
-                "account  me", "list     [1,2]", "records  12",
-            ])
-        #expect(ResultText.lines(.emptyObject) == ["done"])
-        #expect(ResultText.lines(.string("x")) == [#""x""#])
+    @Test(arguments: [
+        (#"{"account":"me","list":[1,2],"records":12}"#, ["account  me", "list     1, 2", "records  12"]),
+        (#"{}"#, ["done"]), (#""x""#, ["x"]), (#"[]"#, ["none"]), (#"{"removed":true}"#, ["removed  yes"]),
+        (#"[{"person":"anna","position":0},{"position":3}]"#, ["POSITION  PERSON", "0         anna", "3         -"]),
+        (
+            #"{"users":[{"person":"anna","position":0},{"position":3}]}"#,
+            ["POSITION  PERSON", "0         anna", "3         -"]
+        ),
+        (#"{"lines":["I own one device:","  Scale"]}"#, ["I own one device:", "  Scale"]),
+        (
+            #"{"account":"mira","begins":"2024-05-20T06:00:00Z","leftOut":{"its day has not come":3},"lost":{},"orphaned":[],"note":null,"values":[{"attribute":"weight","changed":true,"date":"2024-05-19"}]}"#,
+            [
+                "account   mira", "begins    2024-05-20 06:00:00 Z", "lost      none", "orphaned  none", "note      -",
+                "left out", "  its day has not come  3",  //
+                "values", "  ATTRIBUTE  CHANGED  DATE", "  weight     yes      2024-05-19",
+            ]
+        ),
+    ])
+    func `a result is lines and tables for people`(_ json: String, _ lines: [String]) throws {
+        #expect(ResultText.lines(try #require(RawJSON(json))) == lines)
+    }
+
+    @Test func `what is deeper than anybody reads stays as it was written`() throws {
+        let deep = String(repeating: "[", count: 20) + String(repeating: "]", count: 20)
+        #expect(ResultText.lines(try #require(RawJSON(deep))) == [String(deep.dropFirst(8).dropLast(8))])
+        #expect(ResultText.lines(try #require(RawJSON(#"["\ud800"]"#))) == [#"["\ud800"]"#], "half a character")
     }
 }

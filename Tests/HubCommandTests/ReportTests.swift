@@ -146,7 +146,7 @@ import Testing
                 #"{"number":3,"seq":12,"topic":"retraction/weight/me/p/","topicHead":12,"topicCount":1,"versions":[{"recordedAt":"2026-03-15T06:31:00Z","record":\#(record)},{"recordedAt":"2026-03-16T06:31:00Z","deed":"retracted","record":\#(retraction)},{"recordedAt":"2026-03-17T06:31:00Z","covered":true,"record":\#(record)}],"retracted":\#(record),"deliveries":[]}"#
             ))
         #expect(
-            try TraceText(answer).lines == [
+            try TraceText(answer, ReadingUnits([])).lines == [
                 "record     3",
                 "type       weight",
                 "person     me",
@@ -164,7 +164,9 @@ import Testing
     }
 
     @Test func `an answer of another form is said to be one`() {
-        #expect(throws: Failure.self) { try TraceText(RawJSON(trusted: Array(#"{"versions":[]}"#.utf8))) }
+        #expect(throws: Failure.self) {
+            try TraceText(RawJSON(trusted: Array(#"{"versions":[]}"#.utf8)), ReadingUnits([]))
+        }
     }
 }
 

@@ -70,16 +70,18 @@ import Testing
     @Test func `colours take no room`() {
         var table = Table([("A", .left), ("B", .left)])
         table.add([Shade.good.paint("yes", true), "x"])
-        #expect(table.takeLines() == ["A    B", "\u{1B}[32myes\u{1B}[0m  x"])
+        #expect(table.takeLines().map(PlainText.line) == ["A    B", "\u{1B}[32myes\u{1B}[0m  x"])
         #expect(Shade.bad.paint("no", false) == "no")
     }
 }
 
 @Suite struct RecordTextTests {
-    /// A record as the hub prints it.
-    private func text(_ json: String) throws -> RecordText {
+    /// A record as the hub prints it, for a person who reads weights in that unit.
+    private func text(_ json: String, in unit: PersonSection.Unit? = nil) throws -> RecordText {
+        var person = PersonSection(name: "me")
+        person.unit = unit
         var reader = RecordReader()
-        return RecordText(try reader.record(Array(json.utf8)[...]))
+        return RecordText(try reader.record(Array(json.utf8)[...]), ReadingUnits([person]))
     }
 
     private let tail =
@@ -90,6 +92,42 @@ import Testing
         let text = try text(#"{"kind":"quantity","type":"weight","value":72.3,"unit":"kg",\#(start),\#(tail)"#)
         #expect(
             text.cells == ["2026-03-15 07:30:05.25 +01:00", "me", "weight", "72.3 kg", "ihealth-hs3/02", "7"])
+    }
+
+    @Test(arguments: [
+        (PersonSection.Unit.pounds, 80.28584949, "177.0 lb"), (.stones, 80.28584949, "12 st 9 lb"),
+        (.kilograms, 80.28584949, "80.3 kg"), (nil, 72.3, "72.3 kg"),
+    ])
+    func `a weight is in the unit of its person, rounded as people read it`(
+        _ unit: PersonSection.Unit?, _ value: Double, _ shown: String
+    ) throws {
+        let start = #""start":"2026-03-15T06:30:05Z","end":"2026-03-15T06:30:05Z""#
+        let record = #"{"kind":"quantity","type":"weight","value":\#(value),"unit":"kg",\#(start),"#
+        #expect(try text(record + tail, in: unit).value == shown)
+        let inbox = tail.replacing(#""person":"me","personId":"u1""#, with: #""person":null,"unassigned":"why""#)
+        #expect(try text(record + inbox, in: unit).value == shown, "of nobody, where all read the same unit")
+    }
+
+    @Test func `what is nobody's has the unit of the store where persons differ`() {
+        var (anna, ben) = (PersonSection(name: "anna"), PersonSection(name: "ben"))
+        (anna.unit, ben.unit) = (.pounds, .stones)
+        let units = ReadingUnits([anna, ben])
+        #expect(units[nil] == nil && units["anna"] == .pounds && units["ben"] == .stones && units["gone"] == nil)
+    }
+
+    @Test func `a change is shown with the decimals that tell it, and a program gets every digit`() throws {
+        func stored(_ value: Double) throws -> StoredRecord {
+            var reader = RecordReader()
+            let json =
+                #"{"kind":"quantity","type":"weight","value":\#(value),"unit":"kg","start":"2026-03-15T06:30:05Z","end":"2026-03-15T06:30:05Z",\#(tail)"#
+            return try reader.record(Array(json.utf8)[...])
+        }
+        let units = ReadingUnits([])
+        #expect(try ValueText.change(from: stored(80.41), to: stored(80.44), units) == ("80.41 kg", "80.44 kg"))
+        #expect(try ValueText.change(from: stored(80.41), to: stored(81.44), units) == ("80.4 kg", "81.4 kg"))
+        #expect(try ValueText.change(from: stored(80.41), to: stored(80.41), units) == ("80.4 kg", "80.4 kg"))
+        #expect(try Weighing(stored(80.28584949)).summary().values == ["weight 80.28584949 kg"])
+        #expect(try Weighing(stored(80.28584949)).summary(units).values == ["weight 80.3 kg"])
     }
 
     @Test func `a fraction shows as percent`() throws {
@@ -237,6 +275,6 @@ import Testing
     }
 
     @Test func `nothing in a message begins a new line`() throws {
-        #expect(try line("a\nb", ["x": "c\r\nd"]) == #"07:30:05 warning  hub: a b  x="c  d""#)
+        #expect(try line("a\nb", ["x": "c\r\nd e"]) == #"07:30:05 warning  hub: a\nb  x="c\r\nd e""#)
     }
 }

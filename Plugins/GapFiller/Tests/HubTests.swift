@@ -190,11 +190,11 @@ import Testing
         let days = try await scene.host.command("days", "weight", "--from", "2024-05-17", "--to", "2024-05-20")
         #expect(
             days.lines == [
-                "DATE          WEIGHT  HOW", "2024-05-17  80.00 kg  mean of 1 reading",
-                "2024-05-18  79.00 kg  mean of 1 reading", "2024-05-19  79.00 kg  carried from 2024-05-18, 1 day",
-                "2024-05-20  79.00 kg  carried from 2024-05-18, 2 days",
+                "DATE         WEIGHT  HOW", "2024-05-17  80.0 kg  mean of 1 reading",
+                "2024-05-18  79.0 kg  mean of 1 reading", "2024-05-19  79.0 kg  carried from 2024-05-18, 1 day",
+                "2024-05-20  79.0 kg  carried from 2024-05-18, 2 days",
             ])
         let trace = try await scene.host.command("trace", "\(number)")
-        #expect(trace.lines.contains { $0.hasPrefix("2024-05-20  mean30  79 kg  carried from 2024-05-18, 2 days") })
+        #expect(trace.lines.contains { $0.hasPrefix("2024-05-20  mean30  79.0 kg  carried from 2024-05-18, 2 days") })
     }
 }

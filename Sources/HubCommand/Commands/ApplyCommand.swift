@@ -41,7 +41,7 @@ struct ApplyCommand: ParsableCommand {
         }
         let report = try JSON.answer(ApplyReport.self, answer)
         if json {
-            try Output.print(answer.text)
+            try Output.json(answer.text)
         } else {
             for line in ApplyText(report).lines { try Output.print(line) }
         }

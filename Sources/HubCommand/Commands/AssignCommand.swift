@@ -102,9 +102,10 @@ struct AssignCommand: ParsableCommand {
 
     private func tell(_ answers: [HandAnswer]) throws {
         var output = Output()
+        let units = options.readingUnits()
         for answer in answers {
             if json {
-                try output.line(answer.text)
+                try output.json(Array(answer.text.utf8)[...])
                 continue
             }
             for entry in answer.entries {
@@ -113,7 +114,7 @@ struct AssignCommand: ParsableCommand {
                     try output.line("\(entry.number) is \(whose)'s already")
                     continue
                 }
-                let text = RecordText(record)
+                let text = RecordText(record, units)
                 let verb = dryRun ? "would be" : "is now"
                 try output.line("\(text.number) \(verb) \(whose)'s: \(text.type) \(text.value), \(text.time)")
             }
@@ -141,14 +142,14 @@ struct AssignCommand: ParsableCommand {
     private func runRules(_ door: DoorClient) throws {
         let expected = try ask(door, isDryRun: true)
         if expected.report.assigned.isEmpty || dryRun {
-            if json { return try Output.print(expected.text) }
+            if json { return try Output.json(expected.text) }
             let lines = expected.report.lines("would go")
             for line in lines.isEmpty ? ["the inbox is empty"] : lines { try Output.print(line) }
             return
         }
         try Consent.ask("Assign them so?", about: expected.report.lines("would go"), isGiven: yes)
         let done = try ask(door, isDryRun: false)
-        if json { return try Output.print(done.text) }
+        if json { return try Output.json(done.text) }
         for line in done.report.lines("went") { try Output.print(line) }
     }
 

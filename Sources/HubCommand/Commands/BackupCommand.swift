@@ -64,7 +64,7 @@ struct BackupCommand: AsyncParsableCommand {
             try files.rotate(keeping: count, after: summary)
         }
         let report = BackupReport(file: files.target, store: summary, removed: removed ?? [])
-        if json { return try Output.print(try JSON.line(report)) }
+        if json { return try Output.json(try JSON.line(report)) }
         try Output.print("\(files.target)  \(StoreText.summary(summary))")
         for name in report.removed { try Output.print("removed \(name)") }
         Terminal.say(BackupReport.missing)
@@ -79,7 +79,7 @@ struct BackupCommand: AsyncParsableCommand {
             }
             return summary
         }
-        if json { return try Output.print(try JSON.line(BackupReport(file: path, store: summary, removed: []))) }
+        if json { return try Output.json(try JSON.line(BackupReport(file: path, store: summary, removed: []))) }
         try Output.print("\(path)  sound: \(StoreText.summary(summary))")
     }
 

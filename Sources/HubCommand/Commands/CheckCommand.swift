@@ -29,7 +29,7 @@ struct CheckCommand: AsyncParsableCommand {
         let checked = await ConfigurationLoader(path: path, programPath: Program.path).load()
         let report = CheckReport(file: path, checked.loaded, faults: checked.faults)
         if json {
-            try Output.print(try JSON.line(report))
+            try Output.json(try JSON.line(report))
         } else {
             for line in report.lines { try Output.print(line) }
         }

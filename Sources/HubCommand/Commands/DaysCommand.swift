@@ -12,8 +12,8 @@ struct DaysCommand: ParsableCommand {
         abstract: "A value for every day: measured, or carried from the last day with one.",
         discussion: """
             Days are made by the gap-filler ([plugin.gap-filler] in hub.conf); what they
-            are is in Docs/Days.md. Weights are in the person's unit of hub.conf and
-            rounded to two decimals; --json has every digit.
+            are is in Docs/Days.md. Weights are in the person's unit of hub.conf, and all
+            values rounded as people read them; --json has every digit.
 
             Trends are lines through the measured days, computed now and never stored:
             hackers-diet, trendweight, time-aware, holt, linear.
@@ -73,9 +73,11 @@ struct DaysCommand: ParsableCommand {
         }
         var output = Output()
         if json {
-            for line in lines.json { try output.line(line[...]) }
+            for line in lines.json { try output.json(line[...]) }
         } else {
-            for line in lines.table(units: units(), colours: Terminal.hasColours) { try output.line(line) }
+            for line in lines.table(units: options.readingUnits(), colours: Terminal.hasColours) {
+                try output.line(line)
+            }
         }
         try output.flush()
     }
@@ -142,14 +144,6 @@ struct DaysCommand: ParsableCommand {
             }
         }
         return readings
-    }
-
-    /// How each person reads weights; a file with errors says nothing of it.
-    private func units() -> [String: PersonSection.Unit] {
-        guard let configuration = try? options.configuration() else { return [:] }
-        return Dictionary(configuration.persons.compactMap { person in person.unit.map { (person.name, $0) } }) {
-            first, _ in first
-        }
     }
 
     /// Why there may be none.

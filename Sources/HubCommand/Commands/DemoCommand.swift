@@ -106,6 +106,6 @@ struct DemoCommand: AsyncParsableCommand {
         let devices = DeviceText.lines(end.devices, colours: colours)
         await story.say(["", "The scales, as hub status shows them:", ""] + devices + [""])
         let account = end.account.lines(colours: colours)
-        if json { try Output.print(try JSON.line(end.account)) } else { await story.say(account) }
+        if json { try Output.json(try JSON.line(end.account)) } else { await story.say(account) }
     }
 }

@@ -45,12 +45,12 @@ struct DeviceCommand: AsyncParsableCommand {
             PluginCall(
                 instance: name, command: request.command, words: request.arguments, isDryRun: dryRun,
                 deadline: call.deadline),
-            as: "device", DeviceText.lines)
+            as: "device")
     }
 
     private func list(_ door: DoorClient) throws {
         let status = try JSON.answer(HubStatus.self, try door.ask(.status))
-        if call.json { return try Output.print(try JSON.line(status.devices)) }
+        if call.json { return try Output.json(try JSON.line(status.devices)) }
         guard !status.devices.isEmpty else {
             return Terminal.say("no plugin has told of a device yet")
         }
@@ -83,7 +83,7 @@ struct DeviceRequest {
     }
 }
 
-/// Devices and what they answer, for people.
+/// Devices, for people.
 enum DeviceText {
     static func lines(_ devices: [HubStatus.DeviceStatus], colours: Bool) -> [String] {
         var table = Table([
@@ -102,31 +102,6 @@ enum DeviceText {
         return zip([nil] + devices, table.takeLines()).flatMap { device, line in
             [line] + (device?.lastError.map { ["  " + Shade.bad.paint($0, colours)] } ?? [])
         }
-    }
-
-    /// A command's result: a list of things as a table, anything else a line for each member.
-    static func lines(_ result: RawJSON) -> [String] {
-        let members = RawMembers.members(of: result.bytes[...])
-        let list = members.count == 1 ? members.values.first : members.isEmpty ? result.bytes[...] : nil
-        let elements = list.map { RawMembers.elements(of: $0) } ?? []
-        let rows = elements.map { RawMembers.members(of: $0) }
-        if result.text == "[]" { return ["none"] }
-        guard !rows.isEmpty, rows.allSatisfy({ !$0.isEmpty }) else { return ResultText.lines(result) }
-        // Whatever has a place is known by it.
-        let known = Set(rows.flatMap(\.keys))
-        let first = ["position", "slot"].filter(known.contains)
-        let names = first + known.subtracting(first).sorted()
-        var table = Table(names.map { name in (title: name.uppercased(), alignment: Table.Alignment.left) })
-        for row in rows {
-            table.add(
-                names.map { name in
-                    row[name].map { value in
-                        let raw = RawJSON(trusted: Array(value))
-                        return raw.textValue ?? raw.text
-                    } ?? "-"
-                })
-        }
-        return table.takeLines()
     }
 }
 

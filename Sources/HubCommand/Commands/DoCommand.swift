@@ -95,15 +95,13 @@ struct CallOptions: ParsableArguments {
     }
 
     /// Calls, and prints the result.
-    func run(
-        _ call: PluginCall, as command: String, _ lines: (RawJSON) -> [String] = ResultText.lines
-    ) async throws {
+    func run(_ call: PluginCall, as command: String) async throws {
         let (endpoint, interruption) = (try door, Interruption())
         let result = try await blocking {
             try call.run(try DoorClient(endpoint: endpoint, command: command), interruption, ask: TerminalAnswer.ask)
         }
-        if json { return try Output.print(result?.text ?? "null") }
-        for line in result.map(lines) ?? ["done"] { try Output.print(line) }
+        if json { return try Output.json(result?.text ?? "null") }
+        for line in result.map(ResultText.lines) ?? ["done"] { try Output.print(line) }
     }
 }
 

@@ -47,7 +47,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         let worst = findings.filter { $0.isFixed != true }.map(\.severity).max() ?? .good
         if json {
-            try Output.print(try JSON.line(DoctorReport(findings: findings, worst: worst)))
+            try Output.json(try JSON.line(DoctorReport(findings: findings, worst: worst)))
         } else {
             for finding in findings where !quiet || finding.severity >= .warning {
                 for line in finding.lines(colours: Terminal.hasColours) { try Output.print(line) }

@@ -70,12 +70,12 @@ struct EditCommand: ParsableCommand {
         let expected = try door.hand("edit", arguments, isDryRun: true)
         try expected.refuseRejections()
         if !undo, let after = expected.entries.first?.record {
-            let doubts = Doubt.about(after, last: before, now: welcome.time.microseconds)
+            let doubts = Doubt.about(after, last: before, now: welcome.time.microseconds, options.readingUnits())
             for doubt in doubts { Terminal.complain(doubt) }
             if !doubts.isEmpty, !dryRun { try Consent.ask("Is that right?", about: [], isGiven: yes) }
         }
         let answer = dryRun ? expected : try door.hand("edit", arguments, isDryRun: false)
-        if json { return try Output.print(answer.text) }
+        if json { return try Output.json(answer.text) }
         try tell(answer, before)
     }
 
@@ -114,10 +114,12 @@ struct EditCommand: ParsableCommand {
         guard let entry = answer.entries.first, let after = entry.record else {
             return try Output.print(undo ? "\(number) was not edited" : "\(number) is so already")
         }
-        let old = before.map { RecordText($0) }
-        let new = RecordText(after)
+        let units = options.readingUnits()
+        let old = before.map { RecordText($0, units) }
+        let new = RecordText(after, units)
         var changes: [String] = []
-        if old?.value != new.value { changes.append("\(old?.value ?? "") → \(new.value)") }
+        let values = before.map { ValueText.change(from: $0, to: after, units) } ?? ("", new.value)
+        if values.0 != values.1 { changes.append("\(values.0) → \(values.1)") }
         if old?.time != new.time { changes.append("\(old?.time ?? "") → \(new.time)") }
         if let note, !undo { changes.append("note: \(note)") }
         let verb =

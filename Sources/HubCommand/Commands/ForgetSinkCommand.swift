@@ -66,7 +66,7 @@ struct ForgetSinkCommand: ParsableCommand {
     }
 
     private func show(_ result: RawJSON, _ verb: String) throws {
-        if json { return try Output.print(result.text) }
+        if json { return try Output.json(result.text) }
         for line in try lines(result, verb) { try Output.print(line) }
     }
 

@@ -40,21 +40,26 @@ struct InboxCommand: ParsableCommand {
         let implausible = try InboxReader.implausible(door)
         var output = Output()
         if json {
-            for weighing in weighings { try output.line(try JSON.line(weighing.summary)) }
-            for sample in implausible { try output.line(try JSON.line(sample)) }
+            for weighing in weighings { try output.json(Array(try JSON.line(weighing.summary()).utf8)[...]) }
+            for sample in implausible {
+                try output.json(Array(try JSON.line(ImplausibleSample(sample)).utf8)[...])
+            }
             return try output.flush()
         }
         guard !weighings.isEmpty || !implausible.isEmpty else { return Terminal.say("the inbox is empty") }
-        if !weighings.isEmpty { try Self.print(weighings, to: &output) }
+        let units = options.readingUnits()
+        if !weighings.isEmpty { try Self.print(weighings, units, to: &output) }
         if !weighings.isEmpty, !implausible.isEmpty { try output.line("") }
-        if !implausible.isEmpty { try Self.print(implausible, to: &output) }
+        if !implausible.isEmpty {
+            try Self.print(implausible.map { ImplausibleSample($0, units) }, to: &output)
+        }
         try output.flush()
     }
 
-    private static func print(_ weighings: [Weighing], to output: inout Output) throws {
+    private static func print(_ weighings: [Weighing], _ units: ReadingUnits, to output: inout Output) throws {
         var table = Table([("TIME", .left), ("SOURCE", .left), ("VALUES", .left), ("WHY", .left), ("ASSIGN", .left)])
         for weighing in weighings {
-            let summary = weighing.summary
+            let summary = weighing.summary(units)
             table.add([
                 summary.time, summary.source, summary.values.joined(separator: ", "), summary.why, summary.assign,
             ])
@@ -88,12 +93,14 @@ struct ImplausibleSample: Encodable, Hashable {
     /// The command that corrects or confirms it.
     var edit: String
 
-    init(_ stored: StoredRecord) {
+    /// - Parameter units: as for ``Weighing/summary(_:)``.
+    init(_ stored: StoredRecord, _ units: ReadingUnits? = nil) {
         var plain = stored
         plain.implausible = []
-        let text = RecordText(plain)
+        let text = RecordText(plain, units ?? ReadingUnits([]))
+        let exact = units == nil ? ValueText.quantity(stored).map(ValueText.exact) : nil
         (number, time, person, type) = (stored.number, text.time, text.person, text.type)
-        (value, source) = (text.value, text.source)
+        (value, source) = (exact ?? text.value, text.source)
         why = Self.doubts(of: stored).joined(separator: "; ")
         edit =
             "hub edit \(stored.number)" + (stored.implausible.contains(.value) ? " VALUE" : "")
@@ -138,8 +145,9 @@ struct Weighing {
         var assign: String
     }
 
-    var summary: Summary {
-        let texts = records.map(RecordText.init)
+    /// - Parameter units: how people read the values; without it they have every digit and the unit of the store.
+    func summary(_ units: ReadingUnits? = nil) -> Summary {
+        let texts = records.map { RecordText($0, units ?? ReadingUnits([])) }
         let first = records.min { $0.number < $1.number }
         let number = first?.number ?? 0
         // The weight knows best: it is what tells people apart.
@@ -151,7 +159,8 @@ struct Weighing {
             source: texts.first?.source ?? "",
             values: zip(records, texts).compactMap { record, text in
                 if case .sample(let sample) = record.record, case .correlation = sample.value { return nil }
-                return "\(text.type) \(text.value)"
+                let exact = units == nil ? ValueText.quantity(record).map(ValueText.exact) : nil
+                return "\(text.type) \(exact ?? text.value)"
             }, why: why, assign: "hub assign \(number) --to NAME")
     }
 
@@ -163,13 +172,13 @@ struct Weighing {
 /// Reads the inbox, group by group, in the order of time.
 enum InboxReader {
     /// What is marked and not taken back, in the order of time.
-    static func implausible(_ door: DoorClient) throws -> [ImplausibleSample] {
+    static func implausible(_ door: DoorClient) throws -> [StoredRecord] {
         var query = QueryRequest(id: 0, order: .time)
         query.filter.isImplausible = true
-        var samples: [ImplausibleSample] = []
+        var samples: [StoredRecord] = []
         var reader = RecordReader()
         try door.pages(query) { records, _ in
-            for bytes in records { samples.append(ImplausibleSample(try reader.record(bytes))) }
+            for bytes in records { samples.append(try reader.record(bytes)) }
         }
         return samples
     }

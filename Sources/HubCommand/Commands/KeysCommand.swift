@@ -90,7 +90,7 @@ struct KeysNewCommand: ParsableCommand {
             instance: name, door: TCPEndpoint.text(host: host, port: endpoint.port),
             feed: plugin.feedPort.map { TCPEndpoint.text(host: host, port: $0) }, serverKey: hub.publicKey.z85,
             publicKey: pair.publicKey.z85, secretKey: pair.secretKey.z85)
-        try Output.print(try KeysNewCommand.text(file, isOneLine: json))
+        try Output.json(try KeysNewCommand.text(file, isOneLine: json))
         try KeysCommand.tellHub(configuration)
         Terminal.complain("this key is shown once; on the other machine: hub-\(plugin.kind) --run --key FILE")
     }
@@ -143,7 +143,7 @@ struct KeysListCommand: ParsableCommand {
     func run() throws {
         let configuration = try options.configuration()
         let entries = try KeysCommand.storing { try KeyRing(data: configuration.hub.data).entries() }
-        if json { return try Output.print(try JSON.line(entries)) }
+        if json { return try Output.json(try JSON.line(entries)) }
         guard !entries.isEmpty else { return Terminal.say("no keys: hub keys new NAME makes one") }
         let expected = Set(configuration.plugins.filter(\.comesFromElsewhere).map(\.name))
         var table = Table([("INSTANCE", .left), ("SINCE", .left), ("PUBLIC KEY", .left), ("", .left)])
@@ -186,7 +186,7 @@ struct KeysRevokeCommand: ParsableCommand {
         let had = try KeysCommand.storing { try KeyRing(data: configuration.hub.data).remove(name) }
         // Also when the file was gone: the hub may not have been told the last time.
         try KeysCommand.tellHub(configuration)
-        if json { try Output.print(try JSON.line(Result(instance: name, revoked: had))) }
+        if json { try Output.json(try JSON.line(Result(instance: name, revoked: had))) }
         guard had else { throw Failure(.notWell, "\(name) has no key; hub keys list shows who has") }
         if !json { try Output.print("\(name): its key is void") }
     }

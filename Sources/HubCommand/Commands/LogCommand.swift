@@ -84,10 +84,11 @@ struct LogCommand: ParsableCommand {
         let arguments = try arguments(value, owner.name, clock)
         let expected = try door.hand("log", arguments, isDryRun: true)
         try expected.refuseRejections()
+        let units = options.readingUnits()
         var doubts: [String] = []
         for entry in expected.entries {
             guard let record = entry.record else { continue }
-            doubts += Doubt.about(record, last: entry.last, now: clock.now)
+            doubts += Doubt.about(record, last: entry.last, now: clock.now, units)
             if key == nil, let last = entry.last, Doubt.isRepeat(record, of: last) {
                 doubts.append("record \(last.number) says the same; hub edit \(last.number) corrects it")
             }
@@ -152,11 +153,12 @@ struct LogCommand: ParsableCommand {
     }()
 
     private func tell(_ answer: HandAnswer) throws {
-        if json { return try Output.print(answer.text) }
+        if json { return try Output.json(answer.text) }
+        let units = options.readingUnits()
         var table = RecordText.table()
         for entry in answer.entries {
             if let record = entry.record {
-                table.add(RecordText(record).cells)
+                table.add(RecordText(record, units).cells)
             } else {
                 try Output.print("\(entry.number) was entered before")
             }

@@ -61,7 +61,7 @@ struct LogInCommand: AsyncParsableCommand {
                 throw failure
             }
         }
-        if json { return try Output.print(result?.text ?? "null") }
+        if json { return try Output.json(result?.text ?? "null") }
         let report = try result.map { try JSON.answer(LogInResult.self, $0) }
         try Output.print(report?.line ?? "logged in")
     }

@@ -63,7 +63,7 @@ struct LogOutCommand: AsyncParsableCommand {
             report.dryRun = false
             return report
         }
-        if json { return try Output.print(try JSON.line(report)) }
+        if json { return try Output.json(try JSON.line(report)) }
         if report.accounts.isEmpty { return try Output.print("nobody is logged in at \(name)") }
         for line in dryRun ? plan(report) : ["logged out of \(name)"] { try Output.print(line) }
         if !dryRun, report.revoked == false {

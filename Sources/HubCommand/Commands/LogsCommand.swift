@@ -61,7 +61,11 @@ struct LogsCommand: ParsableCommand {
     private func show(_ lines: [LogLine]) throws {
         var output = Output()
         for line in lines {
-            try output.line(json ? JSON.line(line) : LogsCommand.text(line, colours: Terminal.hasColours))
+            if json {
+                try output.json(Array(try JSON.line(line).utf8)[...])
+            } else {
+                try output.line(LogsCommand.text(line, colours: Terminal.hasColours))
+            }
         }
         try output.flush()
     }

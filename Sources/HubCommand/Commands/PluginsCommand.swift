@@ -28,7 +28,7 @@ struct PluginsCommand: ParsableCommand {
     func run() throws {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "plugins")
         let answer = try door.ask(.plugins)
-        if json, name == nil { return try Output.print(answer.text) }
+        if json, name == nil { return try Output.json(answer.text) }
         var plugins = try JSON.answer([PluginText].self, answer)
         if let name {
             let names = plugins.map(\.name).joined(separator: ", ")
@@ -39,7 +39,7 @@ struct PluginsCommand: ParsableCommand {
                     "there is no plugin \(name); " + (names.isEmpty ? "hub.conf has none" : "there are: \(names)"))
             }
         }
-        if json { return try Output.print(try JSON.line(plugins)) }
+        if json { return try Output.json(try JSON.line(plugins)) }
         if plugins.isEmpty { Terminal.say("no plugins: enable one with [plugin.NAME] in hub.conf") }
         let status = try JSON.answer(HubStatus.self, try door.ask(.status))
         for (index, plugin) in plugins.enumerated() {

@@ -40,7 +40,7 @@ struct ReleaseCommand: ParsableCommand {
         guard let answer = try door.command("release", arguments: arguments, isDryRun: dryRun) else {
             throw Failure(.dialogue, "the hub released without saying what")
         }
-        if json { return try Output.print(answer.text) }
+        if json { return try Output.json(answer.text) }
         let result = try JSON.answer(Result.self, answer)
         let verb = dryRun ? "would be started" : "is being started"
         try Output.print(

@@ -82,7 +82,7 @@ struct ReplayCommand: ParsableCommand {
         }
         if Terminal.canAsk { Terminal.progress("") }
         guard let result else { throw Failure(.dialogue, "the hub replayed without saying what") }
-        if json { return try Output.print(result.text) }
+        if json { return try Output.json(result.text) }
         for entry in try JSON.answer(Answer.self, result).sinks {
             let count = NumberText.count(entry.records, "record")
             try Output.print(

@@ -71,7 +71,7 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     private func print(_ report: RestoreReport) throws {
-        if json { return try Output.print(try JSON.line(report)) }
+        if json { return try Output.json(try JSON.line(report)) }
         for line in report.lines { try Output.print(line) }
     }
 

@@ -58,7 +58,7 @@ struct RetractCommand: ParsableCommand {
         let expected = try door.hand("retract", arguments, isDryRun: true)
         try expected.refuseRejections()
         if dryRun {
-            if json { return try Output.print(expected.text) }
+            if json { return try Output.json(expected.text) }
             for line in try listing(door, numbers) + lines(expected) { try Output.print(line) }
             return
         }
@@ -67,7 +67,7 @@ struct RetractCommand: ParsableCommand {
             try Consent.ask(question, about: yes ? [] : try listing(door, numbers), isGiven: yes)
         }
         let done = try door.hand("retract", arguments, isDryRun: false)
-        if json { return try Output.print(done.text) }
+        if json { return try Output.json(done.text) }
         for line in lines(done) { try Output.print(line) }
     }
 
@@ -80,8 +80,9 @@ struct RetractCommand: ParsableCommand {
     /// The records as they are now; those that were retracted before are in no list.
     private func listing(_ door: DoorClient, _ numbers: [Int64]) throws -> [String] {
         let records = try door.records(numbers)
+        let units = options.readingUnits()
         var table = RecordText.table()
-        for record in records { table.add(RecordText(record).cells) }
+        for record in records { table.add(RecordText(record, units).cells) }
         return records.isEmpty ? [] : table.takeLines()
     }
 

@@ -10,7 +10,8 @@ struct SamplesCommand: ParsableCommand {
         discussion: """
             Types are named as in HealthKit, without its prefixes: weight (also bodyMass),
             bodyFatPercentage, heartRate, stepCount. Without a type, all are shown. Times
-            are those of the place of measurement; fractions show as percent.
+            are those of the place of measurement, weights in the person's unit, values
+            rounded as people read them; --json has every digit.
 
             Examples:
               hub samples weight --last 10
@@ -82,7 +83,7 @@ struct SamplesCommand: ParsableCommand {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
         let query = try query(now: welcome.time.microseconds, zone: .current)
-        var listing = SampleListing(isJSON: json)
+        var listing = SampleListing(isJSON: json, options.readingUnits())
         if last != nil {
             var newest: [[UInt8]] = []
             try door.pages(query) { records, _ in newest += records.map { Array($0) } }
@@ -127,19 +128,20 @@ struct SamplesCommand: ParsableCommand {
 /// Prints records page by page: as they came, or as a table.
 struct SampleListing: ~Copyable {
     private let isJSON: Bool
+    private let units: ReadingUnits
     private var output = Output()
     private var reader = RecordReader()
     private var table = RecordText.table()
     private var count = 0
 
-    init(isJSON: Bool) {
-        self.isJSON = isJSON
+    init(isJSON: Bool, _ units: ReadingUnits) {
+        (self.isJSON, self.units) = (isJSON, units)
     }
 
     mutating func add(_ record: ArraySlice<UInt8>) throws {
         count += 1
-        if isJSON { return try output.line(record) }
-        table.add(RecordText(try reader.record(record)).cells)
+        if isJSON { return try output.json(record) }
+        table.add(RecordText(try reader.record(record), units).cells)
     }
 
     /// Shows what came.

@@ -47,7 +47,7 @@ struct ServiceCommand: ParsableCommand {
         let unit = SystemdUnit(
             manager: manager, program: Program.path, configuration: file,
             files: HubFiles(try options.configuration().hub))
-        if action == .print { return try Output.print(String(unit.text.dropLast())) }
+        if action == .print { return try Output.lines(unit.text.dropLast()) }
         try checkOurs(path)
         do {
             let folder = URL(filePath: path).deletingLastPathComponent()
@@ -71,7 +71,7 @@ struct ServiceCommand: ParsableCommand {
         }
         try Output.print("removed: \(path)")
         let options = manager == .user ? "--user " : ""
-        Terminal.say("next:\n  systemctl \(options)disable --now hub\n  systemctl \(options)daemon-reload")
+        Terminal.explain("next:\n  systemctl \(options)disable --now hub\n  systemctl \(options)daemon-reload")
     }
 
     private func checkOurs(_ path: String) throws(Failure) {

@@ -48,14 +48,14 @@ struct StatusCommand: ParsableCommand {
                     "\(DoorClient.absent(endpoints.door).message) (these are the addresses of that hub.conf; a demo has its own, see the export line it prints)"
                 )
             }
-            return try Output.print(endpoints.exports)
+            return try Output.lines(endpoints.exports)
         }
         let answer = try DoorClient(
             endpoint: endpoints.door, command: "status", greeting: .seconds(2)
         ).ask(.status)
         let status = try JSON.answer(HubStatus.self, answer)
         if json {
-            try Output.print(answer.text)
+            try Output.json(answer.text)
         } else {
             for line in StatusText(status, colours: Terminal.hasColours).lines { try Output.print(line) }
         }

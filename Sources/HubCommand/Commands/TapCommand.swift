@@ -51,14 +51,17 @@ struct TapCommand: ParsableCommand {
         let prefixes = try topics.map { try TopicArgument.prefix($0) { Terminal.complain($0) } }
         let endpoints = try options.endpoints()
         let follower = try follower(prefixes.isEmpty ? TopicArgument.all : prefixes, endpoints)
-        var printer = TapPrinter(form: json ? .body : frames ? .frames : .text)
+        var printer = TapPrinter(form: json ? .body : frames ? .frames : .text(options.readingUnits()))
         var left = count ?? .max
         var output = Output()
         while left > 0 {
             guard let event = try follower.next(upTo: .milliseconds(500)) else { continue }
             switch event {
             case .message(let topic, let place, let body):
-                try output.line(try printer.line(topic: topic, place: place, body: body))
+                switch printer.line(topic: topic, place: place, body: body) {
+                case .text(let line): try output.line(line)
+                case .json(let bytes): try output.json(bytes)
+                }
                 try output.flush()
                 left -= 1
             case .gap(let topic, let after, let before):
@@ -135,7 +138,13 @@ enum TypeArgument {
 /// Writes messages of the feed.
 struct TapPrinter: ~Copyable {
     /// What a line holds.
-    enum Form { case body, frames, text }
+    enum Form { case body, frames, text(ReadingUnits) }
+
+    /// What is written.
+    enum Line {
+        case text(String)
+        case json(ArraySlice<UInt8>)
+    }
 
     let form: Form
     var wasAway = false
@@ -145,23 +154,37 @@ struct TapPrinter: ~Copyable {
         self.form = form
     }
 
-    mutating func line(topic: Topic, place: Place, body: [UInt8]) throws -> ArraySlice<UInt8> {
+    mutating func line(topic: Topic, place: Place, body: [UInt8]) -> Line {
         switch form {
-        case .body: return body[...]
+        case .body: return .json(body[...])
         case .frames:
             let name = RawJSON.string(topic.text).text
             let head = "{\"topic\":\(name),\"seq\":\(place.sequence),\"previous\":\(place.previous),\"body\":"
-            return (Array(head.utf8) + body + [UInt8(ascii: "}")])[...]
-        case .text: return Array(text(topic, place, body).utf8)[...]
+            return .json((Array(head.utf8) + body + [UInt8(ascii: "}")])[...])
+        case .text(let units): return .text(text(topic, place, body, units))
         }
     }
 
-    private mutating func text(_ topic: Topic, _ place: Place, _ body: [UInt8]) -> String {
+    private mutating func text(_ topic: Topic, _ place: Place, _ body: [UInt8], _ units: ReadingUnits) -> String {
         if place.sequence > 0, let stored = try? reader.record(body[...]) {
-            let record = RecordText(stored)
+            let record = RecordText(stored, units)
             return [record.time, record.person, record.type, record.value, record.source, "#\(record.number)"]
                 .filter { !$0.isEmpty }.joined(separator: "  ")
         }
-        return "\(topic)  \(String(decoding: body, as: UTF8.self))"
+        let live = topic.segments.first == "live" ? try? JSON.decode(LiveValue.self, from: body) : nil
+        let said = ["type", "value", "unit", "person", "personId"]
+        let rest = ResultText.inOneLine(RawJSON(trusted: body), without: live == nil ? [] : said)
+        return [topic.text, live?.text(units) ?? "", rest].filter { !$0.isEmpty }.joined(separator: "  ")
+    }
+
+    /// What LIVE shows of a quantity.
+    private struct LiveValue: Decodable {
+        var type, unit: String
+        var value: Double
+        var person: String?
+
+        func text(_ units: ReadingUnits) -> String {
+            ValueText(unit, of: try? TypeID(type), for: units[person]).text(value)
+        }
     }
 }

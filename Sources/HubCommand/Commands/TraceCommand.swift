@@ -30,8 +30,8 @@ struct TraceCommand: ParsableCommand {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "trace")
         let answer = try story(door)
         guard answer.isObject else { throw unknown }
-        if json { return try Output.print(answer.text) }
-        for line in try TraceText(answer).lines { try Output.print(line) }
+        if json { return try Output.json(answer.text) }
+        for line in try TraceText(answer, options.readingUnits()).lines { try Output.print(line) }
     }
 
     private var unknown: Failure { Failure(.notWell, "there is no record \(number)") }

@@ -77,6 +77,9 @@ struct ConfigurationOptions: ParsableArguments {
         return configuration
     }
 
+    /// How persons read values; a file with errors says nothing of it.
+    func readingUnits() -> ReadingUnits { ReadingUnits((try? configuration())?.persons ?? []) }
+
     private func loaded(declarations: [String: [SettingDeclaration]] = [:]) throws(Failure) -> LoadedConfiguration {
         let path = try path()
         return HubConfiguration.load(
@@ -87,7 +90,7 @@ struct ConfigurationOptions: ParsableArguments {
     private static func failure(_ loaded: LoadedConfiguration, _ path: String) -> Failure {
         let problem = loaded.problems.first { $0.severity == .error }
         return Failure(
-            .badConfiguration, "\(problem?.description ?? "\(path): it has errors")\nhub check lists everything")
+            .badConfiguration, "\(problem?.description ?? "\(path): it has errors"); hub check lists everything")
     }
 
     /// Where the hub of this file listens.

@@ -83,17 +83,3 @@ struct PluginCall: Sendable {
         }
     }
 }
-
-/// The result of a command, for people.
-enum ResultText {
-    /// A line for each member of an object; anything else as it is.
-    static func lines(_ result: RawJSON) -> [String] {
-        let members = RawMembers.members(of: result.bytes[...])
-        guard !members.isEmpty else { return [result.isObject ? "done" : result.text] }
-        let width = members.keys.map(\.count).max() ?? 0
-        return members.sorted { $0.key < $1.key }.map { name, value in
-            let raw = RawJSON(trusted: Array(value))
-            return name + String(repeating: " ", count: width - name.count + 2) + (raw.textValue ?? raw.text)
-        }
-    }
-}

@@ -21,7 +21,7 @@ final class ProgressBar {
 
     /// Shows what a command tells of itself.
     func update(_ progress: CommandProgress) {
-        let text = progress.text.map(ProgressBar.shown)
+        let text = progress.text.map { PlainText.escaped(String($0.prefix(40))) }
         if let total = progress.total {
             show { ProgressBar.text(self.title, progress.done, total) + (text.map { " " + $0 } ?? "") }
         } else {
@@ -45,12 +45,6 @@ final class ProgressBar {
     func end() {
         if shown != nil { Terminal.progress("") }
         shown = nil
-    }
-
-    /// One short line of what a program said: control characters would steer the terminal.
-    private static func shown(_ text: String) -> String {
-        String(
-            text.prefix(40).map { $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
     }
 
     static func text(_ title: String, _ done: Int64, _ total: Int64) -> String {

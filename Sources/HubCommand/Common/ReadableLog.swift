@@ -36,17 +36,13 @@ struct ReadableLog: LogHandler {
         let clock = [ofDay / 3_600, ofDay / 60 % 60, ofDay % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
         let word = level.rawValue + String(repeating: " ", count: max(0, 8 - level.rawValue.count))
         let facts = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\(value("\($0.value)"))" }
-        let text = "\(clock.joined(separator: ":")) \(word) \(label): \(plain(message))"
+        let text = "\(clock.joined(separator: ":")) \(word) \(label): \(PlainText.escaped(message))"
         return facts.isEmpty ? text : text + "  " + facts.joined(separator: " ")
     }
 
     private static func value(_ text: String) -> String {
-        let text = plain(text)
-        return text.isEmpty || text.contains(" ") || text.contains("\"") ? text.debugDescription : text
-    }
-
-    private static func plain(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+        let text = PlainText.escaped(text)
+        guard text.isEmpty || text.contains(" ") || text.contains("\"") else { return text }
+        return "\"\(text.replacing("\"", with: "\\\""))\""
     }
 }

@@ -17,7 +17,10 @@ struct Table {
 
     /// Adds a row; missing cells are empty.
     mutating func add(_ cells: [String]) {
-        let cells = cells.prefix(widths.count) + Array(repeating: "", count: max(0, widths.count - cells.count))
+        // Here already: what is written out takes room.
+        let cells =
+            cells.prefix(widths.count).map(PlainText.escaped)
+            + Array(repeating: "", count: max(0, widths.count - cells.count))
         rows.append(Array(cells))
         for (column, cell) in cells.enumerated() { widths[column] = max(widths[column], Table.width(cell)) }
     }

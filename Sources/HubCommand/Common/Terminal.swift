@@ -23,26 +23,15 @@ enum Terminal {
 
     /// A line on stderr.
     static func say(_ line: String) {
-        try? write(Array((line + "\n").utf8)[...], to: STDERR_FILENO)
+        try? write(Array((PlainText.line(line) + "\n").utf8)[...], to: STDERR_FILENO)
     }
 
     /// A line on stderr that names the program.
-    static func complain(_ line: String) { say("hub: \(harmless(line))") }
+    static func complain(_ line: String) { say("hub: \(line)") }
 
-    /// `text` with control characters but line ends written out: what was typed or read must not steer the terminal.
-    static func harmless(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: steers) else { return text }
-        return text.unicodeScalars.reduce(into: "") { shown, scalar in
-            if steers(scalar) {
-                shown += "\\u{\(String(scalar.value, radix: 16))}"
-            } else {
-                shown.unicodeScalars.append(scalar)
-            }
-        }
-    }
-
-    private static func steers(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.generalCategory == .control && scalar != "\n"
+    /// Several lines on stderr, of this program's own words.
+    static func explain(_ text: String) {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) { say(String(line)) }
     }
 
     /// The beginning of what was typed, for a message that quotes it.
@@ -50,7 +39,7 @@ enum Terminal {
 
     /// Shows `text` in place of the last progress; an empty text takes it away.
     static func progress(_ text: String) {
-        try? write(Array("\r\u{1B}[K\(text)".utf8)[...], to: STDERR_FILENO)
+        try? write(Array("\r\u{1B}[K\(PlainText.line(text))".utf8)[...], to: STDERR_FILENO)
     }
 
     /// Writes all bytes.
@@ -73,12 +62,21 @@ enum Terminal {
 struct Output: ~Copyable {
     private var waiting: [UInt8] = []
     private static let piece = 65_536
+    private static let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    /// Adds a line.
-    mutating func line(_ text: String) throws { try line(Array(text.utf8)[...]) }
+    /// Adds a line for people.
+    mutating func line(_ text: String) throws { try add(PlainText.line(text).utf8) }
 
-    /// Adds a line, byte for byte.
-    mutating func line(_ bytes: ArraySlice<UInt8>) throws {
+    /// Adds a line of JSON: byte for byte, and on a terminal the same JSON in a spelling that does not steer it.
+    mutating func json(_ bytes: ArraySlice<UInt8>) throws {
+        if Output.isTerminal {
+            try add(PlainText.json(String(decoding: bytes, as: UTF8.self)).utf8)
+        } else {
+            try add(bytes)
+        }
+    }
+
+    private mutating func add(_ bytes: some Sequence<UInt8>) throws {
         waiting.append(contentsOf: bytes)
         waiting.append(UInt8(ascii: "\n"))
         if waiting.count >= Output.piece { try flush() }
@@ -90,9 +88,21 @@ struct Output: ~Copyable {
         waiting.removeAll(keepingCapacity: true)
     }
 
-    /// Writes one line at once.
-    static func print(_ text: String) throws {
-        try Terminal.write(Array((text + "\n").utf8)[...], to: STDOUT_FILENO)
+    /// Writes one line for people at once.
+    static func print(_ line: String) throws {
+        try Terminal.write(Array((PlainText.line(line) + "\n").utf8)[...], to: STDOUT_FILENO)
+    }
+
+    /// Writes several lines of this program's own words.
+    static func lines(_ text: some StringProtocol) throws {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) { try print(String(line)) }
+    }
+
+    /// Writes one JSON document at once.
+    static func json(_ text: String) throws {
+        var output = Output()
+        try output.json(Array(text.utf8)[...])
+        try output.flush()
     }
 }
 
@@ -104,5 +114,9 @@ enum Shade: String {
     case faint = "2"
 
     /// `text` in this colour, or as it is.
-    func paint(_ text: String, _ colours: Bool) -> String { colours ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text }
+    ///
+    /// ``PlainText`` lets these colours pass, and no others.
+    func paint(_ text: String, _ colours: Bool) -> String {
+        colours ? "\(PlainText.colour)[\(rawValue)m\(text)\(PlainText.colour)[0m" : text
+    }
 }

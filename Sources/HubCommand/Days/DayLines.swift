@@ -91,8 +91,8 @@ struct DayLines {
 
     // MARK: - For people
 
-    /// - Parameter units: how persons read weights, by name.
-    func table(units: [String: PersonSection.Unit], colours: Bool) -> [String] {
+    /// - Parameter units: how persons read weights.
+    func table(units: ReadingUnits, colours: Bool) -> [String] {
         let hasTrend = lines.contains { $0.trend != nil }
         let series = Set(lines.map(\.series))
         // What is the same in every line is not said in every line.
@@ -109,13 +109,13 @@ struct DayLines {
         header.append(("HOW", .left))
         var table = Table(header)
         for line in lines {
-            let unit = DayUnit(line.series.unit, units[line.series.person])
+            let unit = ValueText(line.series.unit, of: try? TypeID(line.series.type), for: units[line.series.person])
             var cells = [line.date.text]
             if columns.person { cells.append(line.series.person) }
             if columns.type { cells.append(line.series.type) }
             if columns.name { cells.append(line.series.name) }
             cells.append(line.day.map { unit.text($0.value) } ?? "")
-            if hasTrend { cells.append(line.trend.map(unit.text) ?? "") }
+            if hasTrend { cells.append(line.trend.map { unit.text($0) } ?? "") }
             cells.append(line.day.map(Self.how) ?? "no day: the trend alone")
             let isMeasured = line.day.map { $0.observedOn == nil } ?? false
             table.add(isMeasured ? cells : cells.map { Shade.faint.paint($0, colours && !$0.isEmpty) })

@@ -67,7 +67,7 @@ struct DemoStage: Sendable {
         else {
             let report = CheckReport(file: directory.configuration, checked.loaded, faults: checked.faults)
             throw Failure(
-                .system, "the demonstration's own hub.conf does not work:\n\(report.lines.joined(separator: "\n"))")
+                .system, "the demonstration's own hub.conf does not work: \(report.lines.joined(separator: "; "))")
         }
         return (try RunningHub(checked, configuration), OwnerEndpoints(configuration.hub))
     }

@@ -66,9 +66,9 @@ actor DemoStory {
         if isatty(STDERR_FILENO) == 1 { Terminal.progress("") }
         for line in lines {
             if isAside {
-                Terminal.say(line)
+                Terminal.explain(line)
             } else {
-                do { try Output.print(line) } catch { onReaderGone() }
+                do { try Output.lines(line) } catch { onReaderGone() }
             }
         }
         draw(nil)
@@ -89,7 +89,7 @@ actor DemoStory {
         case .weighs(let weighing): return [line(head, weighing, outcome)]
         case .fails(_, let who):
             guard case .fault(let text) = outcome else { return [head + "shows an error, and nobody is told"] }
-            return [head + (who.map { "\($0): " } ?? "") + paint(.bad, "“\(text)”")]
+            return [head + (who.map { "\($0): " } ?? "") + paint(.bad, "“\(PlainText.escaped(text))”")]
         case .leaves(let why): return [head + paint(.faint, why)]
         case .returns(let how, _):
             guard case .remembered(let decisions, let isCut) = outcome, !decisions.isEmpty else { return [head + how] }

@@ -12,28 +12,30 @@ enum Doubt {
     /// - Parameters:
     ///   - last: the newest of the type and person, or what an edit replaces.
     ///   - now: microseconds since 1970, by the hub's clock.
-    static func about(_ record: StoredRecord, last: StoredRecord?, now: Int64) -> [String] {
+    static func about(
+        _ record: StoredRecord, last: StoredRecord?, now: Int64, _ units: ReadingUnits
+    ) -> [String] {
         guard case .sample(let sample) = record.record else { return [] }
         var doubts: [String] = []
         if sample.start.microseconds > now {
             doubts.append("\(RecordText.moment(sample.start)) is still to come")
         }
-        guard let value = quantity(record) else { return doubts }
-        let text = RecordText.quantity(value.number, value.unit)
-        if value.unit == "%", value.number > 0, value.number < 0.01 {
+        guard let value = ValueText.quantity(record) else { return doubts }
+        let text = ValueText.text(record, units)
+        if value.unit == "%", value.value > 0, value.value < 0.01 {
             doubts.append("\(text) is less than one percent")
         }
         let type = TypeRegistry.standard.type(record.type)
-        if let doubt = type?.limits?.doubt(of: value.number, unit: value.unit) {
+        if let doubt = type?.limits?.doubt(of: value.value, unit: value.unit) {
             doubts.append("\(text) is \(doubt), hardly a \(record.type)")
         }
-        guard type?.aggregation != .cumulative, let last, let before = quantity(last), before.unit == value.unit,
-            before.number > 0, value.number > 0
+        guard type?.aggregation != .cumulative, let last, let before = ValueText.quantity(last),
+            before.unit == value.unit, before.value > 0, value.value > 0
         else { return doubts }
-        let ratio = max(value.number / before.number, before.number / value.number)
+        let ratio = max(value.value / before.value, before.value / value.value)
         if ratio > (slow.contains(record.type) ? 4.0 / 3 : 3) {
             doubts.append(
-                "the last \(record.type) was \(RecordText.quantity(before.number, before.unit)), this is \(text)")
+                "the last \(record.type) was \(ValueText.text(last, units)), this is \(text)")
         }
         return doubts
     }
@@ -43,13 +45,5 @@ enum Doubt {
         guard case .sample(let new) = record.record, let last, case .sample(let old) = last.record else { return false }
         return old.source.plugin == new.source.plugin && old.value == new.value
             && (new.start.microseconds - old.start.microseconds).magnitude < 300_000_000
-    }
-
-    private static func quantity(_ record: StoredRecord) -> (number: Double, unit: String)? {
-        if let canonical = record.canonical { return (canonical.value, canonical.unit) }
-        guard case .sample(let sample) = record.record, case .quantity(let value, let unit) = sample.value else {
-            return nil
-        }
-        return (value, unit)
     }
 }

@@ -72,7 +72,7 @@ struct PluginText: Codable {
 
     /// Prints what it can be asked to do.
     func listCommands(json: Bool) throws {
-        if json { return try Output.print(try JSON.line(commands ?? [])) }
+        if json { return try Output.json(try JSON.line(commands ?? [])) }
         if commandLines.isEmpty { Terminal.say("\(name) has no commands") }
         for line in commandLines { try Output.print(line) }
     }

@@ -14,7 +14,8 @@ struct RecordText {
     /// The hub's number.
     let number: String
 
-    init(_ stored: StoredRecord) {
+    /// - Parameter units: how persons read values; their choice and the rounding are for this text alone.
+    init(_ stored: StoredRecord, _ units: ReadingUnits) {
         person = stored.assignment.person?.name ?? Topic.nobody
         type = stored.type.rawValue
         number = String(stored.number)
@@ -25,12 +26,11 @@ struct RecordText {
             time =
                 RecordText.interval(sample.start, sample.end)
                 + (doubtful.isDisjoint(with: [.start, .end]) ? "" : " (implausible)")
-            value =
-                (stored.canonical.map { RecordText.quantity($0.value, $0.unit) } ?? RecordText.value(sample.value))
-                + (doubtful.contains(.value) ? " (implausible)" : "")
+            value = ValueText.marked(stored, units)
         case .day(let day):
             time = day.date.text
-            value = "\(RecordText.quantity(day.value, day.unit)) (\(day.series), \(day.method))"
+            let text = ValueText(day.unit, of: day.type, for: units[day.person]).text(day.value)
+            value = "\(text) (\(day.series), \(day.method))"
         case .retraction(let retraction):
             if case .day(_, _, _, let date) = retraction.identity { time = date.text } else { time = "" }
             let reason = retraction.reason.map { ": \($0)" } ?? ""
@@ -40,21 +40,6 @@ struct RecordText {
 
     static func source(_ source: Source) -> String {
         [source.plugin, source.device, source.account].compactMap(\.self).joined(separator: "/")
-    }
-
-    static func value(_ value: SampleValue) -> String {
-        switch value {
-        case .quantity(let value, let unit): quantity(value, unit)
-        case .category(let name, _), .workout(let name, _): name
-        case .correlation: "(a group)"
-        case .characteristic(let text, _): text
-        case .other(let text): text ?? "(no value)"
-        }
-    }
-
-    /// Fractions are shown as percent, everything else as it is.
-    static func quantity(_ value: Double, _ unit: String) -> String {
-        unit == "%" ? "\(NumberText.percent(value)) %" : "\(NumberText.shortest(value)) \(unit)"
     }
 
     /// `2026-03-15 07:30:05 +01:00`; the offset is `Z` where only the instant is known.

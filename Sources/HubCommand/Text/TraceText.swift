@@ -6,7 +6,7 @@ struct TraceText {
     let lines: [String]
 
     /// - Throws: ``HubExit/dialogue`` when the answer is none that this program knows.
-    init(_ answer: RawJSON) throws(Failure) {
+    init(_ answer: RawJSON, _ units: ReadingUnits) throws(Failure) {
         let members = RawMembers.members(of: answer.bytes[...])
         let versions = RawMembers.elements(of: members["versions"] ?? [])
         guard !versions.isEmpty else { throw Failure(.dialogue, "the hub told a story without versions; try --json") }
@@ -20,7 +20,7 @@ struct TraceText {
         for version in versions {
             let parts = RawMembers.members(of: version)
             let record = try reader.record(parts["record"] ?? [])
-            let text = RecordText(record)
+            let text = RecordText(record, units)
             let storedAt = TraceText.text(parts["recordedAt"]).flatMap { try? Timestamp(parsing: $0) }
             let moment = storedAt.map(RecordText.moment) ?? "-"
             table.add([
@@ -32,7 +32,7 @@ struct TraceText {
         var lines: [String] = []
         if let current {
             let taken = try members["retracted"].map { bytes throws(Failure) in try reader.record(bytes) }
-            lines = TraceText.head(current, retracted: taken, topic: TraceText.text(members["topic"]))
+            lines = TraceText.head(current, retracted: taken, topic: TraceText.text(members["topic"]), units)
         }
         if let head = TraceText.text(members["topicHead"]),
             let count = TraceText.text(members["topicCount"]).flatMap({ Int($0) })
@@ -41,12 +41,12 @@ struct TraceText {
         }
         self.lines =
             lines + [""] + table.takeLines() + (try TraceText.deliveries(members["deliveries"]))
-            + (try TraceText.days(members["days"], &reader))
+            + (try TraceText.days(members["days"], &reader, units))
     }
 
     /// A line for each day that is made of the record, and for each sink of it.
     private static func days(
-        _ bytes: ArraySlice<UInt8>?, _ reader: inout RecordReader
+        _ bytes: ArraySlice<UInt8>?, _ reader: inout RecordReader, _ units: ReadingUnits
     ) throws(Failure) -> [String] {
         guard let bytes else { return [] }
         var table = Table([
@@ -58,8 +58,8 @@ struct TraceText {
             let stored = try reader.record(members["record"] ?? [])
             guard case .day(let day) = stored.record else { continue }
             let cells = [
-                day.date.text, day.series, RecordText.quantity(day.value, day.unit), DayLines.how(day),
-                String(stored.number),
+                day.date.text, day.series, ValueText(day.unit, of: day.type, for: units[day.person]).text(day.value),
+                DayLines.how(day), String(stored.number),
             ]
             let deliveries = try JSON.answer(
                 [Delivery].self, RawJSON(trusted: Array(members["deliveries"] ?? Array("[]".utf8)[...])))
@@ -115,7 +115,9 @@ struct TraceText {
         text.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.moment)
     }
 
-    private static func head(_ current: StoredRecord, retracted: StoredRecord?, topic: String?) -> [String] {
+    private static func head(
+        _ current: StoredRecord, retracted: StoredRecord?, topic: String?, _ units: ReadingUnits
+    ) -> [String] {
         var lines = ["record     \(current.number)", "type       \(current.type)"]
         switch current.assignment {
         case .person(let person): lines.append("person     \(person.name)")
@@ -125,6 +127,8 @@ struct TraceText {
         if case .sample(let sample) = (retracted ?? current).record {
             lines.append("key        \(sample.key.text)")
             if let group = sample.group { lines.append("group      \(group)") }
+            // The one place where every digit stands: the values below are rounded, and in the person's unit.
+            if (retracted ?? current).canonical != nil { lines.append("given as   \(ValueText.word(sample.value))") }
         }
         if case .day(let day) = (retracted ?? current).record {
             lines.append("day        \(day.date.text) of \(day.series), \(DayLines.how(day))")
@@ -141,7 +145,7 @@ struct TraceText {
                         + (missing > 0 ? " and \(NumberText.count(missing, "other")), which are not named" : ""))
             }
         }
-        if case .retraction = current.record { lines.append("state      \(RecordText(current).value)") }
+        if case .retraction = current.record { lines.append("state      \(RecordText(current, units).value)") }
         if let topic { lines.append("published  \(topic)") }
         return lines
     }

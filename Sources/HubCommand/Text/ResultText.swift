@@ -1,0 +1,104 @@
+import HubWire
+import JSON
+import Samples
+
+/// JSON that a plugin answers or publishes, for people: a list of things is a table, an object a line for each member.
+enum ResultText {
+    /// Fits behind a name without running away from it.
+    private static let short = 72
+    /// What lies deeper stays as it was written.
+    private static let depth = 8
+
+    /// The result of a command.
+    static func lines(_ result: RawJSON) -> [String] {
+        guard let tree = JSONTree(result.bytes) else { return [result.text] }
+        return tree == .object([]) ? ["done"] : block(tree, depth)
+    }
+
+    /// All of it in a line; `names` of an object are left out.
+    static func inOneLine(_ value: RawJSON, without names: [String] = []) -> String {
+        guard let tree = JSONTree(value.bytes) else { return value.text }
+        guard let members = tree.members else { return inline(tree, depth) }
+        return inline(members.filter { !names.contains($0.name) }, depth)
+    }
+
+    // MARK: - In lines
+
+    private static func block(_ value: JSONTree, _ depth: Int) -> [String] {
+        if let elements = value.list, !elements.isEmpty, depth > 0 {
+            let rows = elements.map { $0.members ?? [] }
+            return rows.contains { $0.isEmpty } ? elements.map { inline($0, depth - 1) } : table(rows, depth - 1)
+        }
+        guard let members = value.members, let first = members.first, depth > 0 else { return [inline(value, depth)] }
+        // A name says nothing where all there is has it.
+        if members.count == 1, first.value.list?.isEmpty == false { return block(first.value, depth - 1) }
+        let width = members.map { words($0.name).count }.max() ?? 0
+        var (lines, blocks): ([String], [String]) = ([], [])
+        for member in members {
+            let name = words(member.name)
+            if let text = behindName(member.value, depth - 1) {
+                lines.append(name + String(repeating: " ", count: width - name.count + 2) + text)
+            } else {
+                blocks += [name] + block(member.value, depth - 1).map { "  " + $0 }
+            }
+        }
+        return lines + blocks
+    }
+
+    /// `nil` for what needs lines of its own.
+    private static func behindName(_ value: JSONTree, _ depth: Int) -> String? {
+        if let members = value.members, !members.isEmpty { return nil }
+        guard let elements = value.list else { return inline(value, depth) }
+        guard elements.allSatisfy({ $0.list == nil && $0.members == nil }) else { return nil }
+        let text = inline(value, depth)
+        return text.count <= short ? text : nil
+    }
+
+    private static func table(_ rows: [[JSONTree.Member]], _ depth: Int) -> [String] {
+        var names: [String] = []
+        for row in rows { for member in row where !names.contains(member.name) { names.append(member.name) } }
+        // What has a place is known by it.
+        let places = ["position", "slot"].filter(names.contains)
+        names = places + names.filter { !places.contains($0) }
+        var table = Table(names.map { (title: words($0).uppercased(), alignment: .left) })
+        for row in rows {
+            table.add(names.map { name in row.last { $0.name == name }.map { inline($0.value, depth) } ?? "-" })
+        }
+        return table.takeLines()
+    }
+
+    // MARK: - In a line
+
+    private static func inline(_ value: JSONTree, _ depth: Int) -> String {
+        switch value {
+        case .null: return "-"
+        case .truth(let truth): return truth ? "yes" : "no"
+        case .number(let digits): return digits
+        case .text(let text): return time(text) ?? text
+        case .list([]), .object([]): return "none"
+        case .list(let elements):
+            return depth > 0 ? elements.map { inline($0, depth - 1) }.joined(separator: ", ") : value.json
+        case .object(let members): return depth > 0 ? "(\(inline(members, depth - 1)))" : value.json
+        }
+    }
+
+    private static func inline(_ members: [JSONTree.Member], _ depth: Int) -> String {
+        members.map { "\(words($0.name)) \(inline($0.value, depth))" }.joined(separator: ", ")
+    }
+
+    /// A time as other commands show one.
+    private static func time(_ text: String) -> String? {
+        // Every time begins so; most texts do not.
+        guard text.utf8.count > 19, text.first?.isNumber == true else { return nil }
+        return (try? Timestamp(parsing: text)).map(RecordText.moment)
+    }
+
+    /// `leftOut` is `left out`; what is no name of that kind stays as it is.
+    private static func words(_ name: String) -> String {
+        guard name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else { return PlainText.escaped(name) }
+        return name.reduce(into: "") { words, letter in
+            let begins = letter.isUppercase && words.last.map { $0.isLowercase || $0.isNumber } == true
+            words += begins ? " \(letter.lowercased())" : String(letter)
+        }
+    }
+}

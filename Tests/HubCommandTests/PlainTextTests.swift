@@ -1,0 +1,98 @@
+import Foundation
+import HubCore
+import HubSettings
+import HubWire
+import Logging
+import Samples
+import Testing
+
+@testable import HubCommand
+
+/// What comes from outside steers no terminal.
+@Suite struct PlainTextTests {
+    /// A text with one of everything.
+    static let hostile =
+        "a\u{1B}[2J\u{1B}]0;t\u{7}\u{9B}31m\u{0}\u{7F}\u{85}\r\u{202E}\u{2066}\u{200F}\u{61C}\u{2028}\u{2029}\tb\nforged"
+
+    static func isHarmless(_ text: some StringProtocol) -> Bool {
+        !text.unicodeScalars.contains(where: PlainText.steers)
+    }
+
+    @Test func `everything that steers is written out, and twice is the same as once`() {
+        #expect(PlainText.line("weight 80.3 kg, Müller’s 体重 👨‍👩‍👧") == "weight 80.3 kg, Müller’s 体重 👨‍👩‍👧")
+        #expect(PlainText.escaped("a\u{1B}[2J\u{9B}1m\u{202E}\n\t\r\u{7F}") == #"a\u001b[2J\u009b1m\u202e\n\t\r\u007f"#)
+        let shown = PlainText.line(Self.hostile)
+        #expect(Self.isHarmless(shown) && PlainText.line(shown) == shown, "\(shown)")
+        let all = (0...0x2FFF).compactMap(Unicode.Scalar.init).filter(PlainText.steers)
+        #expect(all.count == 32 + 33 + 1 + 2 + 2 + 5 + 4)
+        for scalar in all { #expect(Self.isHarmless(PlainText.line("a\(Character(scalar))b"))) }
+    }
+
+    @Test func `only this program paints`() {
+        let painted = Shade.bad.paint("no", true)
+        #expect(PlainText.line(painted) == "\u{1B}[31mno\u{1B}[0m")
+        #expect(PlainText.line("\u{1B}[31mno\u{1B}[0m") == #"\u001b[31mno\u001b[0m"#)
+        #expect(PlainText.line(Shade.bad.paint("\u{1B}[32mok", true)) == "\u{1B}[31m\\u001b[32mok\u{1B}[0m")
+    }
+
+    @Test func `JSON stays the same JSON`() throws {
+        let text = try JSON.line(["a": Self.hostile])
+        let shown = PlainText.json(text)
+        #expect(Self.isHarmless(shown))
+        #expect(try JSON.decode([String: String].self, from: shown.utf8) == ["a": Self.hostile])
+        #expect(PlainText.json("{\n\t\"a\": 1\r\n}") == "{\n\t\"a\": 1\r\n}", "the space between its parts is no text")
+    }
+
+    /// A record that is hostile wherever its source may write what it likes.
+    private func record() throws -> StoredRecord {
+        let bad = try JSON.line(Self.hostile)
+        let json =
+            #"{"kind":"other","type":"stateOfMind","value":\#(bad),"start":"2026-03-15T07:30:05Z","end":"2026-03-15T07:30:05Z","person":null,"unassigned":\#(bad),"source":{"plugin":"p"},"key":"k","provenance":"measured","number":7,"seq":9}"#
+        var reader = RecordReader()
+        return try reader.record(Array(json.utf8)[...])
+    }
+
+    @Test func `whatever a command shows of others, each is one line and steers nothing`() throws {
+        let bad = Self.hostile
+        let quoted = try JSON.line(bad)
+        let record = try record()
+        let units = ReadingUnits([])
+        var table = RecordText.table()
+        table.add(RecordText(record, units).cells)
+        let samples = table.takeLines()
+        let device = HubStatus.DeviceStatus(
+            instance: "evil", device: bad, connected: true, batteryLow: true, lastError: bad,
+            lastHeard: bad)
+        let plugin = PluginText(
+            name: "evil", kind: bad, enabled: true, summary: bad, version: bad, settings: ["a": .string(bad)],
+            declarations: [SettingDeclaration("a", .string(), help: bad)],
+            commands: [CommandDeclaration("shout", help: bad)], fault: bad)
+        let result = try #require(RawJSON(#"{\#(quoted):\#(quoted),"b":[{"c":\#(quoted)}],"d":{"e":[\#(quoted)]}}"#))
+        let log = try #require(
+            LogLine(reading: "2026-03-15T06:30:05.000000Z info out \(bad.split(separator: "\n")[0])"))
+        let printed: [(String, [String])] = [
+            ("samples, log, retract", samples), ("inbox", Weighing(record).summary(units).values),
+            ("device, status", DeviceText.lines([device], colours: true)), ("plugins", plugin.lines(tokens: nil)),
+            ("do, refresh, backfill", ResultText.lines(result)), ("do", plugin.commandLines),
+            ("tap", [ResultText.inOneLine(result)]), ("logs", [LogsCommand.text(log, colours: true)]),
+            ("doctor", Finding(.error, bad, bad, repair: bad).lines(colours: true)),
+            (
+                "run",
+                [
+                    ReadableLog.line(
+                        time: Date(timeIntervalSince1970: 0), level: .info, label: "hub", message: bad,
+                        metadata: ["a": "\(bad)"])
+                ]
+            ),
+        ]
+        for (command, lines) in printed {
+            #expect(!lines.isEmpty, "\(command)")
+            for line in lines {
+                // As Output and Terminal write it, less the colours of this program.
+                let shown = PlainText.line(line).replacing(/\u{1B}\[(0|2|31|32|33)m/, with: "")
+                #expect(Self.isHarmless(shown), "\(command): \(shown)")
+            }
+        }
+        #expect(samples.count == 2 && samples[1].contains(#"a\u001b[2J"#), "a forged line is none: \(samples)")
+    }
+}
