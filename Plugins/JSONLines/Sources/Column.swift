@@ -17,7 +17,22 @@ enum Column: String, CaseIterable, Sendable {
     static func header(_ columns: [Column]) -> String { columns.map(\.rawValue).joined(separator: ",") + "\n" }
 
     static func line(_ record: DeliveredRecord, _ columns: [Column]) -> String {
-        columns.map { quoted($0.text(of: record) ?? "") }.joined(separator: ",") + "\n"
+        columns.map { quoted(spreadsheetSafe($0.text(of: record) ?? "")) }.joined(separator: ",") + "\n"
+    }
+
+    /// The field, so that no spreadsheet takes text for a formula.
+    ///
+    /// What begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number, gets an apostrophe before it; so does what begins with
+    /// an apostrophe, or the text could not be had back.
+    private static func spreadsheetSafe(_ field: String) -> String {
+        guard let first = field.utf8.first, "=+-@\t\r\n'".utf8.contains(first), !isNumber(field) else { return field }
+        return "'" + field
+    }
+
+    /// As the hub writes numbers: `-72.3`, `1e-7`.
+    private static func isNumber(_ field: String) -> Bool {
+        field.utf8.allSatisfy { "0123456789+-.eE".utf8.contains($0) } && Double(field) != nil
+            && field.utf8.first != UInt8(ascii: "+")
     }
 
     /// RFC 4180: only what needs it stands in quotes.

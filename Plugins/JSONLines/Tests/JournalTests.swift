@@ -199,3 +199,47 @@ private let written: DeliveryResult = .delivered
         #expect(onFile == rendered, "\(rendered)")
     }
 }
+
+/// What a spreadsheet does with a field of CSV.
+@Suite struct ColumnTests {
+    /// The fields of a line, as RFC 4180 has them.
+    private func fields(_ line: String) -> [String] {
+        var (fields, field, isQuoted) = ([String](), "", false)
+        for character in line.dropLast() {
+            switch character {
+            case "\"": isQuoted.toggle()
+            case "," where !isQuoted:
+                fields.append(field)
+                field = ""
+            default: field.append(character)
+            }
+        }
+        return fields + [field]
+    }
+
+    private func line(key: String) throws -> [String] {
+        let key = try #require(RecordKey(key))
+        let sample = Sample(
+            source: Source(plugin: "scale"), key: key, type: .bodyTemperature, value: .quantity(-0.5, unit: "degC"),
+            start: Timestamp(microseconds: 1_700_000_000_000_000))
+        let stored = StoredRecord(
+            record: .sample(sample), number: 1, sequence: 1,
+            assignment: .person(Person(uid: "6f1c2a9e5b7d4c30", name: "me")), type: .bodyTemperature)
+        return fields(Column.line(DeliveredRecord(stored, epoch: "e", json: ""), [.key, .value, .seq]))
+    }
+
+    @Test(arguments: [
+        "=HYPERLINK('http://evil.example';'weight')", "+1+1", "-1+1", "@SUM(A1)", "'quoted", "=1,2", "-", "+5", "-e",
+        "--1",
+    ])
+    func `no text begins as a formula does, and each can be had back`(_ key: String) throws {
+        let found = try line(key: key)[0]
+        #expect(found == "'" + key)
+        #expect(String(found.dropFirst()) == key)
+    }
+
+    @Test(arguments: ["a", "a=b", "07ea0701070a0302bc", "-72.5", "-1e-7"])
+    func `what is no formula, and every number, stays as it is`(_ key: String) throws {
+        #expect(try line(key: key) == [key, "-0.5", "1"])
+    }
+}
