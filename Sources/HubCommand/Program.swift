@@ -61,7 +61,8 @@ struct RootCommand: ParsableCommand {
         version: Program.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
-            ApplyCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self, DoCommand.self,
+            ApplyCommand.self, RestartCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self,
+            DoCommand.self,
             RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
             SamplesCommand.self, DaysCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self,
             AssignCommand.self,

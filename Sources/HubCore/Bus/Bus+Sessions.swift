@@ -63,10 +63,17 @@ extension Bus {
             }
             return policy
         }
-        guard endpoint == .owner else {
+        switch endpoint {
+        case .owner: return facts.strangers
+        case .plugin:
+            // Its token is valid: the hub has started it, and is ending it because hub.conf has changed meanwhile.
+            throw WireError(
+                .instance,
+                "HELLO.instance: hub.conf does not enable [plugin.\(hello.instance)] any more; the hub ends this process"
+            )
+        case .remote:
             throw WireError(.instance, "HELLO.instance: hub.conf has no [plugin.\(hello.instance)]")
         }
-        return facts.strangers
     }
 
     /// R4.26: at the owner's door nothing shows who somebody is, and the one who has shown it would be ended by [R4.3].

@@ -141,8 +141,8 @@ extension Bus {
     /// Follows a changed `hub.conf`: new sessions are judged by it at once, records of open ones too, for whose they are.
     ///
     /// A session to whom WELCOME would say something else now ends, to greet again and hear it.
-    /// - Parameter restarting: instances whose processes are being ended anyway; only sessions of programs started by hand end here.
-    func adopt(_ facts: HubFacts, restarting: Set<String>) {
+    /// - Parameter ending: instances whose processes are told to stop anyway; only sessions of programs started by hand end here.
+    func adopt(_ facts: HubFacts, ending: Set<String>) {
         let before = self.facts
         self.facts = facts
         ledger.adopt(instances: facts.plugins.map(\.name))
@@ -154,8 +154,8 @@ extension Bus {
         for feed in feeds { feed.grant = feed.grant.map { facts.reading(of: $0.instance) } }
         for session in sessions.all.values where session.hello.mode == .run {
             let instance = session.hello.instance
-            guard !before.saysTheSame(as: facts, to: instance) || restarting.contains(instance),
-                session.endpoint == .owner || !restarting.contains(instance)
+            guard !before.saysTheSame(as: facts, to: instance) || ending.contains(instance),
+                session.endpoint == .owner || !ending.contains(instance)
             else { continue }
             perform(sessions.dismiss(instance, because: "the hub's configuration has changed"))
         }

@@ -4,7 +4,7 @@ import Samples
 
 /// What a hub runs with.
 ///
-/// What is `var` follows `hub.conf` while the hub runs (``Bus/adopt(_:restarting:)``); the rest holds until it ends.
+/// What is `var` follows `hub.conf` while the hub runs (``Bus/adopt(_:ending:)``); the rest holds until it ends.
 struct HubFacts: Sendable {
     let version: String
     let endpoints: HubEndpoints

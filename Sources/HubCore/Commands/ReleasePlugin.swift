@@ -21,23 +21,28 @@ struct ReleasePlugin: OwnCommand {
     func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
         guard let supervisor = bus.supervisor,
             let state = await supervisor.release(instance, isDryRun: call.isDryRun)
-        else { throw CommandFailure("plugin", reason(bus)) }
+        else { throw CommandFailure(cannotStart: instance, bus.facts.plugins) }
         let report = LifeReport(state: state)
         return JSONText().object(Result(instance: instance, state: report.word, released: !report.hasProcess))
     }
+}
 
-    private func reason(_ bus: isolated Bus) -> String {
-        guard let plugin = bus.facts.plugins.first(where: { $0.name == instance }) else {
-            let names = bus.facts.plugins.map(\.name)
-            let hint =
-                nearestName(to: instance, among: names).map { "did you mean \($0)?" }
-                ?? (names.isEmpty ? "it has none" : "it has \(names.sorted().joined(separator: ", "))")
-            return "hub.conf has no [plugin.\(instance.prefix(64))]; \(hint)"
-        }
-        guard plugin.enabled else {
-            return
+extension CommandFailure {
+    /// The hub has no process of that instance to start: why, and what to do.
+    init(cannotStart instance: String, _ plugins: [PluginStatus]) {
+        let names = plugins.map(\.name).sorted()
+        let reason =
+            switch plugins.first(where: { $0.name == instance }) {
+            case nil:
+                "hub.conf has no [plugin.\(instance.prefix(64))]; "
+                    + (nearestName(to: instance, among: names).map { "did you mean \($0)?" }
+                        ?? (names.isEmpty ? "it has none" : "it has \(names.joined(separator: ", "))"))
+            case let plugin? where !plugin.enabled:
                 "\(instance) is disabled; write enabled = true below [plugin.\(instance)] of hub.conf, then hub apply"
-        }
-        return "\(instance) cannot be started: \(plugin.advice ?? "the hub is starting or stopping")"
+            case let plugin? where plugin.remote == true:
+                "\(instance) runs on another machine, or under another service manager (remote = true): start it there"
+            case let plugin?: "\(instance) cannot be started: \(plugin.advice ?? "the hub is starting or stopping")"
+            }
+        self.init("plugin", reason)
     }
 }

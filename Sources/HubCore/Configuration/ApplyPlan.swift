@@ -15,9 +15,10 @@ struct ApplyPlan {
     /// Those of ``steps`` whose process is not ours.
     private let elsewhere: Set<String>
 
+    /// - Parameter replaced: instances whose program on the disk is not the one that was started.
     init(
         from running: CheckedConfiguration, _ current: HubConfiguration, to wanted: CheckedConfiguration,
-        _ next: HubConfiguration
+        _ next: HubConfiguration, replaced: Set<String>
     ) {
         let plan = ConfigurationPlan(from: current, to: next)
         needsRestart = plan.hubChanges.filter(Self.hubKeysOfStart.contains)
@@ -35,9 +36,7 @@ struct ApplyPlan {
         steps =
             awaySteps
             + plan.instances.sorted { $0.key < $1.key }.map { name, action in
-                let hasNewProgram =
-                    running.manifests[name] != wanted.manifests[name]
-                    || running.executables[name] != wanted.executables[name]
+                let path = wanted.executables[name] ?? ""
                 return switch action {
                 case .start:
                     ApplyReport.Step(instance: name, action: .start, why: "it is new, enabled or can start now")
@@ -45,8 +44,15 @@ struct ApplyPlan {
                 case .restart where before[name] == after[name]:
                     ApplyReport.Step(instance: name, action: .restart, why: "the persons have changed")
                 case .restart: ApplyReport.Step(instance: name, action: .restart, why: "its section has changed")
-                case .leave where hasNewProgram:
-                    ApplyReport.Step(instance: name, action: .restart, why: "its program has changed")
+                case .leave where running.executables[name] != wanted.executables[name]:
+                    ApplyReport.Step(instance: name, action: .restart, why: "its program is \(path) now")
+                case .leave where replaced.contains(name):
+                    ApplyReport.Step(
+                        instance: name, action: .restart,
+                        why: "its program \(path) is another file now than when it was started")
+                case .leave where running.manifests[name] != wanted.manifests[name]:
+                    ApplyReport.Step(
+                        instance: name, action: .restart, why: "its program \(path) says something else of itself now")
                 case .leave: ApplyReport.Step(instance: name, action: .leave)
                 }
             }

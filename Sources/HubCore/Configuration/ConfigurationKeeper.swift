@@ -76,8 +76,10 @@ actor ConfigurationKeeper {
         _ wanted: CheckedConfiguration, _ next: HubConfiguration, restarting: Set<String>
     ) async throws(HubError) {
         let facts = try await parts.facts(wanted, next)
+        let stopping = Set(configuration.plugins.filter(\.startsHere).map(\.name))
+            .subtracting(next.plugins.filter(\.startsHere).map(\.name))
         (checked, configuration) = (wanted, next)
-        await bus.adopt(facts, restarting: restarting)
+        await bus.adopt(facts, ending: restarting.union(stopping))
         await supervisor.adopt(parts.programs(wanted, next), restarting: restarting)
     }
 
@@ -111,7 +113,7 @@ extension ConfigurationKeeper {
                 metadata: ["problems": "\(wanted.loaded.problems.count)", "file": "\(wanted.file)"])
             return report
         }
-        let plan = ApplyPlan(from: checked, configuration, to: wanted, next)
+        let plan = ApplyPlan(from: checked, configuration, to: wanted, next, replaced: await supervisor.replaced)
         report.applied = true
         (report.needsRestart, report.persons, report.instances) = (plan.needsRestart, plan.persons, plan.steps)
         guard !isDryRun else { return report }

@@ -3,7 +3,10 @@ import Logging
 
 /// What happens to lives, and what they want done.
 extension Supervisor {
-    func handle(_ event: InstanceLife.Event, of instance: String) async {
+    /// - Parameter reason: what STOP says where the process is asked to finish.
+    func handle(
+        _ event: InstanceLife.Event, of instance: String, because reason: String = "its configuration has changed"
+    ) async {
         // Whoever was in the middle of starting several when the end came must not start the rest.
         if isStopping, event == .run || event == .restart { return }
         guard let actions = charges[instance]?.life.handle(event, at: now) else { return }
@@ -11,12 +14,11 @@ extension Supervisor {
             switch action {
             case .launch: launch(instance)
             case .finish:
-                charges[instance]?.end?.wish()
-                // At the end of the hub all have been told already.
+                // STOP before the end of stdin, which alone would mean that the hub is gone. At the end of the hub all have been told already.
                 if !isStopping {
-                    await bus.beginStopping(
-                        instance, because: "its configuration has changed", deadline: policy.stopGrace)
+                    await bus.beginStopping(instance, because: reason, deadline: policy.stopGrace)
                 }
+                charges[instance]?.end?.wish()
             case .kill: charges[instance]?.end?.hurry()
             case .tell(let news): await tell(news, of: instance)
             }
@@ -27,7 +29,7 @@ extension Supervisor {
     private func launch(_ instance: String) {
         guard var charge = charges[instance] else { return }
         let end = ProcessEnd()
-        charge.end = end
+        (charge.end, charge.file) = (end, ProgramFile(charge.program.executable))
         charges[instance] = charge
         launching.yield(Launch(program: charge.program, token: LaunchTokens.random(), log: charge.log, end: end))
     }

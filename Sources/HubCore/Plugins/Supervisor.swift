@@ -29,6 +29,8 @@ actor Supervisor {
         let log: PluginLog
         var end: ProcessEnd?
         var pid: Int?
+        /// What its program was when it was started last.
+        var file: ProgramFile?
         /// Not to run any more: forgotten once its process has ended.
         var isDismissed = false
     }
@@ -96,7 +98,7 @@ actor Supervisor {
         let wanted = Set(programs.map(\.instance))
         for name in charges.keys.sorted() where !wanted.contains(name) {
             charges[name]?.isDismissed = true
-            await handle(.stop, of: name)
+            await handle(.stop, of: name, because: "hub.conf does not enable it any more")
         }
         for program in programs {
             let name = program.instance
@@ -123,6 +125,28 @@ actor Supervisor {
             await rearm()
         }
         return state
+    }
+
+    /// Ends the process of an instance, if there is one, and starts it again; what waits is started at once.
+    ///
+    /// - Returns: the state it was in; `nil` when there is nothing to start.
+    func restart(_ instance: String, isDryRun: Bool) async -> InstanceLife.State? {
+        guard let charge = charges[instance], !charge.isDismissed, !isStopping else { return nil }
+        let state = charge.life.state
+        if !isDryRun {
+            await handle(.restart, of: instance, because: "it is started again, as a person wished")
+            await rearm()
+        }
+        return state
+    }
+
+    /// The instances whose program on the disk is another one than when it was started last.
+    var replaced: Set<String> {
+        Set(
+            charges.filter { _, charge in
+                guard let started = charge.file, let now = ProgramFile(charge.program.executable) else { return false }
+                return started != now
+            }.keys)
     }
 
     /// The instances that have a session now.

@@ -1,0 +1,58 @@
+import ArgumentParser
+import HubCore
+import HubWire
+
+struct RestartCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restart",
+        abstract: "End a plugin's process and start it again.",
+        discussion: """
+            The plugin is asked to finish (STOP) and has five seconds; then its process is
+            ended, and started again with the settings the hub follows. What it had not
+            given to the hub yet it keeps, and gives then. One that waits, or was given up,
+            is started at once. The other plugins do not notice.
+
+            After a change of hub.conf, or of the plugin's program, hub apply restarts all
+            that it concerns, and no other.
+
+            Examples:
+              hub restart ihealth-hs3
+              hub restart ihealth-hs3 --dry-run       what state it is in; nothing happens
+              hub logs ihealth-hs3 --last 20          what it says then
+
+            Exit codes: 0 it is being started again; 1 there is no such plugin, or the hub
+            does not start it (disabled, on another machine, without its program); 69 no
+            hub answers.
+            """)
+
+    @Argument(help: "The instance, as hub.conf names it.")
+    var name: String
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "Change nothing; say what state it is in.")
+    var dryRun = false
+    @Flag(
+        help:
+            "One JSON document: {\"instance\",\"state\",\"ended\"}; state is the one it was in, ended whether it had a process."
+    )
+    var json = false
+
+    private struct Arguments: Encodable { let instance: String }
+
+    private struct Result: Decodable {
+        let state: PluginState
+        let ended: Bool
+    }
+
+    func run() throws {
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "restart")
+        let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(instance: name)).utf8))
+        guard let answer = try door.command("restart", arguments: arguments, isDryRun: dryRun) else {
+            throw Failure(.dialogue, "the hub restarted without saying what")
+        }
+        if json { return try Output.print(answer.text) }
+        let result = try JSON.answer(Result.self, answer)
+        let verb = dryRun ? "would be" : "is being"
+        try Output.print(
+            "\(name) was \(result.state.rawValue) and \(verb) \(result.ended ? "ended and started again" : "started")")
+    }
+}

@@ -1,0 +1,29 @@
+import HubSettings
+import HubWire
+
+/// `restart`: a person has an instance's process ended and started again.
+struct RestartPlugin: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "restart",
+        help: "Asks the process of an instance to finish, and starts it again; what waits is started at once.",
+        arguments: [SettingDeclaration("instance", .string(), help: "As hub.conf names it.", required: true)],
+        canDryRun: true)
+
+    var instance: String
+
+    private struct Result: Encodable {
+        var instance: String
+        /// The state it was in.
+        var state: PluginState
+        /// Whether a process was there to be ended first, or would be.
+        var ended: Bool
+    }
+
+    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+        guard let supervisor = bus.supervisor,
+            let state = await supervisor.restart(instance, isDryRun: call.isDryRun)
+        else { throw CommandFailure(cannotStart: instance, bus.facts.plugins) }
+        let report = LifeReport(state: state)
+        return JSONText().object(Result(instance: instance, state: report.word, ended: report.hasProcess))
+    }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import HubSettings
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// Processes that a person has ended and started again, by name or by what became of `hub.conf` and of their programs.
+@Suite(.timeLimit(.minutes(3))) struct RestartTests {
+    /// A plugin whose session the test opens, by the token it tells; it ends when the test says so, whatever becomes of its stdin.
+    private static let program = #"""
+        if [ "$1" = --describe ]; then
+          echo '{"name":"probe","summary":"s","version":"1","writes":["weight"]}'
+          exit 0
+        fi
+        read token
+        rm -f "$HUB_STATE/go"
+        printf %s "$token" > "$HUB_STATE/token.part"; mv "$HUB_STATE/token.part" "$HUB_STATE/token"
+        while [ ! -e "$HUB_STATE/go" ]; do sleep 0.02; done
+        """#
+
+    private struct Ground {
+        let folder = try! Folder()
+        let script: String
+
+        init() throws { script = try folder.script("hub-probe", RestartTests.program) }
+
+        func write(_ lines: String) throws {
+            try "[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n[person.me]\n\(lines)\n".write(
+                toFile: folder.path + "/hub.conf", atomically: true, encoding: .utf8)
+        }
+
+        func plugin(_ name: String, _ lines: String = "") -> String {
+            "[plugin.\(name)]\nexecutable = \"\(script)\"\n\(lines)\n"
+        }
+
+        func start() async throws -> RunningHub {
+            let loader = ConfigurationLoader(
+                path: folder.path + "/hub.conf", environment: .process(), programPath: folder.path + "/hub",
+                patience: .seconds(60))
+            return try await RunningHub(
+                await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
+                lifePolicy: LifePolicy(
+                    firstPause: 20, longestPause: 40, crashLimit: 2, startLimit: 600_000, stopGrace: .seconds(120),
+                    killGrace: .milliseconds(300)), in: folder)
+        }
+
+        /// Lets the process that runs now end.
+        func letGo(_ name: String) throws {
+            try FileManager.default.removeItem(atPath: "\(folder.data)/plugins/\(name)/token")
+            try Data().write(to: URL(filePath: "\(folder.data)/plugins/\(name)/go"))
+        }
+    }
+
+    private func greet(_ hub: RunningHub, _ name: String) async throws -> Peer {
+        let peer = try await Peer.dealer(
+            hub.hub.endpoints.pluginDoor, .init(user: name, password: try await hub.token(of: name)))
+        try await peer.hello(name, plugin: "probe")
+        return peer
+    }
+
+    private func plugin(_ owner: Peer, _ name: String) async throws -> JSON {
+        try #require(try await owner.status()["plugins"].array.first { $0["name"].string == name })
+    }
+
+    /// What the hub says next to a plugin that answers STOP with BYE.
+    private func farewell(_ peer: Peer) async throws -> [String] {
+        let stop = try await peer.next()
+        await peer.say("BYE")
+        return [stop.verb, try await peer.next().verb]
+    }
+
+    @Test(arguments: ["edited", "replaced", "relinked"])
+    func `apply restarts an instance whose program on the disk is another one now, and a dry run says why`(
+        _ how: String
+    ) async throws {
+        let ground = try Ground()
+        let link = ground.folder.path + "/hub-link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: ground.script)
+        try ground.write("[plugin.a]\nexecutable = \"\(link)\"")
+        let hub = try await ground.start()
+        let (owner, peer) = (try await hub.client(), try await greet(hub, "a"))
+        #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "leave")
+        let pid = try #require(try await plugin(owner, "a")["pid"].int)
+        switch how {
+        case "edited":
+            let file = try FileHandle(forWritingTo: URL(filePath: ground.script))
+            try file.seekToEnd()
+            try file.write(contentsOf: Data("# edited\n".utf8))
+            try file.close()
+        case "replaced":
+            // The same bytes, the same size: another file all the same.
+            let other = try ground.folder.script("other", Self.program)
+            try FileManager.default.removeItem(atPath: ground.script)
+            try FileManager.default.moveItem(atPath: other, toPath: ground.script)
+        default:
+            let other = try ground.folder.script("other", Self.program)
+            try FileManager.default.removeItem(atPath: link)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: other)
+        }
+        let look = try await owner.command("apply", dryRun: true).body["result"]["instances"][0]
+        #expect(look["action"].string == "restart" && look["instance"].string == "a")
+        #expect(look["why"].string == "its program \(link) is another file now than when it was started")
+        #expect(try await plugin(owner, "a")["pid"].int == pid)
+
+        #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "restart")
+        #expect(try await farewell(peer) == ["STOP", "BYE"])
+        try ground.letGo("a")
+        let again = try await greet(hub, "a")
+        #expect(try await plugin(owner, "a")["pid"].int != pid)
+        #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "leave")
+        try Data().write(to: URL(filePath: "\(ground.folder.data)/plugins/a/go"))
+        await again.close()
+        try await hub.stop()
+    }
+
+    @Test(arguments: ["enabled = false", "gone"])
+    func `R13.4 a plugin that hub.conf does not enable any more hears STOP, and nothing else before its BYE`(
+        _ how: String
+    ) async throws {
+        let ground = try Ground()
+        try ground.write(ground.plugin("a"))
+        let hub = try await ground.start()
+        let (owner, peer) = (try await hub.client(), try await greet(hub, "a"))
+        try ground.write(how == "gone" ? "" : ground.plugin("a", how))
+        #expect(try await owner.command("apply").body["result"]["instances"][0]["action"].string == "stop")
+        let stop = try await peer.next()
+        #expect(stop.verb == "STOP" && stop.body["deadline"].int == 120_000, "\(stop)")
+        #expect(stop.body["reason"].string == "hub.conf does not enable it any more")
+        // It still has time to give what it has begun with.
+        #expect(try await peer.ask("PING").verb == "PONG")
+        await peer.say("BYE")
+        #expect(try await peer.next().verb == "BYE")
+        try ground.letGo("a")
+        try await eventually("its process has ended") {
+            let plugins = try await owner.status()["plugins"].array
+            return how == "gone" ? plugins.isEmpty : plugins[0]["state"].string == "disabled"
+        }
+        try await hub.stop()
+    }
+
+    @Test
+    func `R13.2 restart ends the process after STOP, starts it again once it has ended, and the others do not notice`()
+        async throws
+    {
+        let ground = try Ground()
+        try ground.write(ground.plugin("a") + ground.plugin("b", "persons = [\"me\"]"))
+        let hub = try await ground.start()
+        let (owner, peer, other) = (try await hub.client(), try await greet(hub, "a"), try await greet(hub, "b"))
+        try await eventually("both run") {
+            try await owner.status()["plugins"].array.allSatisfy { $0["state"].string == "running" }
+        }
+        let (pid, otherPID) = (try await plugin(owner, "a")["pid"].int, try await plugin(owner, "b")["pid"].int)
+        let look = try await owner.command("restart", #"{"instance":"a"}"#, dryRun: true).body["result"]
+        #expect(look.fits(JSON(#"{"instance":"a","state":"running","ended":true}"#)))
+        let done = try await owner.command("restart", #"{"instance":"a"}"#).body["result"]
+        #expect(done.fits(JSON(#"{"instance":"a","state":"running","ended":true}"#)))
+        #expect(try await farewell(peer) == ["STOP", "BYE"])
+        // As long as it lives there is no other.
+        #expect(
+            try await plugin(owner, "a").fits(
+                JSON("{\"state\":\"ending\",\"pid\":\(try #require(pid)),\"restarts\":0}")))
+        try ground.letGo("a")
+        let again = try await greet(hub, "a")
+        #expect(try await plugin(owner, "a")["pid"].int != pid)
+        #expect(try await plugin(owner, "a")["restarts"].int == 1)
+        #expect(try await plugin(owner, "b")["pid"].int == otherPID)
+        #expect(try await other.ask("PING").verb == "PONG")
+        for name in ["a", "b"] {
+            try Data().write(to: URL(filePath: "\(ground.folder.data)/plugins/\(name)/go"))
+        }
+        await again.close()
+        try await hub.stop()
+    }
+
+    @Test func `restart starts what waits at once, and says what it cannot start`() async throws {
+        let ground = try Ground()
+        let fails = try ground.folder.script("fails", "echo run >> \"$HUB_STATE/runs\"; exit 3")
+        var setting = Setting()
+        setting.lifePolicy = LifePolicy(firstPause: 20, longestPause: 40, crashLimit: 2)
+        setting.add(PluginInstance(name: "fails"), script: fails)
+        setting.plugins.append(PluginInstance(name: "off", enabled: false))
+        var away = PluginInstance(name: "away")
+        away.isRemote = true
+        setting.plugins.append(away)
+        try await withHub(setting, in: ground.folder) { hub in
+            let peer = try await hub.client()
+            for runs in [2, 4] {
+                try await eventually("quarantine after \(runs)") {
+                    let state = try await plugin(peer, "fails")["state"].string
+                    let lines = try await hub.told("fails", "runs").split(separator: "\n").count
+                    return state == "quarantined" && lines == runs
+                }
+                let done = try await peer.command("restart", #"{"instance":"fails"}"#, dryRun: runs == 4).body["result"]
+                #expect(done.fits(JSON(#"{"instance":"fails","state":"quarantined","ended":false}"#)))
+            }
+            for (name, words) in [
+                ("off", "is disabled; write enabled = true"), ("away", "on another machine"),
+                ("fials", "did you mean fails?"),
+            ] {
+                let refused = try await peer.command("restart", "{\"instance\":\"\(name)\"}").body
+                #expect(refused["outcome"].string == "failed" && refused["code"].string == "plugin")
+                #expect(refused["reason"].string?.contains(words) == true, "\(refused)")
+            }
+        }
+    }
+}
