@@ -158,6 +158,18 @@ import Testing
                 #"{"protocol":[1],"instance":"a","plugin":"a","version":"1","declares":[{"id":"x.a","kind":1}]}"#)
                 == #"HELLO.declares[0].kind: expected one of "quantity", "category", "correlation", "workout", "characteristic", "other", found 1"#
         )
+        #expect(
+            reason("HELLO", #"{"protocol":["1"],"instance":"a","plugin":"a","version":"1"}"#)
+                == #"HELLO.protocol[0]: expected an integer, found "1""#)
+        #expect(
+            reason("LIVE", #"{"type":"weight","progress":7}"#)
+                == "LIVE.progress: expected a number from 0.0 to 1.0, found 7")
+        #expect(
+            reason("QUERY", #"{"id":1,"want":"records","types":["weight",5]}"#)
+                == "QUERY.types[1]: expected a string, found 5")
+        #expect(
+            reason("QUERY", #"{"id":1,"want":"records","numbers":[1,-2]}"#)
+                == "QUERY.numbers[1]: expected an integer from 0, found -2")
         #expect(reason("QUERY", #"{"id":1,"want":"records","kinds":[]}"#)?.contains("QUERY.kinds") == true)
         #expect(reason("EVENT", #"{"event":"Connected"}"#)?.contains("EVENT.event") == true)
         #expect(reason("HELLO", #"{"protocol":[1],"instance":"a","plugin":"a","version":"1","mode":null}"#) != nil)

@@ -29,14 +29,20 @@ extension ObjectReader {
         }
     }
 
-    private func elements<T>(
-        _ value: JSONValue, _ read: (JSONValue) throws(WireError) -> T?
+    /// The elements of the array that is the member `name`; `nil` where it is none.
+    ///
+    /// - Parameters:
+    ///   - allowed: what each is to be, as it follows "expected".
+    ///   - read: `nil` for what is not allowed.
+    func elements<T>(
+        of name: String, _ value: JSONValue, _ allowed: String, show: Disclosure = .text,
+        _ read: (JSONValue) throws(WireError) -> T?
     ) throws(WireError) -> [T]? {
         guard let elements = try elements(value) else { return nil }
         var results: [T] = []
         results.reserveCapacity(elements.count)
-        for element in elements {
-            guard let result = try read(element) else { return nil }
+        for (index, element) in elements.enumerated() {
+            guard let result = try read(element) else { throw fault("\(name)[\(index)]", allowed, element, show: show) }
             results.append(result)
         }
         return results
@@ -96,10 +102,13 @@ extension ObjectReader {
         value(name) == nil ? nil : try integer(name, in: range)
     }
 
-    func numberIfPresent(_ name: String, in range: ClosedRange<Double>? = nil) throws(WireError) -> Double? {
+    /// - Parameter show: whether the reason may show it, which a health value never is.
+    func numberIfPresent(
+        _ name: String, in range: ClosedRange<Double>? = nil, show: Disclosure = .kind
+    ) throws(WireError) -> Double? {
         let allowed =
             range.map { "a number from \($0.lowerBound) to \($0.upperBound)" } ?? "a number within the range of doubles"
-        return try optional(name, allowed) { value in
+        return try optional(name, allowed, show: show) { value in
             guard value.kind == .number, let number = NumberReader.double(value, in: bytes) else { return nil }
             return range.map { $0.contains(number) } ?? true ? number : nil
         }
@@ -120,18 +129,20 @@ extension ObjectReader {
     /// An array of strings that holds at least one: an empty one would ask for nothing.
     func textsIfPresent(_ name: String) throws(WireError) -> [String]? {
         try optional(name, "an array of at least one string") { value throws(WireError) in
-            let texts = try elements(value, string)
+            let texts = try elements(of: name, value, "a string", string)
             return texts?.isEmpty == true ? nil : texts
         }
     }
 
     func texts(_ name: String) throws(WireError) -> [String] {
-        try required(name, "an array of strings") { value throws(WireError) in try elements(value, string) }
+        try required(name, "an array of strings") { value throws(WireError) in
+            try elements(of: name, value, "a string", string)
+        }
     }
 
     func integersIfPresent(_ name: String) throws(WireError) -> [Int64]? {
         try optional(name, "an array of integers from 0") { value throws(WireError) in
-            try elements(value) { value in integer(value).flatMap { $0 >= 0 ? $0 : nil } }
+            try elements(of: name, value, "an integer from 0") { integer($0).flatMap { $0 >= 0 ? $0 : nil } }
         }
     }
 
@@ -157,7 +168,7 @@ extension ObjectReader {
     func objects<T: BodyCoding>(_ name: String) throws(WireError) -> [T] {
         try required(name, "an array of objects") { value throws(WireError) in
             var index = 0
-            return try elements(value) { value throws(WireError) -> T? in
+            return try elements(of: name, value, "an object", show: .kind) { value throws(WireError) -> T? in
                 guard value.kind == .object else { return nil }
                 let result = try T(reading: ObjectReader(value, in: bytes, path: "\(path).\(name)[\(index)]"))
                 index += 1

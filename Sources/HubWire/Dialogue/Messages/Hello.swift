@@ -54,9 +54,7 @@ extension Hello: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
         let offered: [Int64] = try object.required("protocol", "an array of integers, such as [1]", show: .text) {
             value throws(WireError) in
-            guard let elements = try object.elements(value) else { return nil }
-            let versions = elements.compactMap(object.integer)
-            return versions.count == elements.count ? versions : nil
+            try object.elements(of: "protocol", value, "an integer", object.integer)
         }
         protocols = offered.map { Int($0) }
         // A client of another major version may shape the rest of HELLO otherwise: judged before it is read.

@@ -45,7 +45,8 @@ extension LiveValue {
         let subject: SubjectObject? = try object.objectIfPresent("subject")
         var live = try LiveValue(
             type: object.text("type"), value: object.numberIfPresent("value"), unit: object.textIfPresent("unit"),
-            progress: object.numberIfPresent("progress", in: 0...1), device: object.textIfPresent("device"),
+            progress: object.numberIfPresent("progress", in: 0...1, show: .text),
+            device: object.textIfPresent("device"),
             subject: subject?.subject)
         live.body = RawJSON(trusted: Array(bytes))
         return live
