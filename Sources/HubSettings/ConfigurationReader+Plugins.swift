@@ -29,6 +29,7 @@ extension ConfigurationReader {
         if let grants = common.first(where: { $0.name == "grants" }) {
             instance.grants = readGrants(grants.entry, table: table)
         }
+        reportReserved(instance, common, at: field.entry.position, table: table)
         let isDamaged = isDamaged("plugin", name)
         if isDamaged {
             checker.report(
@@ -42,7 +43,8 @@ extension ConfigurationReader {
                 checker.report(
                     at: place?.entry.position ?? field.entry.position, table: table, key: "executable",
                     found: quoted(instance.executable),
-                    "no such plugin, or it does not answer --describe; install it, correct executable, or set enabled = false"
+                    faults[name]
+                        ?? "no such plugin, or it does not answer --describe; install it, correct executable, or set enabled = false"
                 )
             }
             return instance
@@ -74,6 +76,20 @@ extension ConfigurationReader {
         checker.report(
             objection.severity, at: entry?.position ?? header, table: table, key: objection.setting,
             found: found.flatMap { objection.reason.contains($0) ? nil : $0 }, objection.reason)
+    }
+
+    /// An instance or a kind that could not be told from the hub itself, or from what people enter by hand.
+    private mutating func reportReserved(
+        _ instance: PluginInstance, _ fields: [Field], at header: SourcePosition, table: String
+    ) {
+        let reserved = PluginInstance.reservedNames
+        if reserved.contains(instance.name) {
+            checker.report(at: header, table: table, "\(instance.name) is a name of the hub's own; take another")
+        } else if reserved.contains(instance.kind), let kind = fields.first(where: { $0.name == "kind" }) {
+            checker.report(
+                at: kind.entry.position, table: table, key: "kind", found: checker.shown(kind.entry),
+                "that is a name of the hub's own; expected the name that the program says with --describe")
+        }
     }
 
     private mutating func readPersons(_ entry: Entry, table: String) -> PluginInstance.Persons {

@@ -5,6 +5,8 @@ struct ConfigurationReader {
     var checker: TableChecker
     /// What the programs themselves have to say of their settings.
     let objections: [String: [SettingObjection]]
+    /// Why programs cannot be asked, and what to do.
+    let faults: [String: String]
     /// The latest day there is so far, in days since 1970-01-01: by the machine, or by the clock of `[hub]` where that is ahead.
     var today: Int?
     /// Where the persons stand, for problems that only show when all are known.
@@ -16,10 +18,11 @@ struct ConfigurationReader {
 
     init(
         text: String, file: String, fileMode: UInt16?, environment: SettingsEnvironment,
-        objections: [String: [SettingObjection]]
+        objections: [String: [SettingObjection]], faults: [String: String]
     ) {
         document = TOMLDocument(text)
-        (self.environment, self.objections, today) = (environment, objections, environment.today)
+        (self.environment, self.objections, self.faults) = (environment, objections, faults)
+        today = environment.today
         checker = TableChecker(
             file: file, isPrivate: fileMode.map { $0 & 0o077 == 0 } ?? false, environment: environment)
     }

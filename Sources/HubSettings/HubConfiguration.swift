@@ -177,6 +177,9 @@ public struct PluginInstance: Sendable, Hashable {
         self.memoryLimit = memoryLimit
     }
 
+    /// Names of the hub's own, which neither an instance nor a plugin kind has: itself, and what people enter by hand.
+    public static let reservedNames: Set<String> = ["hub", "hand"]
+
     /// What a plugin may hold where `hub.conf` does not say: many times what one needs that keeps its bounds.
     public static let defaultMemoryLimit = ByteSize(mebibytes: 512)
 }
@@ -211,15 +214,17 @@ extension HubConfiguration {
     ///   - file: the name that messages show; relative paths in the file start at its directory.
     ///   - fileMode: the file's permission bits; unless it is known that only the owner can read it, a secret in clear is a warning.
     ///   - manifests: the settings declared by an executable, asked once per instance; nil if there is none or it does not answer.
+    ///   - faults: by instance, why that is so and what to do.
     ///   - objections: by instance, what its program has found in the settings that an earlier reading gave.
     /// - Returns: all problems at once. Reads the files that `${file:…}` names, and nothing else. Any input gives a result.
     public static func load(
         text: String, file: String, fileMode: UInt16? = nil, environment: SettingsEnvironment,
-        objections: [String: [SettingObjection]] = [:],
+        objections: [String: [SettingObjection]] = [:], faults: [String: String] = [:],
         manifests: (_ instance: String, _ executable: String) -> [SettingDeclaration]?
     ) -> LoadedConfiguration {
         var reader = ConfigurationReader(
-            text: text, file: file, fileMode: fileMode, environment: environment, objections: objections)
+            text: text, file: file, fileMode: fileMode, environment: environment, objections: objections,
+            faults: faults)
         return reader.read(manifests: manifests)
     }
 

@@ -102,6 +102,12 @@ extension SettingType {
         }
     }
 
+    /// Every word of ``name``.
+    public static let names = [
+        "string", "integer", "number", "boolean", "duration", "size", "choice", "path", "url", "timeZone", "date",
+        "timeOfDay", "list",
+    ]
+
     private func describe<Value>(_ bounds: Bounds<Value>) -> String {
         switch (bounds.minimum, bounds.maximum) {
         case (nil, nil): ""

@@ -124,6 +124,20 @@ import Testing
         #expect(report.lines[2] == "1 error")
     }
 
+    @Test func `why a program cannot be asked stands once, at its line`() throws {
+        let reason = "its program /opt/hub-a is not executable; chmod +x it"
+        let environment = SettingsEnvironment(variables: ["HOME": "/h"], currentDirectory: "/c") { _ in Data() }
+        let loaded = HubConfiguration.load(
+            text: "[person.me]\n[plugin.a]\n[plugin.b]\nenabled = false\n", file: "hub.conf", environment: environment,
+            faults: ["a": reason, "b": reason]
+        ) { _, _ in nil }
+        let report = CheckReport(file: "hub.conf", loaded, faults: ["a": reason, "b": reason])
+        #expect(
+            report.lines == [
+                "hub.conf:2: [plugin.a] executable = \"hub-a\": \(reason)", "plugin b: \(reason)", "1 error",
+            ])
+    }
+
     @Test func `all that is wrong is shown with its place, then counted`() throws {
         let report = report("[hub]\nlog_level = \"loud\"\n[person.me]\nheigth = 180\n")
         #expect(!report.ok)

@@ -33,7 +33,7 @@ import Testing
             (75, true, .waiting(until: 2_000)), (77, false, .failed(until: 51_000)), (78, true, .failed(until: 51_000)),
             (200, true, .waiting(until: 2_000)),
         ] as [(Int, Bool, InstanceLife.State)])
-    func `each exit code has its sequel`(_ code: Int, _ hadSession: Bool, _ expected: InstanceLife.State) {
+    func `R13.9 each exit code has its sequel`(_ code: Int, _ hadSession: Bool, _ expected: InstanceLife.State) {
         var life = life()
         _ = life.handle(.run, at: 0)
         if hadSession { _ = life.handle(.sessionBegan, at: 10) }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `who does not greet in time, falls silent or grows too large is killed, and that is a crash`() {
+    @Test func `R13.9 who does not greet in time, falls silent or grows too large is killed, and that is a crash`() {
         var mute = life()
         _ = mute.handle(.run, at: 0)
         #expect(mute.handle(.tick, at: 4_999) == [])

@@ -22,7 +22,8 @@ import Testing
         ).load()
     }
 
-    @Test func `a plugin that cannot say what it is has a problem of its own, and the others start`() async throws {
+    @Test func `R13.5 a plugin that cannot say what it is has a problem of its own, and the others start`() async throws
+    {
         let folder = try Folder()
         var text = ""
         func add(_ name: String, _ lines: String) throws {
@@ -31,7 +32,13 @@ import Testing
         try add("good", "echo '\(Self.manifest.replacing("NAME", with: "good"))'")
         try add("garbage", "echo '{\"name\":'; echo oops >&2")
         try add("nothing", "exit 0")
-        try add("fails", "exit 3")
+        try add("fails", "echo Traceback >&2; echo '  No module named zmq' >&2; exit 3")
+        try add("killed", "kill -9 $$")
+        try add("lacking", #"echo '{"name":"a","summary":"s","version":"1","settings":[{"name":"b","type":"path"}]}'"#)
+        try add("typo", #"echo '{"name":"a","summary":"s","version":"1","writes":["wieght"]}'"#)
+        try add("future", #"echo '{"name":"a","summary":"s","version":"1","protocol":[2]}'"#)
+        try add("plain", "exit 0")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.path + "/hub-plain")
         try add("floods", "while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done")
         try add("wrong", "echo '\(Self.manifest.replacing("NAME", with: "not a name"))'")
         text += "[plugin.missing]\nexecutable = \"hub-that-nobody-has\"\n"
@@ -41,13 +48,23 @@ import Testing
         #expect(configuration.plugins.contains { $0.name == "good" })
         #expect(checked.faults["good"] == nil)
         let expected = [
-            "garbage": "did not print a manifest",
-            "nothing": "did not print a manifest", "fails": "3", "floods": "limit", "wrong": "name",
-            "missing": "PATH",
+            "garbage": #"it printed no JSON ("{"name":"): at byte 9"#, "nothing": "it printed nothing",
+            "fails": #"it ended with exit code 3 where 0 is expected, saying "No module named zmq""#,
+            "killed": "it was ended by signal 9",
+            "floods": "it printed more than the limit of 1048576 bytes", "wrong": "name: expected 1 to 64 letters",
+            "lacking": "settings[0].help: missing", "typo": #"writes[0]: there is no type "wieght""#,
+            "future": "protocol: expected a version that this hub speaks, which is 1, found [2]",
+            "missing": "is not beside the hub or in PATH", "plain": "hub-plain is not executable; chmod +x it",
         ]
+        // Each stands once, at its line, for `hub check`.
+        #expect(checked.loaded.problems.count == expected.count)
         for (name, words) in expected {
             let fault = try #require(checked.faults[name], "\(name)")
             #expect(fault.contains(words), "\(name): \(fault)")
+            #expect(
+                checked.loaded.problems.contains {
+                    $0.table == "plugin.\(name)" && $0.key == "executable" && $0.message == fault
+                })
         }
         // And a hub starts with what is right.
         let hub = try Hub(checked, logger: .init(label: "hub"))
@@ -56,7 +73,7 @@ import Testing
         let peer = try await Peer.dealer(hub.endpoints.door)
         try await peer.hello()
         let plugins = try await peer.status()["plugins"].array
-        #expect(plugins.count == 7)
+        #expect(plugins.count == 12)
         for plugin in plugins {
             let name = try #require(plugin["name"].string)
             // A script that ends at once is told of too, as soon as it has.
@@ -70,7 +87,7 @@ import Testing
         try await run.value
     }
 
-    @Test func `a plugin that hangs is ended with all it has started`() async throws {
+    @Test func `R13.1 a plugin that hangs is ended with all it has started`() async throws {
         let folder = try Folder()
         var text = ""
         for (name, lines) in [
@@ -101,7 +118,8 @@ import Testing
         #expect(broken.loaded.configuration == nil && !broken.loaded.problems.isEmpty)
     }
 
-    @Test func `a process gets its token as the first line, its places in the environment, and the end of stdin`()
+    @Test
+    func `R13.1 R13.3 a process gets its token as the first line, its places in the environment, and the end of stdin`()
         async throws
     {
         let folder = try Folder()
@@ -185,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `a plugin that floods its outputs does not block, and its lines are cut`() async throws {
+    @Test func `R13.10 a plugin that floods its outputs does not block, and its lines are cut`() async throws {
         let folder = try Folder()
         var setting = Setting()
         let script = try folder.script(

@@ -18,7 +18,7 @@ import Testing
         ("crash", ["quarantined"], ["exited with code 3", "3 crashes", "hub logs crash", "hub release crash"]),
         ("hang", ["quarantined"], ["did not greet the hub within 5 s", "hub release hang"]),
         ("nothing", ["quarantined"], ["without a word to the hub", "hub release nothing"]),
-        ("garbled", ["failed"], ["did not print a manifest", "hub apply"]),
+        ("garbled", ["failed"], ["it printed", "hub apply"]),
         ("flood", ["quarantined"], ["fell silent", "hub release flood"]),
         ("leak", ["quarantined"], ["MiB of memory, more than its memory_limit of 64 MiB", "hub release leak"]),
         ("deaf", ["running"], []),

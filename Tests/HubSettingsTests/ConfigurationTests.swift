@@ -172,6 +172,28 @@ import Testing
         #expect(loaded.lines.joined(separator: "\n") == expected)
     }
 
+    @Test func `the hub's own names are no names of instances and kinds, and what a program said is the reason given`()
+    {
+        let loaded = HubConfiguration.load(
+            text: """
+                [plugin.hub]
+                [plugin.hand]
+                enabled = false
+                [plugin.mine]
+                kind = "hand"
+                [plugin.other]
+                """, file: "hub.conf", environment: .sample, faults: ["other": "it printed nothing"]
+        ) { name, _ in name == "other" ? nil : [] }
+        #expect(
+            loaded.lines == [
+                "hub.conf:1: [plugin.hub]: hub is a name of the hub's own; take another",
+                "hub.conf:2: [plugin.hand]: hand is a name of the hub's own; take another",
+                "hub.conf:5: [plugin.mine] kind = \"hand\": that is a name of the hub's own; expected the name that the program says with --describe",
+                "hub.conf:6: [plugin.other] executable = \"hub-other\": it printed nothing",
+            ])
+        #expect(loaded.refusedInstances == ["hub", "hand", "mine", "other"])
+    }
+
     @Test func `an instance with a mistake stops no other instance`() throws {
         let loaded = load("[plugin.ihealth-hs3]\naddress = 5\n[plugin.exist]\n[plugin.nowhere]\n")
         #expect(loaded.refusedInstances == ["ihealth-hs3", "nowhere"])

@@ -8,7 +8,10 @@ import Testing
     @Test func `a manifest survives JSON`() throws {
         let manifest = Manifest(
             name: "kitchen-script", summary: "Weighs bread", version: "1.0", writes: ["weight"],
-            declares: [TypeDeclaration(id: "x.acme.glow", kind: .quantity, unit: "lm")],
+            declares: [
+                TypeDeclaration(
+                    id: "x.acme.glow", kind: .quantity, unit: "kg", aggregation: .discreteArithmetic)
+            ],
             settings: [SettingDeclaration("address", .string(), help: "Where the scale is.", required: true)],
             commands: [CommandDeclaration("refresh", help: "Asks the scale at once.", canDryRun: true)],
             sink: SinkAbilities(

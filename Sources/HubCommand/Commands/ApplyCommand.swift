@@ -8,10 +8,12 @@ struct ApplyCommand: ParsableCommand {
         commandName: "apply",
         abstract: "Have the running hub read hub.conf again, and follow it.",
         discussion: """
-            Only what changed restarts; the other plugins do not notice. A file with errors
-            changes nothing, and all of them are shown. Of [hub], data, run, clock,
-            log_level, live_per_second, tcp and insecure hold only when the hub is started
-            anew; they are named.
+            Only what changed restarts, a plugin also when its program on the disk is
+            another file than the one that runs; the other plugins do not notice. One that
+            is not enabled any more is asked to finish (STOP) and has five seconds. A file
+            with errors changes nothing, and all of them are shown. Of [hub], data, run,
+            clock, log_level, live_per_second, tcp and insecure hold only when the hub is
+            started anew; they are named.
 
             A plugin that was well and turns sick within five minutes goes back to its
             former section, alone, and hub status says so; correct the file and apply it
@@ -57,8 +59,7 @@ struct ApplyText {
 
     /// The problems, then what happens to each instance that does not stay as it is, then the plan in a line.
     var lines: [String] {
-        let reasons = report.faults.sorted { $0.key < $1.key }.map { "plugin \($0.key): \($0.value)" }
-        let problems = report.problems.map(\.description) + reasons
+        let problems = report.problems.map(\.description) + report.problems.further(report.faults)
         guard report.applied else { return problems + ["\(report.file) has errors; nothing was changed"] }
         let steps = report.instances.filter { $0.action != .leave }.map { step in
             "\(step.action.rawValue) \(step.instance)" + (step.why.map { ": \($0)" } ?? "")

@@ -7,9 +7,10 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check hub.conf, and show all that is wrong with it at once.",
         discussion: """
-            Every plugin's program is asked what settings it takes, and what it finds wrong
-            with those of hub.conf; no device is opened and nothing changed. Each problem
-            names file, line and key, what was found and what is allowed.
+            Every plugin's program is asked what it is (--describe) and what it finds wrong
+            with its settings of hub.conf (--check-settings); no device is opened and
+            nothing changed. Each problem names file, line and key, what was found and what
+            is allowed; of a program that answers wrongly, the member of its answer.
 
             Examples:
               hub check
@@ -37,6 +38,14 @@ struct CheckCommand: AsyncParsableCommand {
     }
 }
 
+extension [SettingsProblem] {
+    /// Lines for the programs that cannot be asked, by instance, of which no problem tells already.
+    func further(_ faults: [String: String]) -> [String] {
+        faults.filter { name, reason in !contains { $0.table == "plugin.\(name)" && $0.message == reason } }
+            .sorted { $0.key < $1.key }.map { "plugin \($0.key): \($0.value)" }
+    }
+}
+
 /// What `hub check` says.
 struct CheckReport: Encodable {
     let file: String
@@ -61,7 +70,7 @@ struct CheckReport: Encodable {
         plugins = loaded.configuration?.plugins.count { $0.enabled } ?? 0
     }
 
-    /// The problems, what the programs themselves answered, then one line that sums up.
+    /// The problems, what is wrong with programs of which none of them tells, then one line that sums up.
     var lines: [String] {
         var parts: [String] = []
         if errors > 0 { parts.append(NumberText.count(errors, "error")) }
@@ -70,7 +79,8 @@ struct CheckReport: Encodable {
             parts.append(NumberText.count(plugins, "plugin"))
         }
         if warnings > 0 { parts.append(NumberText.count(warnings, "warning")) }
-        let reasons = faults.sorted { $0.key < $1.key }.map { "plugin \($0.key): \($0.value)" }
-        return problems.map(\.description) + reasons + [(ok ? "ok: " : "") + parts.joined(separator: ", ")]
+        return problems.map(\.description) + problems.further(faults) + [
+            (ok ? "ok: " : "") + parts.joined(separator: ", ")
+        ]
     }
 }

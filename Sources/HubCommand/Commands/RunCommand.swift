@@ -8,9 +8,10 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run the hub, in the foreground, until Ctrl-C or SIGTERM.",
         discussion: """
-            Checks hub.conf first and shows all that is wrong. Then the door and the feed
-            open and the enabled plugins are started; a plugin that cannot start stops
-            nothing else. The log goes to stderr ([hub] log_level says how much).
+            Checks hub.conf first and shows all that is wrong. With an error in [hub], in
+            [person.…] or in the file's grammar nothing is started. A [plugin.…] with an
+            error, or without its program, is left out, and the rest runs: hub status says
+            so. The log goes to stderr ([hub] log_level says how much).
 
             Ctrl-C and SIGTERM end it in order: plugins finish, what was accepted is stored.
             A second Ctrl-C ends it at once; nothing that was confirmed is lost. SIGHUP does
@@ -21,9 +22,10 @@ struct RunCommand: AsyncParsableCommand {
               hub run --config ~/health/hub.conf
               hub run 2>> hub.log &
 
-            Exit codes: 0 ended in order; 65 hub.conf has errors; 71 the store or the
-            sockets cannot be opened; 75 another hub runs already, or the hub left at
-            memory_limit and shall be started again.
+            Exit codes: 0 ended in order; 64 wrong arguments; 65 hub.conf has an error
+            outside [plugin.…]; 66 there is no hub.conf, or it cannot be read; 71 the store
+            or the sockets cannot be opened; 75 another hub runs already, or the hub left
+            at memory_limit and shall be started again.
             """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -33,6 +35,7 @@ struct RunCommand: AsyncParsableCommand {
         let loader = ConfigurationLoader(path: path, programPath: Program.path)
         let checked = await loader.load(asksPlugins: false)
         for problem in checked.loaded.problems { Terminal.say(problem.description) }
+        guard checked.text != nil else { throw Failure(.noConfiguration, "nothing was started") }
         guard let configuration = checked.loaded.configuration else {
             throw Failure(.badConfiguration, "\(path) cannot be used; nothing was started")
         }

@@ -72,7 +72,8 @@ public struct ConfigurationLoader: Sendable {
         let answers = await describe(asked.withLock { $0 })
         func reading(_ objections: [String: [SettingObjection]]) -> LoadedConfiguration {
             HubConfiguration.load(
-                text: text, file: path, fileMode: mode, environment: environment, objections: objections
+                text: text, file: path, fileMode: mode, environment: environment, objections: objections,
+                faults: answers.faults
             ) { instance, _ in answers.manifests[instance]?.settings }
         }
         var loaded = reading([:])
@@ -97,12 +98,9 @@ public struct ConfigurationLoader: Sendable {
     private func describe(_ programs: [String: String]) async -> Answers {
         var answers = Answers()
         for (instance, program) in programs {
-            if let path = finder.path(of: program) {
-                answers.executables[instance] = path
-            } else {
-                answers.faults[instance] =
-                    "its program \(program) is not beside the hub or in PATH; install it, or set executable"
-            }
+            let finding = finder.find(program)
+            if case .found(let path) = finding { answers.executables[instance] = path }
+            answers.faults[instance] = finding.fault(of: program)
         }
         let paths = Set(answers.executables.values)
         let described = await withTaskGroup(of: (String, Result<Manifest, PluginQuestion.Failure>).self) { group in
@@ -112,7 +110,9 @@ public struct ConfigurationLoader: Sendable {
         for (instance, path) in answers.executables {
             switch described[path] {
             case .success(let manifest): answers.manifests[instance] = manifest
-            case .failure(let error): answers.faults[instance] = "\(path) --describe \(error.reason)"
+            case .failure(let error):
+                answers.faults[instance] =
+                    "its program does not say what it is: \(path) --describe: \(error.reason); correct it, or set enabled = false"
             case nil: break
             }
         }
@@ -121,14 +121,13 @@ public struct ConfigurationLoader: Sendable {
 
     private func manifest(of path: String) async -> Result<Manifest, PluginQuestion.Failure> {
         await PluginQuestion(path: path, arguments: ["--describe"], patience: patience).ask { bytes in
-            guard let manifest = try? JSONDecoder().decode(Manifest.self, from: Data(bytes)) else {
-                return .failure(.init(reason: "did not print a manifest"))
+            do throws(PrintedAnswer.Fault) {
+                let manifest = try PrintedAnswer(bytes).read(Manifest.self)
+                let faults = manifest.faults
+                return faults.isEmpty ? .success(manifest) : .failure(.init(reason: faults.joined(separator: "; ")))
+            } catch {
+                return .failure(.init(reason: error.description))
             }
-            let faults = manifest.faults
-            guard faults.isEmpty else {
-                return .failure(.init(reason: "has faults: \(faults.joined(separator: "; "))"))
-            }
-            return .success(manifest)
         }
     }
 }

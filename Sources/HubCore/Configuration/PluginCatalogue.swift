@@ -46,7 +46,7 @@ enum PluginCatalogue {
                 var persons: [String]?
                 if case .only(let names) = plugin.persons { persons = names }
                 return Entry(
-                    name: plugin.name, kind: plugin.kind, enabled: plugin.enabled,
+                    name: plugin.name, kind: manifest?.name ?? plugin.kind, enabled: plugin.enabled,
                     executable: checked.executables[plugin.name], summary: manifest?.summary,
                     version: manifest?.version,
                     remote: plugin.isRemote ? true : nil, reads: manifest?.reads, writes: manifest?.writes,
@@ -63,7 +63,7 @@ enum PluginCatalogue {
     static func statuses(_ configuration: HubConfiguration, _ checked: CheckedConfiguration) -> [PluginStatus] {
         let known = configuration.plugins.map { plugin in
             var status = PluginStatus(
-                name: plugin.name, kind: plugin.kind, enabled: plugin.enabled,
+                name: plugin.name, kind: checked.manifests[plugin.name]?.name ?? plugin.kind, enabled: plugin.enabled,
                 executable: checked.executables[plugin.name],
                 fault: plugin.startsHere ? checked.faults[plugin.name] : nil)
             if plugin.isRemote { status.remote = true }
@@ -71,7 +71,8 @@ enum PluginCatalogue {
         }
         let refused = checked.loaded.refusedInstances.map { name in
             PluginStatus(
-                name: name, kind: name, enabled: true, executable: checked.executables[name],
+                name: name, kind: checked.manifests[name]?.name ?? name, enabled: true,
+                executable: checked.executables[name],
                 fault: checked.faults[name] ?? "its settings have errors: hub check lists them")
         }
         return known + refused.filter { refused in !known.contains { $0.name == refused.name } }

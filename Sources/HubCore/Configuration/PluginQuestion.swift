@@ -1,3 +1,4 @@
+import HubWire
 import Subprocess
 
 #if canImport(System)
@@ -14,8 +15,11 @@ struct PluginQuestion: Sendable {
     var input = ""
     let patience: Duration
 
-    /// Why there is no answer, as it follows the program and its arguments.
+    /// Why there is no answer, as it follows the program, its arguments and a colon.
     struct Failure: Error { let reason: String }
+
+    /// What it may print.
+    private static let longest = 1 << 20
 
     /// A plugin has a MiB to say what it is, and is ended with all it has started when it takes too long.
     ///
@@ -33,22 +37,38 @@ struct PluginQuestion: Sendable {
                     ]
                     let result = try await run(
                         .path(FilePath(path)), arguments: Arguments(arguments), platformOptions: options,
-                        input: .string(input), output: .bytes(limit: 1 << 20), error: .discarded)
+                        input: .string(input), output: .bytes(limit: Self.longest), error: .bytes(limit: Self.longest))
                     guard result.terminationStatus.isSuccess else {
-                        return .failure(Failure(reason: "ended with \(result.terminationStatus)"))
+                        return .failure(
+                            Failure(
+                                reason: ending(result.terminationStatus, PrintedAnswer.lastWords(result.standardError)))
+                        )
                     }
                     return read(result.standardOutput)
+                } catch let error as SubprocessError where error.code == .outputLimitExceeded {
+                    return .failure(Failure(reason: "it printed more than the limit of \(Self.longest) bytes"))
                 } catch {
-                    return .failure(Failure(reason: "failed: \(error)"))
+                    return .failure(Failure(reason: "it cannot be run: \(error)"))
                 }
             }
             group.addTask { [patience] in
                 try? await Task.sleep(for: patience)
-                return .failure(Failure(reason: "gave no answer within \(patience)"))
+                return .failure(Failure(reason: "it gave no answer within \(patience)"))
             }
-            let first = await group.next() ?? .failure(Failure(reason: "gave no answer"))
+            let first = await group.next() ?? .failure(Failure(reason: "it gave no answer"))
             group.cancelAll()
             return first
         }
+    }
+
+    private func ending(_ status: TerminationStatus, _ words: String?) -> String {
+        let ending =
+            switch status {
+            case .exited(let code): "it ended with exit code \(code) where 0 is expected"
+            case .signaled(let signal): "it was ended by signal \(signal)"
+            }
+        // Who was told settings may repeat secrets.
+        guard let words, input.isEmpty else { return ending }
+        return "\(ending), saying \"\(words)\""
     }
 }

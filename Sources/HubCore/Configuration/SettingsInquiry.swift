@@ -26,8 +26,11 @@ struct SettingsInquiry: Sendable {
             path: path, arguments: ["--check-settings"], input: InstancePolicy(plugin, nil).settings.text,
             patience: patience)
         let answer = await question.ask { bytes in
-            (try? JSONDecoder().decode(SettingsVerdict.self, from: Data(bytes))).map { .success($0) }
-                ?? .failure(.init(reason: "did not print a verdict"))
+            do throws(PrintedAnswer.Fault) {
+                return .success(try PrintedAnswer(bytes).read(SettingsVerdict.self))
+            } catch {
+                return .failure(.init(reason: error.description))
+            }
         }
         switch answer {
         case .success(let verdict):
@@ -41,7 +44,7 @@ struct SettingsInquiry: Sendable {
         case .failure(let failure):
             return [
                 SettingObjection(
-                    .warning, reason: "\(path) --check-settings \(failure.reason); its settings were checked in part")
+                    .warning, reason: "\(path) --check-settings: \(failure.reason); its settings were checked in part")
             ]
         }
     }

@@ -2,6 +2,15 @@ import FoundationEssentials
 
 /// Finds the program of a plugin: an absolute path as it is, a name beside the hub's own program first, then in `PATH`.
 struct ExecutableFinder: Sendable {
+    enum Finding: Sendable, Hashable {
+        /// The path of an executable file.
+        case found(String)
+        /// There is something at this path, which the hub may not execute.
+        case notExecutable(String)
+        case folder(String)
+        case missing
+    }
+
     /// Folder of the running hub program.
     let ownFolder: String
     /// The value of `PATH`.
@@ -13,16 +22,37 @@ struct ExecutableFinder: Sendable {
         self.searchPath = searchPath
     }
 
-    /// The path of an executable file, or `nil` when no candidate is one.
-    func path(of executable: String) -> String? {
-        if executable.contains("/") { return isExecutable(executable) ? executable : nil }
+    /// The first executable file among the candidates, or else what comes nearest to one.
+    func find(_ executable: String) -> Finding {
+        if executable.contains("/") { return look(at: executable) }
         let folders = [ownFolder] + searchPath.split(separator: ":").map(String.init)
-        return folders.lazy.map { "\($0)/\(executable)" }.first(where: isExecutable)
+        var nearest = Finding.missing
+        for folder in folders {
+            let finding = look(at: "\(folder)/\(executable)")
+            if case .found = finding { return finding }
+            if case .notExecutable = finding, nearest == .missing { nearest = finding }
+        }
+        return nearest
     }
 
-    private func isExecutable(_ path: String) -> Bool {
+    private func look(at path: String) -> Finding {
         var isFolder = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder
-            && FileManager.default.isExecutableFile(atPath: path)
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return .missing }
+        if isFolder { return .folder(path) }
+        return FileManager.default.isExecutableFile(atPath: path) ? .found(path) : .notExecutable(path)
+    }
+}
+
+extension ExecutableFinder.Finding {
+    /// Why there is no program, and what to do.
+    func fault(of executable: String) -> String? {
+        let remedy = "correct executable, or set enabled = false"
+        return switch self {
+        case .found: nil
+        case .notExecutable(let path): "its program \(path) is not executable; chmod +x it, \(remedy)"
+        case .folder(let path): "its program \(path) is a folder; \(remedy)"
+        case .missing where executable.contains("/"): "there is no file \(executable); install its program, \(remedy)"
+        case .missing: "its program \(executable) is not beside the hub or in PATH; install it, \(remedy)"
+        }
     }
 }

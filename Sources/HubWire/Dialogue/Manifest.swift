@@ -63,25 +63,6 @@ public struct Manifest: Hashable, Sendable, Codable {
         profiles = try members.decodeIfPresent(Bool.self, forKey: .profiles) ?? false
         checksSettings = try members.decodeIfPresent(Bool.self, forKey: .checksSettings) ?? false
     }
-
-    /// What is wrong with it, in sentences for the plugin's author; empty if nothing is.
-    public var faults: [String] {
-        var faults: [String] = []
-        if !PeerName.isValid(name) { faults.append("name: expected \(PeerName.expected)") }
-        if protocols.isEmpty { faults.append("protocol: expected at least one version") }
-        for declared in declares where !declared.id.hasPrefix("hc.") && !declared.id.hasPrefix("x.") {
-            faults.append("declares: \(declared.id): expected an id that begins with \"hc.\" or \"x.\"")
-        }
-        faults += SettingDeclaration.faults(in: settings)
-        if let sink, sink.batchRecords < 1 { faults.append("sink.batchRecords: expected at least 1") }
-        if let sink, sink.deliveriesAtOnce < 1 { faults.append("sink.deliveriesAtOnce: expected at least 1") }
-        let names = commands.map(\.name)
-        for name in Set(names) where names.count(where: { $0 == name }) > 1 {
-            faults.append("command \"\(name)\": it is declared twice")
-        }
-        for command in commands { faults += command.faults.map { "command \"\(command.name)\": \($0)" } }
-        return faults
-    }
 }
 
 /// A command of a plugin, such as `login` or `backfill` (Protocol §8.2).

@@ -1,0 +1,94 @@
+import Foundation
+import HubSettings
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// What the programs of `hub.conf` say of themselves and of their settings, and where that shows.
+@Suite struct ProgramAnswerTests {
+    /// Answers `--check-settings` with what the file beside it says, and keeps what it was asked.
+    private static let program = #"""
+        case "$1" in
+        --describe)
+          echo '{"name":"probe","summary":"s","version":"1","checksSettings":true,"settings":[
+            {"name":"count","type":"integer","help":"h","minimum":1,"default":3},
+            {"name":"key","type":"string","help":"h","secret":true}]}' ;;
+        --check-settings) cat > "$0.asked"; cat "$0.answer" ;;
+        esac
+        """#
+
+    private func load(_ text: String, in folder: Folder) async throws -> CheckedConfiguration {
+        let path = folder.path + "/hub.conf"
+        try "[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n[person.me]\n\(text)".write(
+            toFile: path, atomically: true, encoding: .utf8)
+        return await ConfigurationLoader(
+            path: path, environment: .process(), programPath: folder.path + "/hub", patience: .seconds(60)
+        ).load()
+    }
+
+    @Test func `R13.8 a program is asked about settings that obey its manifest, and every objection has its line`()
+        async throws
+    {
+        let folder = try Folder()
+        let script = try folder.script("hub-probe", Self.program)
+        let answer =
+            #"{"objections":[{"setting":"count","reason":"too many for s3cret"},{"reason":"no link"}],"later":1}"#
+        try answer.write(toFile: script + ".answer", atomically: true, encoding: .utf8)
+        // Found beside the hub, by the instance's name.
+        let checked = try await load("[plugin.probe]\ncount = 7\nkey = \"s3cret\"\n", in: folder)
+        let problems = checked.loaded.problems.filter { $0.severity == .error }
+        #expect(problems.map(\.key) == [nil, "count"])
+        #expect(problems.map(\.message) == ["no link", "too many for <secret>"])
+        #expect(problems.map(\.line) == [5, 6])
+        let asked = JSON(try String(contentsOfFile: script + ".asked", encoding: .utf8))
+        #expect(asked.fits(JSON(#"{"count":7,"key":"s3cret"}"#)))
+
+        // What does not obey it is not asked about, and a default is filled in.
+        try FileManager.default.removeItem(atPath: script + ".asked")
+        _ = try await load("[plugin.probe]\ncount = 0\n", in: folder)
+        #expect(!FileManager.default.fileExists(atPath: script + ".asked"))
+        try #"{"objections":[]}"#.write(toFile: script + ".answer", atomically: true, encoding: .utf8)
+        #expect(try await load("[plugin.probe]\n", in: folder).loaded.problems.isEmpty)
+        #expect(try String(contentsOfFile: script + ".asked", encoding: .utf8) == #"{"count":3}"#)
+    }
+
+    @Test(arguments: [
+        ("", "it printed nothing"), ("fine", #"it printed no JSON ("fine")"#),
+        (#"{"ok":true}"#, "objections: missing, and needed; expected an array, empty where nothing is wrong"),
+        (#"{"objections":[{"setting":5,"reason":"r"}]}"#, "objections[0].setting: expected a string, found 5"),
+    ])
+    func `R13.8 a program that does not judge, or otherwise, is a warning that says how it answered`(
+        _ answer: String, _ words: String
+    ) async throws {
+        let folder = try Folder()
+        let script = try folder.script("hub-probe", Self.program)
+        try answer.write(toFile: script + ".answer", atomically: true, encoding: .utf8)
+        let problems = try await load("[plugin.probe]\n", in: folder).loaded.problems
+        #expect(problems.count == 1 && problems[0].severity == .warning)
+        #expect(problems[0].message.contains("\(script) --check-settings: \(words)"), "\(problems)")
+    }
+
+    @Test func `status and plugins say the kind that the program says, whatever its instance is called`() async throws {
+        let folder = try Folder()
+        let script = try folder.script("hub-probe", Self.program)
+        try #"{"objections":[]}"#.write(toFile: script + ".answer", atomically: true, encoding: .utf8)
+        let checked = try await load(
+            """
+            [plugin.nat]
+            executable = "\(script)"
+            enabled = false
+            [plugin.wrong]
+            executable = "\(script)"
+            count = 0
+            """, in: folder)
+        let hub = try await RunningHub(
+            checked, policy: Setting().policy, lifePolicy: LifePolicy(), in: folder)
+        let peer = try await hub.client()
+        let status = try await peer.status()["plugins"].array
+        #expect(status.map { $0["name"].string } == ["nat", "wrong"])
+        #expect(status.allSatisfy { $0["kind"].string == "probe" }, "\(status)")
+        #expect(try await peer.query("", want: "plugins").body["plugins"][0]["kind"].string == "probe")
+        try await hub.stop()
+    }
+}

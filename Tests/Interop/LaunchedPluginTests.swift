@@ -1,0 +1,102 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// What the protocol promises to people who write a plugin that the hub starts, done with the program that stands there.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct LaunchedPluginTests {
+    /// A hub whose `hub.conf` names the program, and a folder for the file that it reads.
+    private static func host() throws -> (host: HubHost, file: String) {
+        let path = "/tmp/hub-\(UInt32.random(in: 0 ... .max))"
+        let file = "\(path)/weights.txt"
+        let host = try HubHost(
+            at: path,
+            plugins: """
+                [plugin.kitchen]
+                executable = "hub-weight-file"
+                file = "weights.txt"
+                every = 1
+                """)
+        // Exactly as it stands, but for a Python that has zmq.
+        let text = try ReadmePrograms("Docs/Protocol.md").text("hub-weight-file")
+        let first = "#!/usr/bin/env python3\n"
+        try #require(text.hasPrefix(first))
+        let program = try host.folder.write(
+            "#!\(try ReadmePrograms.python())\n" + text.dropFirst(first.count), to: "hub-weight-file")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        let conf = try String(contentsOfFile: host.configuration, encoding: .utf8)
+        _ = try host.folder.write(conf.replacing("\"hub-weight-file\"", with: "\"\(program)\""), to: "hub.conf")
+        return (host, file)
+    }
+
+    private static func samples(_ host: HubHost, count: Int) async throws -> [String] {
+        for _ in 0..<600 {
+            let samples = try await host.command("samples", "weight", "--json")
+            if samples.lines.count >= count { return samples.lines }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return []
+    }
+
+    @Test
+    func `a plugin in Python that follows the protocol's last chapter is checked, started, stopped and restarted`()
+        async throws
+    {
+        let (host, file) = try Self.host()
+        try "2024-03-15T07:30:05+01:00 72.3\n2024-03-16T07:31:00+01:00 72.5\n".write(
+            toFile: file, atomically: true, encoding: .utf8)
+        let check = try await host.command("check")
+        #expect(check.status == 0, "\(check)")
+        let hub = try await host.start()
+        let first = try await Self.samples(host, count: 2)
+        #expect(first.count == 2)
+        #expect(first.allSatisfy { $0.contains(#""source":{"plugin":"weight-file"}"#) }, "\(first)")
+
+        let more = try FileHandle(forWritingTo: URL(filePath: file))
+        try more.seekToEnd()
+        try more.write(contentsOf: Data("2024-03-17T07:29:00+01:00 72.4\n".utf8))
+        try more.close()
+        #expect(try await Self.samples(host, count: 3).count == 3)
+
+        struct Status: Decodable {
+            struct Plugin: Decodable { var name, kind, state: String }
+            var plugins: [Plugin]
+        }
+        let status = try await host.command("status", "--json")
+        let plugin = try JSONDecoder().decode(Status.self, from: Data(status.lines.joined().utf8)).plugins[0]
+        #expect((plugin.name, plugin.kind, plugin.state) == ("kitchen", "weight-file", "running"))
+
+        let restart = try await host.command("restart", "kitchen")
+        #expect(restart.status == 0 && restart.lines == ["kitchen was running and is being ended and started again"])
+        try await Self.stopped(host, times: 1)
+        // All that it gives again is a duplicate.
+        try Data("2024-03-18T07:29:00+01:00 72.6\n".utf8).write(to: URL(filePath: file))
+        #expect(try await Self.samples(host, count: 4).count == 4)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+        try await Self.stopped(host, times: 2)
+    }
+
+    /// It heard that it shall stop, and was not ended by a signal.
+    private static func stopped(_ host: HubHost, times: Int) async throws {
+        var lines: [String] = []
+        for _ in 0..<300 {
+            lines = try await host.command("logs", "kitchen").lines
+            if lines.count(where: { $0.hasSuffix("stopped") }) >= times { return }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        Issue.record("it did not stop by itself: \(lines)")
+    }
+
+    @Test func `what such a plugin says against its settings stands at its line of hub check`() async throws {
+        let (host, _) = try Self.host()
+        let conf = try String(contentsOfFile: host.configuration, encoding: .utf8)
+        _ = try host.folder.write(conf.replacing("\"weights.txt\"", with: "\"away/weights.txt\""), to: "hub.conf")
+        let check = try await host.command("check")
+        #expect(check.status == 65)
+        #expect(
+            check.lines.contains {
+                $0.contains("[plugin.kitchen] file = \"away/weights.txt\": the folder ")
+                    && $0.hasSuffix("/away is not there")
+            }, "\(check.lines)")
+    }
+}
