@@ -113,10 +113,12 @@ struct ScaleReports {
         let severity: DeviceEvent.Severity =
             switch error.errorClass {
             case .information: .info
+            // What a command asked for was not done: whoever asked is told, and nothing is wrong with the scale.
+            case .userManagement: .info
             case .device, .authorisation: .error
             // A scale switches itself off without a word: the usual end, unless something was still going on.
             case .link: error == .disconnected(model) && wasMeasuring ? .info : .warning
-            case .measurement, .busy, .userManagement, .unknown: .warning
+            case .measurement, .busy, .unknown: .warning
             }
         let sentence = text ?? error.sentence
         if severity != .info {

@@ -45,6 +45,10 @@ struct UserTests {
         #expect(
             try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
                 == "refused: HS5: a user is at this position already")
+        // Who asked has been told: it is no error of the scale's that hub status would go on showing.
+        await bench.hub.wait { $0.events.contains { $0.code == 5 } }
+        let told = await bench.hub.events.filter { $0.code == 5 }
+        #expect(told.allSatisfy { $0.event == "error" && $0.severity == .info }, "\(told)")
         #expect(try await Self.ask(bench, "users-modify", #"{"person":"anna","height":173}"#) == made)
         #expect(try await Self.ask(bench, "users-delete", #"{"person":"anna"}"#) == made)
         #expect(scale.device.users[1] == nil)
