@@ -24,6 +24,12 @@ package struct HubAddress: Sendable {
     package init(door: String, logIn: LogIn? = nil) {
         (self.door, self.logIn) = (door, logIn)
     }
+
+    /// The owner's door, where `eval "$(hub status --env)"` has named it in the shell that starts this program.
+    static func ofShell(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> HubAddress? {
+        guard environment["HUB_INSTANCE"] == nil, let door = environment["HUB_DOOR"], !door.isEmpty else { return nil }
+        return HubAddress(door: door)
+    }
 }
 
 /// What the hub hands to a plugin that it starts (Protocol §2).
@@ -35,17 +41,19 @@ struct Launch {
     /// Reads the environment and, on a launch, the token from stdin; nil when the hub did not start this process.
     /// - Throws: ``PluginFailure`` when only a part is there.
     static func read(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> Launch? {
-        // A shell that asked `hub status --env` has HUB_DOOR too: with a key it is not meant.
-        guard let door = environment["HUB_DOOR"], environment["HUB_INSTANCE"] != nil || environment["HUB_KEY"] == nil
-        else { return nil }
-        guard let instance = environment["HUB_INSTANCE"], let state = environment["HUB_STATE"] else {
+        // A shell that asked `hub status --env` has HUB_DOOR too, which is the owner's then (``HubAddress/ofShell(_:)``).
+        guard let instance = environment["HUB_INSTANCE"] else { return nil }
+        guard let door = environment["HUB_DOOR"], let state = environment["HUB_STATE"] else {
             throw PluginFailure(
                 .usage,
-                "HUB_DOOR is set, but HUB_INSTANCE or HUB_STATE is not: the hub sets all of them; by hand use --door")
+                "HUB_INSTANCE is set, but HUB_DOOR or HUB_STATE is not: the hub sets all of them; by hand unset it and use --instance and --door"
+            )
         }
         guard let token = readToken(from: STDIN_FILENO), !token.isEmpty else {
             throw PluginFailure(
-                .usage, "HUB_DOOR is set, but the first line on stdin holds no launch token; by hand use --door")
+                .usage,
+                "HUB_INSTANCE is set, but the first line on stdin holds no launch token; by hand unset it and use --instance and --door"
+            )
         }
         return Launch(
             address: HubAddress(door: door, logIn: .token(instance: instance, token: token)), instance: instance,

@@ -32,7 +32,8 @@ public protocol Plugin: Sendable {
     /// Reads the settings as ``run(_:)`` will, and throws what is wrong with them: `hub check` and `hub apply` ask before anything is started.
     ///
     /// Opens no device and no connection, and changes nothing. The default finds nothing wrong.
-    /// - Throws: ``PluginFailure`` with ``PluginExit/settings``; a message that begins with `setting NAME: ` is shown at that setting.
+    /// - Throws: ``PluginFailure`` with ``PluginExit/settings``, best with all that is wrong (``PluginSettings/all(_:)``); a reason that
+    ///   begins with `setting NAME: ` is shown at that setting.
     func judge(_ settings: PluginSettings) throws
 
     /// Logs in to the device or the service for real, writes nothing, and says in a sentence what it found.

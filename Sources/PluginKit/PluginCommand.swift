@@ -51,7 +51,10 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Take the settings from this file instead of the hub.", valueName: "file"))
     var settings: String?
 
-    @Option(help: ArgumentHelp("The hub's door, such as ipc:///run/user/1000/health-hub/door.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "The hub's door, such as ipc:///run/user/1000/health-hub/door; $HUB_DOOR if not given (hub status --env).",
+            valueName: "url"))
     var door: String?
 
     @Option(
@@ -82,7 +85,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
             throw ExitCode(PluginExit.usage.rawValue)
         }
         let manifest = P.fullManifest
-        let faults = manifest.faults + manifest.typeFaults
+        let faults = manifest.faults
         guard faults.isEmpty else {
             for fault in faults { say("hub-\(P.manifest.name): the manifest is wrong: \(fault)") }
             throw ExitCode(PluginExit.manifest.rawValue)
@@ -172,6 +175,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         if let door { return (HubAddress(door: door), instance, directory) }
         if let key { return (HubAddress(door: key.door, logIn: .key(key)), instance, directory) }
         guard let launch else {
+            if let address = HubAddress.ofShell() { return (address, instance, directory) }
             throw PluginFailure(
                 .usage,
                 "there is no hub to give to: add --door URL (hub status --json prints it) or --key FILE (hub keys new makes it), or let the hub start this"
@@ -207,9 +211,10 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
     private func check() async throws -> String {
         let launch = try readLaunch()
         let given = try readSettings()
-        // A key of the environment is no word about this check, where a file of settings is.
+        // A key or a door of the environment is no word about this check, where a file of settings is.
         let key = given != nil && key == nil ? nil : try readKey(launch)
-        guard door != nil || launch != nil || key != nil else {
+        let namesShellsHub = given == nil && HubAddress.ofShell() != nil
+        guard door != nil || launch != nil || key != nil || namesShellsHub else {
             guard let given else {
                 throw PluginFailure(
                     .usage,
@@ -245,24 +250,6 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
 }
 
 extension Manifest {
-    /// Types that nobody knows and this manifest does not declare, in sentences for the plugin's author.
-    package var typeFaults: [String] {
-        let declared = Set(declares.map(\.id))
-        let registry = TypeRegistry.standard
-        return (reads.map { ("reads", $0) } + writes.map { ("writes", $0) }).compactMap { list, id in
-            if id == "*" || declared.contains(id) { return nil }
-            // Types that only the running plugin knows, and declares then.
-            if list == "writes", id.hasPrefix("x."), id.hasSuffix(".*"), (try? TypeID(id.dropLast() + "any")) != nil {
-                return nil
-            }
-            if let type = try? TypeID(id), type.form == .healthKitIdentifier || registry.type(type) != nil {
-                return nil
-            }
-            let hint = registry.suggestion(for: id).map { "; did you mean \($0)?" } ?? ""
-            return "\(list): there is no type \"\(id)\", and it is not declared\(hint)"
-        }
-    }
-
     /// One line, members in alphabetical order, so that the same manifest is always the same text.
     package var json: String {
         get throws {

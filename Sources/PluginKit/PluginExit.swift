@@ -40,10 +40,17 @@ public struct PluginFailure: Error, Sendable, CustomStringConvertible {
     ///
     /// No health value, no secret.
     public let message: String
+    /// The same, each thing that is wrong for itself.
+    public let reasons: [String]
 
     public var description: String { message }
 
     public init(_ exit: PluginExit, _ message: String) {
-        (self.exit, self.message) = (exit, message)
+        (self.exit, self.message, reasons) = (exit, message, [message])
+    }
+
+    /// Several things are wrong with the settings, each as a message of its own.
+    public init(settings reasons: [String]) {
+        (exit, message, self.reasons) = (.settings, reasons.joined(separator: "; "), reasons)
     }
 }

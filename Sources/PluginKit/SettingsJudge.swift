@@ -27,7 +27,7 @@ extension PluginCommand {
             try P().judge(try PluginSettings(json))
             return SettingsVerdict()
         } catch let failure as PluginFailure {
-            return SettingsVerdict([objection(failure.message)])
+            return SettingsVerdict(failure.reasons.map(objection))
         } catch {
             return SettingsVerdict([objection("\(error)")])
         }

@@ -24,46 +24,64 @@ public struct ScaleSettings: Sendable {
     /// - Throws: ``PluginFailure`` that names the setting.
     public init(_ settings: PluginSettings, _ model: ScaleModel, needsDevice: Bool = true) throws {
         self.model = model
-        let text = try settings.text("link")
-        do throws(ScaleLinkError) { link = try ScaleLink(text) } catch {
-            throw PluginFailure(.settings, "setting link: \(error)")
-        }
-        device = try Self.device(settings["device_id"]?.string, link, isNeeded: needsDevice && !link.isHSL)
-        if let name = settings["zone"]?.string {
-            guard let known = TimeZone(identifier: name) else {
-                throw PluginFailure(.settings, "setting zone: this machine knows no time zone \"\(name)\"")
-            }
-            zone = known
-        }
-        errors = ScaleError.defaultTable(of: model)
-        for row in settings["errors"]?.strings ?? [] {
-            let sides = row.split(separator: "=")
-            guard sides.count == 2, let raw = UInt8(sides[0], radix: 16), let code = Int(sides[1]),
-                ScaleError.numbered(code, of: model) != nil
-            else {
-                throw PluginFailure(.settings, "setting errors: \"\(row)\": expected such as \"E2=2\"")
-            }
-            errors[raw] = code
-        }
-        verification = try Self.choice("auth_mode", settings)
+        let linked = Result { try Self.link(try settings.text("link")) }
+        // What depends on the link is judged where that can be read.
+        let known = try? linked.get()
+        let mode: VerificationMode = try Self.choice("auth_mode", settings)
+        let token = settings["token"]?.secret.flatMap { HSLToken($0.reveal()) }
+        verification = mode
+        (link, device, zone, errors, _, _, _) = try PluginSettings.all(
+            { try linked.get() },
+            {
+                try known.flatMap {
+                    try Self.device(settings["device_id"]?.string, $0, isNeeded: needsDevice && !$0.isHSL)
+                }
+            }, { try Self.zone(settings["zone"]?.string) },
+            { try Self.errors(settings["errors"]?.strings ?? [], model) },
+            {
+                guard let known, mode == .bridge, !known.isHSL else { return }
+                throw PluginFailure(.settings, "setting auth_mode: bridge needs an hsl link, and \(known) is none")
+            }, { if mode == .openapi { _ = try OpenAPISettings(settings) } },
+            {
+                guard let known, known.isHSL, known.isOpenToOthers, token == nil else { return }
+                throw PluginFailure(
+                    .settings, "setting token: it is needed, because \(known) waits where other machines can come")
+            })
         person = settings["person"]?.string
         let account = settings["user_id"]?.string
         let (id, secret) = (settings["client_id"]?.string, settings["client_secret"]?.secret)
         user = Verification.User(
             name: account ?? person, isAccount: account != nil, isIncomplete: (id == nil) != (secret == nil))
-        guard verification != .bridge || link.isHSL else {
-            throw PluginFailure(.settings, "setting auth_mode: bridge needs an hsl link, and \(link) is none")
-        }
-        if verification == .openapi { _ = try OpenAPISettings(settings) }
         bridge = HSLSession.Settings(model: model)
-        bridge.token = settings["token"]?.secret.flatMap { HSLToken($0.reveal()) }
-        if link.isHSL, link.isOpenToOthers, bridge.token == nil {
-            throw PluginFailure(
-                .settings, "setting token: it is needed, because \(link) waits where other machines can come")
-        }
+        bridge.token = token
         if let account {
             bridge.user = HSLUser(userID: account, clientID: id, clientSecret: secret?.reveal())
         }
+    }
+
+    private static func link(_ text: String) throws -> ScaleLink {
+        do throws(ScaleLinkError) { return try ScaleLink(text) } catch {
+            throw PluginFailure(.settings, "setting link: \(error)")
+        }
+    }
+
+    private static func zone(_ name: String?) throws -> TimeZone? {
+        guard let name else { return nil }
+        guard let zone = TimeZone(identifier: name) else {
+            throw PluginFailure(.settings, "setting zone: this machine knows no time zone \"\(name)\"")
+        }
+        return zone
+    }
+
+    private static func errors(_ rows: [String], _ model: ScaleModel) throws -> [UInt8: Int] {
+        let own = try PluginSettings.each(rows) { row in
+            let sides = row.split(separator: "=")
+            guard sides.count == 2, let raw = UInt8(sides[0], radix: 16), let code = Int(sides[1]),
+                ScaleError.numbered(code, of: model) != nil
+            else { throw PluginFailure(.settings, "setting errors: \"\(row)\": expected such as \"E2=2\"") }
+            return (raw, code)
+        }
+        return ScaleError.defaultTable(of: model).merging(own) { $1 }
     }
 
     private static func device(_ id: String?, _ link: ScaleLink, isNeeded: Bool) throws -> String? {

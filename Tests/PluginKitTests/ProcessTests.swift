@@ -77,17 +77,6 @@ struct ExampleProcess {
         #expect(manifest.faults.isEmpty)
     }
 
-    @Test func `a type that nobody knows is a fault of the manifest, with the one that was meant`() {
-        let manifest = Manifest(
-            name: "kitchen-scale", summary: "Weights.", version: "1.0", reads: ["*"],
-            writes: ["wieght", "weight", "x.kitchen.flour", "HKQuantityTypeIdentifierSomethingNew"],
-            declares: [.init(id: "x.kitchen.flour", kind: .quantity, unit: "kg")])
-        #expect(
-            manifest.typeFaults == [
-                "writes: there is no type \"wieght\", and it is not declared; did you mean weight?"
-            ])
-    }
-
     @Test func `every problem of a settings file is told with its line, and nothing starts`() async throws {
         let place = try TestPlace()
         let file = "\(place.directory)/my.conf"
@@ -118,6 +107,26 @@ struct ExampleProcess {
         try "given = \"given.jsonl\"\n".write(toFile: file, atomically: false, encoding: .utf8)
         let alone = try await ExampleProcess(["--check", "--settings", file]).result()
         #expect(alone.status == 0)
+    }
+
+    @Test func `after eval of hub status --env, --check and --once mean the hub of that shell`() async throws {
+        let scene = try await Scene { $0.settings = RawJSON(#"{"given":"/tmp/never-written"}"#) ?? .emptyObject }
+        let shell = ["HUB_DOOR": scene.place.door, "HUB_FEED": scene.place.door]
+        let asked = try await ExampleProcess(["--check"], environment: shell).result()
+        #expect(asked.status == 0 && asked.output.hasPrefix("The settings are complete"), "\(asked)")
+        #expect(await scene.hub.hellos.map(\.mode) == [.check])
+        let file = "\(scene.place.directory)/my.conf"
+        try "given = \"given.jsonl\"\ncount = 3\n".write(toFile: file, atomically: false, encoding: .utf8)
+        let once = try await ExampleProcess(
+            ["--once", "--settings", file, "--state", scene.place.state], environment: shell
+        ).result()
+        #expect(once.status == 0, "\(once)")
+        #expect(await scene.hub.records(3).count == 3)
+        await scene.hub.vanish()
+        // With settings of its own a check needs no hub.
+        #expect(try await ExampleProcess(["--check", "--settings", file], environment: shell).result().status == 0)
+        let half = try await ExampleProcess(["--check"], environment: ["HUB_INSTANCE": "kitchen"]).result()
+        #expect(half.status == 64 && half.errors.contains("HUB_INSTANCE is set, but HUB_DOOR or HUB_STATE is not"))
     }
 
     @Test func `what give confirmed before kill -9 is delivered by the next process`() async throws {

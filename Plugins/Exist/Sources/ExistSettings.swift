@@ -76,11 +76,20 @@ struct ExistSettings: Sendable {
 
     /// - Throws: ``PluginFailure`` that names the setting.
     init(_ settings: PluginSettings) throws {
-        address = try ServiceAddress(settings)
-        logIn = LogInWay(rawValue: try settings.text("login")) ?? .browser
-        (clientID, clientSecret) = (settings["client_id"]?.string, settings["client_secret"]?.secret)
+        let way = LogInWay(rawValue: try settings.text("login")) ?? .browser
+        let (id, secret) = (settings["client_id"]?.string, settings["client_secret"]?.secret)
+        (logIn, clientID, clientSecret) = (way, id, secret)
+        (address, attributes, _) = try PluginSettings.all(
+            { try ServiceAddress(settings) }, { try AttributeChoice.read(try settings.texts("attributes")) },
+            {
+                guard way == .token || id != nil && secret != nil else {
+                    throw PluginFailure(
+                        .settings,
+                        "setting client_id: a log-in in the browser needs client_id and client_secret of a developer "
+                            + "app of yours (exist.io, Account, Developer clients); or set login = \"token\"")
+                }
+            })
         redirect = try settings.text("redirect")
-        attributes = try AttributeChoice.read(try settings.texts("attributes"))
         days = Int(try settings.integer("days"))
         regularDays = min(Int(try settings.integer("regular_days")), days)
         carried = Carried(rawValue: try settings.text("carried")) ?? .window
@@ -89,12 +98,6 @@ struct ExistSettings: Sendable {
         callsPerHour = Int(try settings.integer("calls_per_hour"))
         reacquires = try settings.text("reacquire") == "once"
         isDryRun = try settings.boolean("dry_run")
-        guard logIn == .token || clientID != nil && clientSecret != nil else {
-            throw PluginFailure(
-                .settings,
-                "setting client_id: a log-in in the browser needs client_id and client_secret of a developer app of "
-                    + "yours (exist.io, Account, Developer clients); or set login = \"token\"")
-        }
     }
 
     /// What a log-in asks for: reading and writing of the groups that are used.

@@ -104,45 +104,66 @@ struct FillerSettings: Hashable, Sendable {
 
     /// - Throws: ``PluginFailure`` that names the setting.
     init(_ settings: PluginSettings) throws {
-        types = try Self.types(try settings.texts("types"))
-        aggregators = try settings.texts("series").compactMap(Aggregator.init(rawValue:))
+        carryDays = Int(try settings.integer("carry_days"))
+        dayStart = try Self.minutes(try settings.text("day_start"), "day_start")
+        let starts: [(String, Int)]
+        (types, aggregators, zone, starts, sources, stops) = try PluginSettings.all(
+            { try Self.types(try settings.texts("types")) }, { try Self.aggregators(try settings.texts("series")) },
+            { try Self.zone(try settings.text("day_zone"), settings["zone"]?.string) },
+            {
+                try PluginSettings.each(try settings.texts("day_starts")) { text in
+                    let parts = text.split(separator: "=", maxSplits: 1)
+                    return (String(parts[0]), try Self.minutes(String(parts[1]), "day_starts"))
+                }
+            },
+            {
+                try PluginSettings.each(try settings.texts("sources")) { text in
+                    try Self.choice(text, "sources") { value in
+                        let parts = value.split(separator: "/", maxSplits: 1).map(String.init)
+                        return SourceChoice(plugin: parts.first ?? "", device: parts.count > 1 ? parts[1] : nil)
+                    }
+                }
+            },
+            {
+                try PluginSettings.each(try settings.texts("stop_carrying")) { text in
+                    try Self.choice(text, "stop_carrying") { LocalDate($0) }
+                }
+            })
+        dayStarts = Dictionary(starts, uniquingKeysWith: { _, last in last })
+        _ = try PluginSettings.all(
+            { try checkTypes(sources.map(\.type), of: "sources") },
+            { try checkTypes(stops.map(\.type), of: "stop_carrying") }, { try checkSums() })
+    }
+
+    private static func aggregators(_ names: [String]) throws -> [Aggregator] {
+        let aggregators = names.compactMap(Aggregator.init(rawValue:))
         guard !aggregators.isEmpty, Set(aggregators).count == aggregators.count else {
             throw PluginFailure(.settings, "setting series: expected at least one, and each once")
         }
-        carryDays = Int(try settings.integer("carry_days"))
-        switch (try settings.text("day_zone"), settings["zone"]?.string) {
-        case ("fixed", let name?): zone = .fixed(name)
+        return aggregators
+    }
+
+    private static func zone(_ way: String, _ name: String?) throws -> Zone {
+        switch (way, name) {
+        case ("fixed", let name?): return .fixed(name)
         case ("fixed", nil): throw PluginFailure(.settings, "setting zone: day_zone = \"fixed\" needs one")
         case (_, .some):
             throw PluginFailure(
                 .settings, "setting zone: it counts only with day_zone = \"fixed\"; remove it, or set that")
-        case ("current", nil): zone = .current
-        default: zone = .sample
+        case ("current", nil): return .current
+        default: return .sample
         }
-        dayStart = try Self.minutes(try settings.text("day_start"), "day_start")
-        dayStarts = Dictionary(
-            try settings.texts("day_starts").map { text in
-                let parts = text.split(separator: "=", maxSplits: 1)
-                return (String(parts[0]), try Self.minutes(String(parts[1]), "day_starts"))
-            }, uniquingKeysWith: { _, last in last })
-        sources = try settings.texts("sources").map { text in
-            try Self.choice(text, "sources") { value in
-                let parts = value.split(separator: "/", maxSplits: 1).map(String.init)
-                return SourceChoice(plugin: parts.first ?? "", device: parts.count > 1 ? parts[1] : nil)
-            }
-        }
-        stops = try settings.texts("stop_carrying").map { text in
-            try Self.choice(text, "stop_carrying") { LocalDate($0) }
-        }
-        try checkChoices()
     }
 
-    private func checkChoices() throws {
-        for (name, types) in [("sources", sources.map(\.type)), ("stop_carrying", stops.map(\.type))] {
-            for type in types where !self.types.contains(where: { $0.type.id == type }) {
-                throw PluginFailure(.settings, "setting \(name): \(type) is not among types")
+    private func checkTypes(_ chosen: [TypeID], of setting: String) throws {
+        _ = try PluginSettings.each(chosen) { type in
+            guard types.contains(where: { $0.type.id == type }) else {
+                throw PluginFailure(.settings, "setting \(setting): \(type) is not among types")
             }
         }
+    }
+
+    private func checkSums() throws {
         let sums = sources.filter { choice in types.contains { $0.type.id == choice.type && $0.treatment.isSum } }
         for choice in sums
         where sums.contains(where: { $0 != choice && $0.type == choice.type && $0.person == choice.person }) {
@@ -154,20 +175,18 @@ struct FillerSettings: Hashable, Sendable {
 
     private static func types(_ names: [String]) throws -> [DayType] {
         guard !names.isEmpty else { throw PluginFailure(.settings, "setting types: expected at least one type") }
-        var types: [DayType] = []
-        for name in names {
+        let types = try PluginSettings.each(names) { name in
             guard let type = TypeRegistry.standard.resolve(name) else {
                 let nearest = TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
                 throw PluginFailure(.settings, "setting types: there is no type \(name)\(nearest)")
             }
             do throws(DayRefusal) {
-                let entry = DayType(type: type, treatment: try DayTreatment.of(type))
-                if !types.contains(entry) { types.append(entry) }
+                return DayType(type: type, treatment: try DayTreatment.of(type))
             } catch {
                 throw PluginFailure(.settings, "setting types: \(error)")
             }
         }
-        return types
+        return types.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     private static func minutes(_ text: String, _ setting: String) throws -> Int {

@@ -59,12 +59,15 @@ enum HS5Settings {
         host.measures = settings["user"]?.integer.map { UInt32(clamping: $0) }
         host.memoryEvery = .microseconds(try settings.duration("memory_every").microseconds)
         host.errors = common.errors
-        if try settings.text("cloud_address") == "set" {
-            guard let name = settings["cloud_host"]?.string, let path = settings["cloud_path"]?.string else {
-                throw PluginFailure(.settings, "setting cloud_address: \"set\" needs cloud_host and cloud_path")
-            }
-            host.cloud = HS5Host.Settings.Cloud(host: name, path: path)
-        }
+        host.cloud = try cloud(settings)
         return host
+    }
+
+    static func cloud(_ settings: PluginSettings) throws -> HS5Host.Settings.Cloud? {
+        guard try settings.text("cloud_address") == "set" else { return nil }
+        guard let name = settings["cloud_host"]?.string, let path = settings["cloud_path"]?.string else {
+            throw PluginFailure(.settings, "setting cloud_address: \"set\" needs cloud_host and cloud_path")
+        }
+        return HS5Host.Settings.Cloud(host: name, path: path)
     }
 }

@@ -31,7 +31,9 @@ struct IHealthHS5: ScalePlugin {
     let turns = Turns()
 
     func setup(_ settings: PluginSettings) throws -> ScaleSetup {
-        let common = try ScaleSettings(settings, .hs5, needsDevice: false)
+        let (common, _, _) = try PluginSettings.all(
+            { try ScaleSettings(settings, .hs5, needsDevice: false) }, { try ScaleSettings.key(settings) },
+            { try HS5Settings.cloud(settings) })
         var host = try HS5Settings.host(settings, common)
         timing.adjust(&host)
         let adjusted = host

@@ -27,7 +27,10 @@ struct JSONLines: SinkPlugin {
         try await journal.write(records)
     }
 
-    func judge(_ settings: PluginSettings) throws { try RecordFiles.judge(try FileSettings(settings).path) }
+    func judge(_ settings: PluginSettings) throws {
+        _ = try PluginSettings.all(
+            { try FileSettings(settings) }, { try RecordFiles.judge(try settings.text("path")) })
+    }
 
     func check(_ hub: CheckContext) async throws -> String {
         let settings = try FileSettings(hub.settings)

@@ -83,23 +83,36 @@ struct SAMISettings: Sendable {
     let postsBySocket: Bool
 
     init(_ settings: PluginSettings) throws {
-        address = try ServiceAddress(settings)
         let plain = settings["plain_http"]?.boolean ?? false
-        let root = address.text.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
-            separator: "/")
-        accounts = try ServiceAddress(
-            settings["accounts"]?.string ?? (root.hasSuffix("/") ? address.text : root), setting: "accounts",
-            allowsPlain: plain)
-        webSocket = try Self.webSocket(settings["websocket"]?.string ?? "ws" + address.text.dropFirst(4), plain)
+        let base = Result { try ServiceAddress(settings) }
+        // What is found from the base is judged where that can be read.
+        let text = (try? base.get())?.text
+        let secret = settings["client_secret"]?.secret
+        let way = Grant(rawValue: try settings.text("grant")) ?? .implicit
+        let (log, socket): (ServiceAddress?, String?)
+        (address, log, socket, _) = try PluginSettings.all(
+            { try base.get() },
+            {
+                try (settings["accounts"]?.string ?? text.map(Self.root)).map {
+                    try ServiceAddress($0, setting: "accounts", allowsPlain: plain)
+                }
+            },
+            {
+                try (settings["websocket"]?.string ?? text.map { "ws" + $0.dropFirst(4) }).map {
+                    try Self.webSocket($0, plain)
+                }
+            },
+            {
+                guard way == .implicit || secret != nil else {
+                    throw PluginFailure(.settings, "setting client_secret: grant = \"code\" needs it")
+                }
+            })
+        (accounts, webSocket) = (log ?? address, socket ?? "")
         isArtik = try settings.text("dialect") == "artik"
         clientID = try settings.text("client_id")
-        clientSecret = settings["client_secret"]?.secret
+        (clientSecret, grant) = (secret, way)
         token = settings["token"]?.secret
         redirect = try settings.text("redirect")
-        grant = Grant(rawValue: try settings.text("grant")) ?? .implicit
-        guard grant == .implicit || clientSecret != nil else {
-            throw PluginFailure(.settings, "setting client_secret: grant = \"code\" needs it")
-        }
         devices = settings["devices"] == nil ? [] : try settings.texts("devices")
         since = try settings["since"]?.string.map { try Timestamp(parsing: "\($0)T00:00:00Z").microseconds }
         pollEvery = .microseconds(try settings.duration("poll_every").microseconds)
@@ -107,6 +120,12 @@ struct SAMISettings: Sendable {
         fullEvery = try settings.duration("full_every").microseconds / 1_000
         postsBySocket = try settings.text("post_by") == PostWay.websocket.rawValue
         posts = try settings.texts("post").compactMap { name in Post.all.first { $0.name == name } }
+    }
+
+    /// The base without its last part.
+    private static func root(_ base: String) -> String {
+        let root = base.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        return root.hasSuffix("/") ? base : root
     }
 
     /// The same rule as for `base`: unencrypted only to this machine, or where a setting says so.

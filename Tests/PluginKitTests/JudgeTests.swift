@@ -1,0 +1,56 @@
+import HubWire
+import Testing
+
+@testable import PluginKit
+
+/// `--check-settings`: all that a plugin finds wrong, at once.
+@Suite struct JudgeTests {
+    private struct Strict: SourcePlugin {
+        static let manifest = Manifest(
+            name: "strict", summary: "Objects.", version: "1",
+            settings: ["host", "port", "rows"].map { SettingDeclaration($0, .string(), help: "H.") })
+
+        func judge(_ settings: PluginSettings) throws {
+            let host: String
+            let rows: [Int]
+            (host, _, rows) = try PluginSettings.all(
+                { try settings.text("host") },
+                {
+                    guard settings["port"] == nil else {
+                        throw PluginFailure(.settings, "setting port: no host has one")
+                    }
+                },
+                {
+                    try PluginSettings.each(["1", "b", "3", "d"]) { text in
+                        guard let row = Int(text) else { throw PluginFailure(.settings, "setting rows: \"\(text)\"") }
+                        return row
+                    }
+                })
+            #expect(Bool(false), "\(host) \(rows)")
+        }
+
+        func run(_ hub: PluginContext) async throws {}
+    }
+
+    @Test func `every objection is told, each at its setting`() throws {
+        let verdict = try PluginCommand<Strict>.verdict(on: Array(#"{"port":"5"}"#.utf8))
+        #expect(
+            verdict.objections == [
+                .init(setting: "host", reason: "expected a text, but it is not set"),
+                .init(setting: "port", reason: "no host has one"), .init(setting: "rows", reason: "\"b\""),
+                .init(setting: "rows", reason: "\"d\""),
+            ])
+    }
+
+    @Test func `what can be read is read, in its order`() throws {
+        let settings = PluginSettings(["a": .string("x"), "n": .integer(5)])
+        let (text, number) = try PluginSettings.all({ try settings.text("a") }, { try settings.integer("n") })
+        #expect((text, number) == ("x", 5))
+        #expect(try PluginSettings.each(["1", "2"]) { Int($0) } == [1, 2])
+        let failure = try #require(throws: PluginFailure.self) {
+            try PluginSettings.all({ try settings.text("n") }, { try settings.integer("a") })
+        }
+        #expect(failure.exit == .settings && failure.reasons.count == 2)
+        #expect(failure.message == failure.reasons.joined(separator: "; "))
+    }
+}
