@@ -49,7 +49,7 @@ struct RestartCommand: ParsableCommand {
         guard let answer = try door.command("restart", arguments: arguments, isDryRun: dryRun) else {
             throw Failure(.dialogue, "the hub restarted without saying what")
         }
-        if json { return try Output.print(answer.text) }
+        if json { return try Output.json(answer.text) }
         let result = try JSON.answer(Result.self, answer)
         let verb = dryRun ? "would be" : "is being"
         try Output.print(
