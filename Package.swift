@@ -86,7 +86,7 @@ let package = Package(
         // Vocabulary and leaves.
         module("JSON"),
         module("Samples", ["JSON"], exclude: ["Types/generate.py", "Types/Tables"]),
-        tests("SamplesTests", ["Seeds", "Samples"]),
+        tests("SamplesTests", ["Seeds", "HubProcess", "Samples"]),
         module("DaySeries", ["Samples"]),
         tests("DaySeriesTests", ["Seeds", "DaySeries", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),
@@ -105,7 +105,7 @@ let package = Package(
 
         // The hub.
         module("HubStore", ["JSON", "Samples", grdb, sqlite]),
-        tests("HubStoreTests", ["Seeds", "HubStore", "Samples", "store-torture", grdb]),
+        tests("HubStoreTests", ["Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
         module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
         tests(
@@ -126,8 +126,9 @@ let package = Package(
         tests(
             "HubCommandTests",
             [
-                "HubCommand", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ",
-                "IHealthHS3", "IHealthHS4", "IHealthHS5", "ScaleFrames", "hub-scale-sim", argumentParser, logging,
+                "HubCommand", "HubProcess", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples",
+                "ZeroMQ", "IHealthHS3", "IHealthHS4", "IHealthHS5", "ScaleFrames", "hub-scale-sim", argumentParser,
+                logging,
             ],
             resources: [.copy("Help")]),
 

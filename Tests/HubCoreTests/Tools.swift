@@ -96,34 +96,6 @@ struct StoreFault {
     func repair() throws { try queue.write { try $0.execute(sql: "DROP TRIGGER fault") } }
 }
 
-/// A file system of its own, where the tests may mount one.
-final class SmallDisk: Sendable {
-    let path: String
-
-    init?(at path: String, bytes: Int) throws {
-        guard getuid() == 0 else { return nil }
-        self.path = path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        guard try SmallDisk.run("mount", ["-t", "tmpfs", "-o", "size=\(bytes),mode=0700", "tmpfs", path]) else {
-            return nil
-        }
-    }
-
-    func resize(bytes: Int) throws { _ = try SmallDisk.run("mount", ["-o", "remount,size=\(bytes)", path]) }
-
-    deinit { _ = try? SmallDisk.run("umount", ["-l", path]) }
-
-    private static func run(_ tool: String, _ arguments: [String]) throws -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [tool] + arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }
-}
-
 extension Setting {
     /// Instances whose programs do nothing but tell their launch token to the test.
     static func withTokens(_ instances: [String], in folder: Folder) throws -> Setting {

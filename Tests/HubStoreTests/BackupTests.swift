@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProcess
 import Samples
 import Synchronization
 import Testing
@@ -124,8 +125,9 @@ import Testing
         #expect(await failure { _ = try StoreRestore(of: target, to: folder.store) }?.code == .corrupt)
     }
 
-    @Test func `a full disk leaves no half backup, and the store is not touched`() async throws {
-        guard let disk = try SmallDisk(bytes: 300_000) else { return }
+    @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
+    func `a full disk leaves no half backup, and the store is not touched`() async throws {
+        let disk = try SmallDisk(bytes: 300_000)
         let store = try folder.open()
         _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
         #expect(await failure { _ = try StoreFile(folder.store).backUp(to: disk.path + "/b") }?.code == .full)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -73,8 +74,9 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `a full disk is an error that passes when there is room again`() async throws {
-        guard let disk = try SmallDisk(bytes: 1_000_000) else { return }
+    @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
+    func `a full disk is an error that passes when there is room again`() async throws {
+        let disk = try SmallDisk(bytes: 1_000_000)
         let store = try Store(path: disk.path + "/hub.sqlite", now: 0)
         var stored = 0
         var error: StoreError?
@@ -85,17 +87,19 @@ import Testing
         }
         #expect(error?.code == .full)
         #expect(store.head == Int64(stored))
-        try disk.resize(bytes: 50_000_000)
+        disk.resize(bytes: 50_000_000)
         _ = try await store.put(try (stored..<stored + 100).map { Record.sample(try sample("k\($0)")) })
         #expect(try await store.recordCount() == Int64(stored + 100))
         #expect(try await store.verifyAccounts() == [])
         try store.close()
     }
 
-    @Test func `a disk that cannot be written is named so`() async throws {
-        guard let disk = try SmallDisk(bytes: 4_000_000) else { return }
+    @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)")) func `a disk that cannot be written is named so`()
+        async throws
+    {
+        let disk = try SmallDisk(bytes: 4_000_000)
         try Store(path: disk.path + "/hub.sqlite", now: 0).close()
-        try disk.makeReadOnly()
+        disk.makeReadOnly()
         let error = await failure { _ = try Store(path: disk.path + "/hub.sqlite", now: 0) }
         #expect(error?.code == .readOnly)
         #expect(error?.isRetryable == false)

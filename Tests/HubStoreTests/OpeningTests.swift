@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProcess
 import Samples
 import Testing
 
@@ -170,8 +171,9 @@ import Testing
         #expect(old.hubID == store.hubID)
     }
 
-    @Test func `without room for the copy an older store is not migrated, and told why`() async throws {
-        guard let disk = try SmallDisk(bytes: 3_000_000) else { return }
+    @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
+    func `without room for the copy an older store is not migrated, and told why`() async throws {
+        let disk = try SmallDisk(bytes: 3_000_000)
         let path = disk.path + "/hub.sqlite"
         let store = try Store(path: path, now: 0)
         _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
@@ -187,7 +189,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).filter { $0.contains("before") } == [])
         #expect(try StoreFile(path).summary().schema != "v999")
         try FileManager.default.removeItem(atPath: disk.path + "/ballast")
-        try disk.resize(bytes: 20_000_000)
+        disk.resize(bytes: 20_000_000)
         let migrated = try Store(path: path, now: 0, migrator: newer)
         #expect(migrated.head == 5_000)
         #expect(try await migrated.verifyAccounts() == [])

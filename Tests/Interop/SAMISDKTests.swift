@@ -3,20 +3,14 @@ import HubProcess
 import Testing
 
 /// The official Python SDK of SAMI's successor drives our server, unchanged; `make setup-test` installs it.
-@Suite struct SAMISDKTests {
-    private static let packages = URL(filePath: #filePath).deletingLastPathComponent().appending(
-        path: "../../.build/python")
-
+@Suite(.enabled(if: Need.artikcloud.isMet, "\(Need.artikcloud.reason)")) struct SAMISDKTests {
     @Test func `The official Python SDK finds in our server all that it can call`() async throws {
-        try #require(
-            FileManager.default.fileExists(atPath: Self.packages.appending(path: "artikcloud").path),
-            "the SDK is not installed: make setup-test needs the network once")
         let server = try ChildProcess(
             Programs.path("hub-sami-server"), ["--listen", "127.0.0.1:0", "--dialect", "artik"])
         let address = try #require(await server.lines(count: 1).first)
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "sami_sdk.py").path
         let driver = try ChildProcess(
-            try ReadmePrograms.python(), [script, address], environment: ["PYTHONPATH": Self.packages.path])
+            try ReadmePrograms.python(), [script, address], environment: ["PYTHONPATH": Need.pythonPackages])
         let status = await driver.waitForExit()
         #expect(status == 0, "\(driver.lines.suffix(2)) \(driver.errorLines.suffix(3))")
         #expect(await driver.allLines().last == "50 calls")
@@ -25,9 +19,6 @@ import Testing
     }
 
     @Test func `The README's program shows a newcomer the scale's weights, and posts one`() async throws {
-        try #require(
-            FileManager.default.fileExists(atPath: Self.packages.appending(path: "artikcloud").path),
-            "the SDK is not installed: make setup-test needs the network once")
         let server = try ChildProcess(
             Programs.path("hub-sami-server"), ["--listen", "127.0.0.1:0", "--history", "30"])
         let address = try #require(await server.lines(count: 1).first)
@@ -35,7 +26,7 @@ import Testing
         let text = try ReadmePrograms("Simulators/SAMIServer/README.md").text("newcomer.py")
         let script = try folder.write(text.replacing("http://127.0.0.1:8790", with: address), to: "newcomer.py")
         let program = try ChildProcess(
-            try ReadmePrograms.python(), [script], environment: ["PYTHONPATH": Self.packages.path])
+            try ReadmePrograms.python(), [script], environment: ["PYTHONPATH": Need.pythonPackages])
         #expect(await program.waitForExit() == 0, "\(program.errorLines.suffix(3))")
         let lines = await program.allLines()
         #expect(lines.first == "Ada Example: Bathroom scale" && lines.count == 6, "\(lines)")

@@ -6,13 +6,13 @@ import Testing
 @Suite(.serialized) struct FullDiskTests {
     private static let recordsOfEach = 8_000
 
-    @Test
+    @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"))
     func
         `R5.5 R5.7 the disk fills in the middle of the work of four sources: with room again each record is there once`()
         async throws
     {
         let host = try HubHost()
-        guard let disk = try Disk(at: host.folder.path + "/data", bytes: 2_500_000) else { return }
+        let disk = try SmallDisk(at: host.folder.path + "/data", bytes: 2_500_000)
         let hub = try await host.start()
         let sources = try sources(of: host)
         try await state(of: host) { $0.state == "full" }
@@ -22,7 +22,7 @@ import Testing
         let early = try await statusReport(host)
         #expect(early.records < 4 * Self.recordsOfEach)
         // Sources go on trying; nothing more is confirmed than fits.
-        try disk.resize(bytes: 200_000_000)
+        disk.resize(bytes: 200_000_000)
         try await settle(sources, in: host)
         // Without a restart, and without a source that tries: the hub itself finds out.
         try await state(of: host) { $0.state == "ok" }
@@ -31,35 +31,37 @@ import Testing
         _ = disk
     }
 
-    @Test func `R5.5 R5.7 writing is forbidden and allowed again: nothing is confirmed meanwhile, and nothing lost`()
+    @Test(.enabled(if: Need.immutableFiles.isMet, "\(Need.immutableFiles.reason)"))
+    func `R5.5 R5.7 writing is forbidden and allowed again: nothing is confirmed meanwhile, and nothing lost`()
         async throws
     {
         let host = try HubHost()
         let hub = try await host.start()
         // Immutable files refuse also those who have them open, as a file system does that went read-only.
-        guard try Disk.run("chattr", ["+i", host.folder.path + "/data/hub.sqlite-wal"]) else { return }
-        defer { _ = try? Disk.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]) }
+        #expect(Tool.run("chattr", ["+i", host.folder.path + "/data/hub.sqlite-wal"]))
+        defer { Tool.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]) }
         let sources = try sources(of: host)
         try await state(of: host) { $0.state != "ok" }
         #expect(try await statusReport(host).records == 0)
         #expect(try await host.command("samples", "--json").lines == [])
-        #expect(try Disk.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]))
+        #expect(Tool.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]))
         try await settle(sources, in: host)
         try await state(of: host) { $0.state == "ok" }
         hub.signal(SIGTERM)
         #expect(await hub.waitForExit() == 0)
     }
 
-    @Test func `a hub that nobody sends to finds out by itself that it can store again`() async throws {
+    @Test(.enabled(if: Need.immutableFiles.isMet, "\(Need.immutableFiles.reason)"))
+    func `a hub that nobody sends to finds out by itself that it can store again`() async throws {
         let host = try HubHost()
         let hub = try await host.start()
-        guard try Disk.run("chattr", ["+i", host.folder.path + "/data/hub.sqlite-wal"]) else { return }
-        defer { _ = try? Disk.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]) }
+        #expect(Tool.run("chattr", ["+i", host.folder.path + "/data/hub.sqlite-wal"]))
+        defer { Tool.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]) }
         // A source that gives up: it is ended once the hub has refused it.
         let source = try ExampleSource(in: host, count: 10)
         try await state(of: host) { $0.state != "ok" }
         await source.process.killAndWait()
-        #expect(try Disk.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]))
+        #expect(Tool.run("chattr", ["-i", host.folder.path + "/data/hub.sqlite-wal"]))
         try await state(of: host) { $0.state == "ok" }
         hub.signal(SIGTERM)
         #expect(await hub.waitForExit() == 0)
@@ -113,33 +115,5 @@ import Testing
             if let last, isMeant(last) { return }
         }
         Issue.record("the store stayed \(last?.state ?? "unknown")")
-    }
-}
-
-/// A file system of its own, where the tests may mount one.
-private final class Disk {
-    private let path: String
-
-    init?(at path: String, bytes: Int) throws {
-        self.path = path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        guard getuid() == 0, try Disk.run("mount", ["-t", "tmpfs", "-o", "size=\(bytes),mode=0700", "tmpfs", path])
-        else {
-            return nil
-        }
-    }
-
-    func resize(bytes: Int) throws { _ = try Disk.run("mount", ["-o", "remount,size=\(bytes)", path]) }
-
-    deinit { _ = try? Disk.run("umount", ["-l", path]) }
-
-    static func run(_ tool: String, _ arguments: [String]) throws -> Bool {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [tool] + arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus == 0
     }
 }

@@ -114,19 +114,15 @@ final class SAMIScene: Sendable {
         guard answer.status == 200 else { throw Trouble(what: answer.body) }
     }
 
-    /// Posts a weight of the scale with the official Python SDK, which `make setup-test` installs.
+    /// Posts a weight of the scale with the official Python SDK (``Need/artikcloud``).
     func weighBySDK(_ kilograms: Double, at time: Int64) throws -> ChildProcess {
         let here = URL(filePath: #filePath).deletingLastPathComponent()
-        let packages = here.appending(path: "../../.build/python").path
-        guard FileManager.default.fileExists(atPath: packages + "/artikcloud") else {
-            throw Trouble(what: "the SDK is not installed: make setup-test needs the network once")
-        }
         return try ChildProcess(
             "/usr/bin/env",
             [
                 "python3", here.appending(path: "sami_weigh.py").path, base, try token(), Self.scale,
                 "\(kilograms)", "\(time)",
-            ], environment: ["PYTHONPATH": packages])
+            ], environment: ["PYTHONPATH": Need.pythonPackages])
     }
 
     private struct Devices: Decodable {

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Testing
 
 @testable import Samples
@@ -72,17 +73,11 @@ import Testing
         #expect(registry.type(.stepCount)?.healthUnit?.dimension == UnitDimension.none)
     }
 
-    @Test func `the generated files are current`() throws {
-        let python = ["/usr/bin/python3", "/usr/local/bin/python3"].first(where: FileManager.default.isExecutableFile)
-        guard let python else {
-            withKnownIssue("python3 is not installed, so the generated files are not compared") {
-                Issue.record("no python3")
-            }
-            return
-        }
+    @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
+    func `the generated files are current`() throws {
         let process = Process()
-        process.executableURL = URL(filePath: python)
-        process.arguments = ["-B", Tables.types.appending(path: "generate.py").path(), "--check"]
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["python3", "-B", Tables.types.appending(path: "generate.py").path(), "--check"]
         let pipe = Pipe()
         process.standardError = pipe
         try process.run()

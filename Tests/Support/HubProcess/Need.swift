@@ -1,0 +1,71 @@
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Something of the machine that a test cannot do without: where it is missing the test is skipped and says so, for one that passes
+/// without looking would be a lie.
+public struct Need: Sendable {
+    public let isMet: Bool
+    /// What is missing, and how to have it.
+    public let reason: String
+
+    private init(_ reason: String, isMet: Bool) { (self.reason, self.isMet) = (reason, isMet) }
+
+    /// To mount a file system of its own.
+    public static let mount = Need(
+        "no file system can be mounted here: run the tests as root, with mount(8), which .ci/setup test installs",
+        isMet: geteuid() == 0 && (try? SmallDisk(bytes: 65_536)) != nil)
+
+    /// To make a file immutable, as on a disk that has become read-only.
+    public static let immutableFiles = Need(
+        "chattr +i does not work on the disk of \(NSTemporaryDirectory()): run the tests as root, with e2fsprogs, which .ci/setup test installs",
+        isMet: mayMakeImmutable())
+
+    /// systemd's own judgement of a unit.
+    public static let systemdAnalyze = Need(
+        "there is no systemd-analyze here; .ci/setup test installs systemd",
+        isMet: Tool.run("systemd-analyze", ["--version"]))
+
+    public static let compiler = Need(
+        "there is no C compiler here; .ci/setup test installs gcc", isMet: Tool.run("cc", ["--version"]))
+
+    public static let python = Need(
+        "there is no python3 here; .ci/setup test installs it", isMet: Tool.run("python3", ["--version"]))
+
+    /// The official Python SDK of SAMI's successor, in a folder of ours.
+    public static let artikcloud = Need(
+        "the Python SDK artikcloud is not installed: make setup-test needs the network once",
+        isMet: FileManager.default.fileExists(atPath: pythonPackages + "/artikcloud"))
+
+    /// Where `.ci/setup test` puts what it takes from PyPI.
+    public static let pythonPackages = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../.build/python").standardizedFileURL.path
+
+    private static func mayMakeImmutable() -> Bool {
+        let path = NSTemporaryDirectory() + "hub-immutable-" + UUID().uuidString
+        defer { unlink(path) }
+        return FileManager.default.createFile(atPath: path, contents: nil) && Tool.run("chattr", ["+i", path])
+            && Tool.run("chattr", ["-i", path])
+    }
+}
+
+/// A program of the machine.
+public enum Tool {
+    /// Whether it is there and ends with 0; what it says is dropped.
+    @discardableResult
+    public static func run(_ tool: String, _ arguments: [String]) -> Bool {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [tool] + arguments
+        (process.standardInput, process.standardOutput, process.standardError) = (
+            FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
+        )
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+}
