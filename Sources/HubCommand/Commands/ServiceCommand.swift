@@ -71,7 +71,10 @@ struct ServiceCommand: ParsableCommand {
         }
         try Output.print("removed: \(path)")
         let options = manager == .user ? "--user " : ""
-        Terminal.explain("next:\n  systemctl \(options)disable --now hub\n  systemctl \(options)daemon-reload")
+        // What runs is still known to systemd, and has to be stopped before that is read anew.
+        Terminal.explain(
+            "next:\n  systemctl \(options)stop hub      # where it runs\n  systemctl \(options)disable hub\n  systemctl \(options)daemon-reload"
+        )
     }
 
     private func checkOurs(_ path: String) throws(Failure) {
