@@ -7,12 +7,14 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var epoch: String
     /// The newest sequence.
     public var head: Int64
-    /// Identities that are stored, retracted ones included.
-    public var records: Int64
+    /// Identities that are stored, retracted ones included; absent while the store cannot be read.
+    public var records: Int64?
     /// Records that wait for somebody to say whose they are.
-    public var inbox: Int64
-    /// Samples of which something is hardly true, and which no person has confirmed.
-    public var implausible: Int64
+    ///
+    /// Absent while the store cannot be read.
+    public var inbox: Int64?
+    /// Samples of which something is hardly true, and which no person has confirmed; absent as well.
+    public var implausible: Int64?
     /// By the hub's clock, RFC 3339.
     public var time: String
     public var clock: String
@@ -42,7 +44,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
 
     public struct StoreState: Codable, Hashable, Sendable {
         public var path: String
-        /// `ok`, or the kind of failure: `full`, `readOnly`, ….
+        /// `ok`, or the kind of failure: `full`, `readOnly`, …; `hanging` while its disk does not answer.
         public var state: String
         public var error: String?
         /// Bytes that can still be written to its disk; absent where the system does not say.

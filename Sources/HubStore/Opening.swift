@@ -10,7 +10,9 @@ import GRDB
 
 /// How the file is opened: what it must be, how it is brought up to date, and that every commit is durable.
 enum Opening {
-    static func open(_ path: String, _ migrator: DatabaseMigrator, now: Int64) throws -> DatabasePool {
+    static func open(
+        _ path: String, _ migrator: DatabaseMigrator, _ checkpoints: CheckpointWatch, now: Int64
+    ) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.label = "HubStore"
         configuration.maximumReaderCount = 4
@@ -31,6 +33,7 @@ enum Opening {
         try pool.writeWithoutTransaction { db in
             try makeMeta(db, now: now)
             try makeDurable(db)
+            checkpoints.follow(db)
             try LedgerSchema.boundWaits(db, now: now)
         }
         return pool
@@ -49,7 +52,7 @@ enum Opening {
         try db.execute(
             sql: """
                 PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
-                PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8000
+                PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8000
                 """)
         guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
             throw StoreError(.internalFault, "SQLite did not accept synchronous = FULL")

@@ -13,6 +13,7 @@ public final class Store: Sendable {
 
     private let path: String
     let pool: DatabasePool
+    private let checkpoints: CheckpointWatch
     private let lock: StoreLock
     private let writer: Writer
     let marks: OfferMarks
@@ -32,11 +33,12 @@ public final class Store: Sendable {
 
     init(path: String, now: Int64, migrator: DatabaseMigrator) throws(StoreError) {
         self.path = path
+        checkpoints = CheckpointWatch(path)
         lock = try StoreLock(for: path)
         try StoreLoss.check(path)
         try StoreLock.prepareFile(path)
         do {
-            pool = try Opening.open(path, migrator, now: now)
+            pool = try Opening.open(path, migrator, checkpoints, now: now)
             let opened = try pool.writeWithoutTransaction { db in
                 (try Opening.meta(db), try WriterCaches(from: db))
             }
@@ -45,7 +47,7 @@ public final class Store: Sendable {
             marks = OfferMarks(opened.1.ledger.sinks, head: opened.1.head)
             writer = Writer(opened.1, marks)
         } catch {
-            throw StoreError(error, doing: "open \(path)")
+            throw StoreError(error, doing: "open \(path)", path)
         }
     }
 
@@ -108,6 +110,18 @@ public final class Store: Sendable {
     public func checkWritable() async throws(StoreError) {
         try await write("write test", 0) { transaction in
             try transaction.db.execute(sql: "UPDATE meta SET created = created")
+        }
+    }
+
+    /// Why what is confirmed stays in the log beside the file, where it should have been brought into the file.
+    ///
+    /// It is on the disk there, and the log grows.
+    public var checkpointFault: StoreError? { checkpoints.fault }
+
+    /// Brings the log into the file as far as no reader needs it; `checkpointFault` tells what became of that.
+    public func checkpoint() async throws(StoreError) {
+        try await onWriter("bring the log into the file") { [checkpoints] db in
+            if let connection = db.sqliteConnection { checkpoints.attempt(connection) }
         }
     }
 
@@ -255,7 +269,7 @@ public final class Store: Sendable {
                     }
                     continuation.resume(returning: .success(try body(db)))
                 } catch {
-                    continuation.resume(returning: .failure(StoreError(error, doing: "\(verb) in \(path)")))
+                    continuation.resume(returning: .failure(StoreError(error, doing: "\(verb) in \(path)", path)))
                 }
             }
         }
@@ -269,7 +283,7 @@ public final class Store: Sendable {
             pool.asyncRead { [path] database in
                 continuation.resume(
                     returning: Result { try body(try database.get()) }
-                        .mapError { StoreError($0, doing: "\(verb) in \(path)") })
+                        .mapError { StoreError($0, doing: "\(verb) in \(path)", path) })
             }
         }
         return try result.get()

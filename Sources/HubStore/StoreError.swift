@@ -103,7 +103,9 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Translates what GRDB or SQLite threw while `doing`; never carries bound values.
-    init(_ error: any Error, doing: String) {
+    ///
+    /// - Parameter path: the store's file, where another program may hold a lock on it.
+    init(_ error: any Error, doing: String, _ path: String? = nil) {
         if let error = error as? StoreError {
             self = error
             return
@@ -122,14 +124,24 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
                 "\(doing): \(reason); check owner and mode of the file and its folder, and whether the disk is mounted read-only"
             )
         case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self.init(.busy, "\(doing): another program holds the file (\(reason)); end it")
+            let holders = path.map(LockHolders.others) ?? []
+            let cause =
+                holders.isEmpty
+                ? "no other program of this machine is seen to hold it, so the hub's own work has not ended, as when its disk does not answer, or another machine has the file open"
+                : "\(holders.joined(separator: ", ")) holds it; end that program, or wait until it is done"
+            self.init(.busy, "\(doing): the file is locked (\(reason)): \(cause)")
         case .SQLITE_CORRUPT:
-            self.init(.corrupt, "\(doing): the file is damaged (\(reason)); restore a backup")
+            // SQLite says so too where the disk did not give a page (SQLITE_IOERR_CORRUPTFS).
+            self.init(
+                .corrupt,
+                "\(doing): the file is damaged, or its disk did not give what stands in it (\(reason)): hub doctor --deep reads it all; where that finds damage too, restore a backup, else see dmesg"
+            )
         case .SQLITE_NOTADB:
             self.init(.foreign, "\(doing): the file is no SQLite database (\(reason))")
         case .SQLITE_IOERR:
             self.init(
-                .input, "\(doing): \(reason) (\(error.extendedResultCode)); look after the disk, and at what dmesg says"
+                .input,
+                "\(doing): \(reason) (\(error.extendedResultCode)): the disk or what connects it has failed; see dmesg. What passes by itself has damaged nothing"
             )
         case .SQLITE_MISUSE where reason.contains("closed"):
             self.init(.closed, "\(doing): the store is closed")

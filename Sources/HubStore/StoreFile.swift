@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 
 #if canImport(Glibc)
     import Glibc
@@ -39,6 +40,7 @@ public struct StoreFile: Sendable {
         try read("check") { db in
             let damage = try String.fetchAll(
                 db, sql: "PRAGMA \(depth == .pages ? "quick_check" : "integrity_check")(20)")
+            try refuseUnread(damage)
             guard damage == ["ok"] else { return damage }
             // The counters of an older format are compared once it has been brought up to date.
             if depth == .counters, try Schema.migrator.hasCompletedMigrations(db) {
@@ -139,6 +141,16 @@ public struct StoreFile: Sendable {
     private static let pagesOfStep: CInt = 256
     private static let stepsOfFlush = 4
 
+    /// A page that the disk did not give is no damaged page: SQLite's check tells of both in the same words, but for the error's number.
+    func refuseUnread(_ findings: [String]) throws {
+        for finding in findings {
+            guard let number = finding.firstMatch(of: /error code[ =]+([0-9]+)/).flatMap({ CInt($0.1) }),
+                number & 0xFF == SQLITE_IOERR
+            else { continue }
+            throw DatabaseError(resultCode: ResultCode(rawValue: number), message: finding)
+        }
+    }
+
     // MARK: - Reading
 
     private func read<Value>(_ verb: String, _ body: (Database) throws -> Value) throws(StoreError) -> Value {
@@ -147,7 +159,7 @@ public struct StoreFile: Sendable {
             defer { try? queue.close() }
             return try queue.read(body)
         } catch {
-            throw StoreError(error, doing: "\(verb) \(path)")
+            throw StoreError(error, doing: "\(verb) \(path)", path)
         }
     }
 

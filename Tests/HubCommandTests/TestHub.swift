@@ -123,13 +123,19 @@ final class TestHub: Sendable {
     private let folder: TestFolder
     private let program: Locked<TestProgram>
 
-    /// - Parameter persons: tables of `hub.conf`.
-    init(_ persons: String = "[person.me]\n") async throws {
-        let folder = try TestFolder()
+    /// - Parameters:
+    ///   - persons: tables of `hub.conf`.
+    ///   - folder: a test's own, where it has one.
+    ///   - environment: what the hub finds in its environment, as `NAME=value`.
+    init(
+        _ persons: String = "[person.me]\n", in folder: TestFolder? = nil, under environment: [String] = []
+    ) async throws {
+        let folder = try folder ?? TestFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n\(persons)")
         self.folder = folder
         endpoints = OwnerEndpoints(door: "ipc://\(folder.path)/run/door", feed: "ipc://\(folder.path)/run/feed")
-        program = Locked(try TestProgram(TestProgram.hub, ["run", "--config", folder.configuration]))
+        program = Locked(
+            try TestProgram("/usr/bin/env", environment + [TestProgram.hub, "run", "--config", folder.configuration]))
         try await program.value.line { $0.hasPrefix("hub: ready: ") }
     }
 
@@ -137,11 +143,14 @@ final class TestHub: Sendable {
     var data: String { folder.path + "/data" }
 
     /// Starts a further command of `hub`.
-    func start(_ arguments: [String]) throws -> TestProgram {
-        try TestProgram(TestProgram.hub, arguments + ["--config", folder.configuration])
+    func start(_ arguments: [String], under environment: [String] = []) throws -> TestProgram {
+        try TestProgram(
+            "/usr/bin/env", environment + [TestProgram.hub] + arguments + ["--config", folder.configuration])
     }
 
-    func run(_ arguments: [String]) async throws -> TestProgram.Result { try await start(arguments).result() }
+    func run(_ arguments: [String], under environment: [String] = []) async throws -> TestProgram.Result {
+        try await start(arguments, under: environment).result()
+    }
 
     func signal(_ number: Int32) { program.value.signal(number) }
 
@@ -164,28 +173,59 @@ final class TestHub: Sendable {
     ///
     /// - Parameter interruption: what happens once they are sent; then nobody waits for an answer.
     func give(_ records: [String], interruption: (() -> Void)? = nil) throws {
-        let socket = try Socket(.dealer, in: try Context())
-        try socket.connect(endpoints.door)
-        func send(_ verb: String, _ body: String) throws {
-            var message = Multipart()
-            message.append(verb)
-            message.append(body)
-            try #require(try socket.sendMultipart(message) == .sent)
+        let peer = try TestPeer(endpoints.door, as: "test-pub")
+        if let interruption {
+            try peer.send(records)
+            return interruption()
         }
-        func receive() throws -> (String?, String?) {
-            try #require(try socket.wait(for: .readable, upTo: .seconds(10)).contains(.readable))
-            var message = Multipart()
-            _ = try socket.receiveMultipart(into: &message)
-            return (message.text(of: 0), message.text(of: 1))
+        try peer.give(records)
+        try peer.send("BYE", "{}")
+        try #require(try peer.receive().verb == "BYE")
+    }
+}
+
+/// A program at a door of the hub that has greeted it.
+final class TestPeer {
+    private let socket: Socket
+    private var batch = 0
+
+    init(_ door: String, as name: String, plugin: String? = nil, key: KeyFile? = nil) throws {
+        socket = try Socket(.dealer, in: try Context())
+        if let key {
+            try socket.set(.curveServerKey, to: try #require(CurveKey(z85: key.serverKey)))
+            try socket.set(.curvePublicKey, to: try #require(CurveKey(z85: key.publicKey)))
+            try socket.set(.curveSecretKey, to: try #require(CurveSecretKey(z85: key.secretKey)))
         }
-        try send("HELLO", #"{"protocol":[1],"instance":"test-pub","plugin":"test-pub","version":"1"}"#)
-        try #require(try receive().0 == "WELCOME")
-        try send("SAMPLES", #"{"batch":1,"records":[\#(records.joined(separator: ","))]}"#)
-        if let interruption { return interruption() }
+        try socket.connect(door)
+        try send("HELLO", #"{"protocol":[1],"instance":"\#(name)","plugin":"\#(plugin ?? name)","version":"1"}"#)
         let (verb, body) = try receive()
-        try #require(verb == "STORED", "\(body ?? "")")
-        try #require(body?.contains("rejected") == false, "\(body ?? "")")
-        try send("BYE", "{}")
-        try #require(try receive().0 == "BYE")
+        try #require(verb == "WELCOME", "\(body)")
+    }
+
+    /// Sends records, and returns when they are stored.
+    func give(_ records: [String]) throws {
+        try send(records)
+        let (verb, body) = try receive()
+        try #require(verb == "STORED", "\(body)")
+        try #require(!body.contains("rejected"), "\(body)")
+    }
+
+    func send(_ records: [String]) throws {
+        batch += 1
+        try send("SAMPLES", #"{"batch":\#(batch),"records":[\#(records.joined(separator: ","))]}"#)
+    }
+
+    func send(_ verb: String, _ body: String) throws {
+        var message = Multipart()
+        message.append(verb)
+        message.append(body)
+        try #require(try socket.sendMultipart(message) == .sent)
+    }
+
+    func receive() throws -> (verb: String, body: String) {
+        try #require(try socket.wait(for: .readable, upTo: .seconds(10)).contains(.readable))
+        var message = Multipart()
+        _ = try socket.receiveMultipart(into: &message)
+        return (message.text(of: 0) ?? "", message.text(of: 1) ?? "")
     }
 }

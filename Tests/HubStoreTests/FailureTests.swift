@@ -105,6 +105,42 @@ import Testing
         #expect(error?.isRetryable == false)
     }
 
+    @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
+    func `another program that holds the file is named, and no other`() async throws {
+        let store = try folder.open()
+        #expect(LockHolders.others(of: folder.store) == [])
+        let holder = try ChildProcess(
+            "/usr/bin/env",
+            [
+                "python3", "-c",
+                """
+                import signal, sqlite3
+                connection = sqlite3.connect("\(folder.store)", isolation_level=None)
+                connection.execute("BEGIN IMMEDIATE")
+                print("held", flush=True)
+                signal.pause()
+                """,
+            ])
+        #expect(await holder.lines(count: 1) == ["held"], "\(holder.errorLines)")
+        let name = try #require(LockHolders.others(of: folder.store).first)
+        #expect(name.wholeMatch(of: /process [0-9]+ \(python3?[0-9.]*\)/) != nil, "\(name)")
+        let error = await failure { _ = try await store.put(try sample("a")) }
+        #expect(error?.code == .busy && error?.isRetryable == true)
+        #expect(error?.message.contains("\(name) holds it; end that program") == true)
+        await holder.killAndWait()
+        _ = try await store.put(try sample("a"))
+        try store.close()
+    }
+
+    @Test func `a page that the disk did not give is not called damaged`() throws {
+        // As SQLite's own check says it.
+        let unread = ["Tree 5 page 9: unable to get the page. error code=266"]
+        #expect(throws: DatabaseError.self) { try StoreFile(folder.store).refuseUnread(unread) }
+        try StoreFile(folder.store).refuseUnread([
+            "Tree 5 page 9: btreeInitPage() returns error code 11", "row 7 missing",
+        ])
+    }
+
     @Test func `a damaged file is an error, not a crash`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0)")) })

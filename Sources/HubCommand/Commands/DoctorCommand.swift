@@ -12,6 +12,8 @@ struct DoctorCommand: AsyncParsableCommand {
             hub.conf, sockets and locks, modes, disk, clock, the store's file, the machine,
             systemd, Bluetooth, and what the running hub says of plugins and sinks. Works
             while the hub runs and while it is stopped, and changes nothing without --fix.
+            What stands still for five seconds, as on a disk that does not answer, is left
+            alone and told.
 
             Examples:
               hub doctor
@@ -35,6 +37,10 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try options.path()
+        guard try await blocking({ CheckWatch().result { _ = FileManager.default.contents(atPath: path) } }) != nil
+        else {
+            return try show([Doctor.stood("config", path, CheckWatch())])
+        }
         let checked = await ConfigurationLoader(path: path, programPath: Program.path).load()
         let (isDeep, isFixing) = (deep, fix)
         let findings = try await blocking {
@@ -45,6 +51,10 @@ struct DoctorCommand: AsyncParsableCommand {
             if isFixing { for index in findings.indices { findings[index].repairIfPossible() } }
             return findings
         }
+        try show(findings)
+    }
+
+    private func show(_ findings: [Finding]) throws {
         let worst = findings.filter { $0.isFixed != true }.map(\.severity).max() ?? .good
         if json {
             try Output.json(try JSON.line(DoctorReport(findings: findings, worst: worst)))

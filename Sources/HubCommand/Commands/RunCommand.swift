@@ -66,9 +66,9 @@ struct RunCommand: AsyncParsableCommand {
     static func greeting(_ endpoints: HubEndpoints, _ configuration: HubConfiguration) -> String {
         var records = ""
         if let answer = try? DoorClient(endpoint: endpoints.door, command: "run").ask(.status),
-            let status = try? JSON.answer(HubStatus.self, answer)
+            let count = try? JSON.answer(HubStatus.self, answer).records
         {
-            records = ", \(NumberText.count(status.records, "record"))"
+            records = ", \(NumberText.count(count, "record"))"
         }
         let plugins = configuration.plugins.filter(\.enabled).map(\.name)
         let names =

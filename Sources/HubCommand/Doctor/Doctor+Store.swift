@@ -66,8 +66,22 @@ extension Doctor {
             if error.code == .missing {
                 return [Finding(.note, "store", "there is no store yet: \(files.store)", repair: "hub run")]
             }
-            let repair = error.code == .newerSchema ? "update hub" : "stop the hub, then hub restore BACKUP"
-            return [Finding(.error, "store", error.message, repair: repair)]
+            return [Finding(.error, "store", error.message, repair: Doctor.repair(of: error.code))]
+        }
+    }
+
+    /// A backup is the answer to damage alone.
+    private static func repair(of code: StoreError.Code) -> String {
+        switch code {
+        case .newerSchema: "update hub"
+        case .input: "see dmesg and the disk's own report (smartctl -a); then hub doctor again"
+        case .busy: "hub status says how the hub is; then hub doctor again"
+        case .readOnly:
+            "ls -ld its folder and ls -l the file: they have to be the hub's; hub doctor --fix gives modes back"
+        case .full: "make room"
+        case .corrupt:
+            "say hub doctor --deep once more; if it finds this again, stop the hub, then hub restore BACKUP"
+        default: "stop the hub, then hub restore BACKUP"
         }
     }
 

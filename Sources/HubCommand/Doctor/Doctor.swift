@@ -3,7 +3,7 @@ import HubCore
 import HubSettings
 
 /// Looks at everything a hub needs, whether it runs or not, and changes nothing.
-struct Doctor {
+struct Doctor: Sendable {
     let configurationPath: String
     let checked: CheckedConfiguration
     /// `nil` when `hub.conf` cannot be used.
@@ -13,27 +13,48 @@ struct Doctor {
     let status: [UInt8]?
     let isDeep: Bool
     let now: Date
+    var watch = CheckWatch()
 
     /// All findings, by subject; `progress` hears what is being looked at.
     func findings(_ progress: (String) -> Void = { _ in }) -> [Finding] {
         var all: [Finding] = []
-        let everywhere = [("hub.conf", config), ("the machine", machine), ("the service", service)]
+        let everywhere = [Doctor.ofConfiguration, Doctor.ofMachine, Doctor.ofService]
+        let ofHub: [Check] = [
+            Doctor.ofConfiguration, Check("endpoints", "the run directory") { $0.endpoints() },
+            Check("modes", "modes") { $0.modes() }, Check("disk", "the disk") { $0.disk() },
+            Check("clock", "the clock") { $0.clock() },
+            Check("store", isDeep ? "every record" : "the store") { $0.store() }, Doctor.ofMachine, Doctor.ofService,
+            Check("bluetooth", "Bluetooth") { $0.bluetooth() }, Check("hub", "the running hub") { $0.hub() },
+        ]
         // Of a hub whose hub.conf cannot be used nobody knows where its folders are, and nothing is guessed.
-        guard configuration != nil else {
-            return everywhere.flatMap { name, look in
-                progress(name)
-                return look()
-            }
-        }
-        for (name, look) in [
-            ("hub.conf", config), ("the run directory", endpoints), ("modes", modes), ("the disk", disk),
-            ("the clock", clock), (isDeep ? "every record" : "the store", store), ("the machine", machine),
-            ("the service", service), ("Bluetooth", bluetooth), ("the running hub", hub),
-        ] {
-            progress(name)
-            all += look()
+        for check in configuration == nil ? everywhere : ofHub {
+            progress(check.name)
+            all += watch.result { check.look(self) } ?? [Doctor.stood(check.subject, check.name, watch)]
         }
         return all
+    }
+
+    /// One thing that is looked at.
+    private struct Check: Sendable {
+        let subject, name: String
+        let look: @Sendable (Doctor) -> [Finding]
+
+        init(_ subject: String, _ name: String, _ look: @escaping @Sendable (Doctor) -> [Finding]) {
+            (self.subject, self.name, self.look) = (subject, name, look)
+        }
+    }
+
+    private static let ofConfiguration = Check("config", "hub.conf") { $0.config() }
+    private static let ofMachine = Check("machine", "the machine") { $0.machine() }
+    private static let ofService = Check("service", "the service") { $0.service() }
+
+    /// A check that did not return.
+    static func stood(_ subject: String, _ name: String, _ watch: CheckWatch) -> Finding {
+        let seconds = watch.patience.formatted(.units(allowed: [.seconds, .milliseconds], width: .wide))
+        return Finding(
+            .error, subject,
+            "\(name): not looked at, for nothing has come back for \(seconds): a disk, or what it is mounted from, does not answer",
+            repair: "see dmesg and mount; say hub doctor again when it answers")
     }
 
     // MARK: - hub.conf

@@ -42,12 +42,12 @@ struct StatusText {
         if store.state == "ok", let warning = store.warning {
             storeLine += ", but " + Shade.doubtful.paint(warning, colours)
         }
-        var records = NumberText.count(status.records, "record")
-        if status.inbox > 0 {
-            records += ", \(NumberText.grouped(status.inbox)) of nobody (hub samples --nobody)"
+        var records = status.records.map { NumberText.count($0, "record") } ?? "not known, the store cannot be read"
+        if let inbox = status.inbox, inbox > 0 {
+            records += ", \(NumberText.grouped(inbox)) of nobody (hub samples --nobody)"
         }
-        if status.implausible > 0 {
-            records += ", \(NumberText.grouped(status.implausible)) implausible (hub inbox)"
+        if let implausible = status.implausible, implausible > 0 {
+            records += ", \(NumberText.grouped(implausible)) implausible (hub inbox)"
         }
         var lines = [
             "hub      \(status.version), up \(NumberText.duration(seconds: status.uptime)), "

@@ -44,7 +44,7 @@ extension Bus {
         do {
             switch query.want {
             case .records: return try await records(query, names)
-            case .status: return .answer(.status, JSONText().object(try await status()))
+            case .status: return .answer(.status, JSONText().object(await status()))
             case .plugins: return .answer(.plugins, facts.catalogue)
             case .persons: return .answer(.persons, JSONText().object(try await persons()))
             case .accounts: return .answer(.accounts, JSONText().object(try await accounts()))

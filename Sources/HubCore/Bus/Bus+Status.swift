@@ -11,26 +11,23 @@ import Samples
 
 /// What the hub says of itself.
 extension Bus {
-    func status() async throws -> HubStatus {
-        let accounts = try await store.accounts()
-        let (inbox, implausible) = (try await store.inboxCount(), try await store.implausibleCount())
-        let sinks = try await sinkStatuses()
+    func status() async -> HubStatus {
+        let (reading, state) = await lookAtStore()
+        let sinks = reading?.sinks.map(status) ?? []
         let cursor = store.cursor
-        let tokens = Dictionary(
-            grouping: (try? await secrets.get().overview()) ?? [], by: \.account.instance)
+        let tokens = Dictionary(grouping: reading?.tokens ?? [], by: \.account.instance)
         return HubStatus(
             hub: store.hubID, version: facts.version, epoch: cursor.epoch, head: cursor.sequence,
-            records: accounts.reduce(0) { $0 + $1.stored }, inbox: inbox, implausible: implausible,
+            records: reading?.records, inbox: reading?.inbox, implausible: reading?.implausible,
             time: facts.clock.time.text,
             clock: facts.clock.description, uptime: Double(now) / 1_000,
             endpoints: HubStatus.Endpoints(
                 door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: network.setting?.endpoint.description,
                 tcpFault: network.fault),
-            store: HubStatus.StoreState(
-                path: facts.storePath, state: storeFault.map { "\($0.code)" } ?? "ok", error: storeFault?.message,
-                free: roomWatch.room?.free, log: roomWatch.room?.log, warning: roomWatch.warning(facts.storePath)),
+            store: state,
             plugins: facts.plugins.map { lamps($0, sinks, tokens[$0.name]) }, sessions: sessionList(),
-            accounts: accounts.map(HubStatus.AccountStatus.init), sinks: sinks, persons: try await persons(),
+            accounts: reading?.accounts.map(HubStatus.AccountStatus.init) ?? [], sinks: sinks,
+            persons: reading.map { statuses(of: $0.persons) } ?? [],
             devices: devices.all.map(HubStatus.DeviceStatus.init),
             residentBytes: ProcessMemory.residentBytes() ?? 0,
             dropped: sessions.dropped)
@@ -41,8 +38,12 @@ extension Bus {
     }
 
     func persons() async throws -> [HubStatus.PersonStatus] {
+        statuses(of: try await store.persons())
+    }
+
+    private func statuses(of persons: [Person]) -> [HubStatus.PersonStatus] {
         let zones = Dictionary(facts.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
-        return try await store.persons().map { person in
+        return persons.map { person in
             HubStatus.PersonStatus(name: person.name, uid: person.uid, zone: zones[person.name] ?? nil)
         }
     }

@@ -57,6 +57,10 @@ actor Bus {
     /// The store's last failure, until a commit succeeds again.
     var storeFault: StoreError?
     var roomWatch = RoomWatch()
+    /// What the store is being asked for `hub status`, and since when.
+    var storeReading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
+    /// Whether the log was told that confirmed records stay in the store's log.
+    var hasToldOfCheckpoint = false
     var onStopCommand: (@Sendable () -> Void)?
     var questions = QuestionLine()
     var commands: [CommandKey: RunningCommand] = [:]

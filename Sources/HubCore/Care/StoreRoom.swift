@@ -1,3 +1,5 @@
+import HubStore
+
 #if canImport(Darwin)
     import Darwin
 #else
@@ -10,6 +12,8 @@ struct StoreRoom: Hashable, Sendable {
     var free, total: Int64
     /// The size of the write-ahead log.
     var log: Int64
+    /// The other programs that keep a long log from being cut.
+    var readers: [String] = []
 
     /// As it is now; `nil` where the system does not say.
     init?(store path: String) {
@@ -20,9 +24,12 @@ struct StoreRoom: Hashable, Sendable {
         (free, total) = (Int64(clamping: disk.f_bavail) * unit, Int64(clamping: disk.f_blocks) * unit)
         var file = stat()
         log = stat(path + "-wal", &file) == 0 ? Int64(file.st_size) : 0
+        if log > StoreRoom.longLog / 2 { readers = LockHolders.others(of: path) }
     }
 
-    init(free: Int64, total: Int64, log: Int64 = 0) { (self.free, self.total, self.log) = (free, total, log) }
+    init(free: Int64, total: Int64, log: Int64 = 0, readers: [String] = []) {
+        (self.free, self.total, self.log, self.readers) = (free, total, log, readers)
+    }
 
     /// Less is low: a fiftieth of the disk, but at least 200 MB, and never more than 2 GB.
     var floor: Int64 { max(200_000_000, min(2_000_000_000, total / 50)) }
@@ -57,8 +64,11 @@ struct RoomWatch {
                 "only \(room.free / 1_000_000) MB are free on the disk of \(path): make room before it is full, for then nothing more can be confirmed"
         }
         if isLogLong {
-            return
-                "\(path)-wal has \(room.log / 1_000_000) MB: another program has been reading the store for long and keeps it from being cut; end it (fuser \(path) names it)"
+            let cause =
+                room.readers.isEmpty
+                ? "no other program is seen to read it, so a long answer of the hub's own keeps it from being cut; it is cut when that has ended"
+                : "\(room.readers.joined(separator: ", ")) has been reading the store for long and keeps it from being cut; end it"
+            return "\(path)-wal has \(room.log / 1_000_000) MB: \(cause)"
         }
         return nil
     }

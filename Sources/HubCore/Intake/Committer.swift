@@ -56,6 +56,8 @@ final class Committer: Sendable {
     private struct State {
         var waiting: [Waiting] = []
         var isFinished = false
+        /// Since when the transaction that is under way has been so.
+        var began: ContinuousClock.Instant?
         var wake: CheckedContinuation<Void, Never>?
         /// Who waits for the end of the transaction that is under way.
         var watchers: [CheckedContinuation<Void, Never>] = []
@@ -110,6 +112,9 @@ final class Committer: Sendable {
         }
     }
 
+    /// For how long the transaction that is under way has not returned; `nil` when there is none.
+    var age: Duration? { state.withLock { $0.began }.map { $0.duration(to: .now) } }
+
     /// No more batches come; `run` ends when the queued ones are stored.
     func finish() {
         let waiting = state.withLock { state in
@@ -128,7 +133,9 @@ final class Committer: Sendable {
         await withTaskGroup(of: Void.self) { reports in
             while let next = await next() {
                 let outcome: Outcome
+                state.withLock { $0.began = .now }
                 do throws(StoreError) { outcome = try await store(next) } catch { outcome = next.failed(error) }
+                state.withLock { $0.began = nil }
                 await reports.next()  // The outcome before this one has been handed on.
                 if case (.batches, .committed) = (next, outcome) {
                     reports.addTask { await report(outcome) }

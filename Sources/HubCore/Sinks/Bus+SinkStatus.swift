@@ -4,11 +4,7 @@ import Samples
 
 /// How sinks do, in numbers and in one sentence.
 extension Bus {
-    func sinkStatuses() async throws(StoreError) -> [SinkStatus] {
-        try await store.sinks().map(status)
-    }
-
-    private func status(_ overview: SinkOverview) -> SinkStatus {
+    func status(_ overview: SinkOverview) -> SinkStatus {
         let (id, account) = (overview.state.id, overview.state.account)
         func text(_ time: Int64?) -> String? { time.map { Timestamp(microseconds: $0).text } }
         let judged = judge(overview)

@@ -1,0 +1,57 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The other programs that hold locks on a store's files, as the kernel has them.
+public enum LockHolders {
+    /// `process 4711 (python3)` for each other process with a lock on the file or what SQLite keeps beside it; empty where the system does
+    /// not say.
+    public static func others(of path: String) -> [String] {
+        guard let locks = text(at: "/proc/locks") else { return [] }
+        let files = ["", "-shm", "-wal"].compactMap { inode(path + $0) }
+        // 1: POSIX  ADVISORY  READ 4711 fe:00:1234 128 128
+        let holders = locks.split(separator: "\n").compactMap { line -> pid_t? in
+            let words = line.split(separator: " ")
+            guard let place = words.firstIndex(where: { files.contains($0) }), place > 0,
+                let process = pid_t(words[place - 1]), process > 0, process != getpid()
+            else { return nil }
+            return process
+        }
+        return Set(holders).sorted().map { process in
+            let name = text(at: "/proc/\(process)/comm")?.split(separator: "\n").first
+            return "process \(process)" + (name.map { " (\($0))" } ?? "")
+        }
+    }
+
+    /// As `/proc/locks` names a file.
+    private static func inode(_ path: String) -> Substring? {
+        var file = stat()
+        guard stat(path, &file) == 0 else { return nil }
+        #if os(Linux)
+            // Makedev(3), whose macros C headers cannot bring to Swift.
+            let device = UInt64(file.st_dev)
+            let (major, minor) = (device >> 8 & 0xFFF | device >> 32 & ~0xFFF, device & 0xFF | device >> 12 & ~0xFF)
+            return "\(hexadecimal(major)):\(hexadecimal(minor)):\(file.st_ino)"
+        #else
+            return nil
+        #endif
+    }
+
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let text = String(number, radix: 16)
+        return text.count < 2 ? "0" + text : text
+    }
+
+    private static func text(at path: String) -> String? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var (bytes, part) = ([UInt8](), [UInt8](repeating: 0, count: 16_384))
+        while case let count = read(file, &part, part.count), count > 0 { bytes += part[..<count] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import HubCore
+import HubProcess
+import Testing
+
+@testable import HubCommand
+
+/// What `hub status` and `hub doctor` say of a disk that fails or does not answer, and of what has nothing to do with the disk.
+@Suite(.serialized, .enabled(if: Need.compiler.isMet, "\(Need.compiler.reason)")) struct DiskFaultTests {
+    private static func weight(_ key: Int) -> String {
+        #"{"type":"weight","value":71.3,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"\#(key)"}"#
+    }
+
+    private func status(_ hub: TestHub) async throws -> (code: Int32, HubStatus) {
+        let result = try await hub.run(["status", "--json"])
+        return (result.code, try JSON.decode(HubStatus.self, from: result.output.utf8))
+    }
+
+    /// Asks until it is as it should be; the tool that runs the tests bounds how long.
+    private func status(_ hub: TestHub, until isMeant: (HubStatus) -> Bool) async throws -> HubStatus {
+        while true {
+            let status = try await status(hub).1
+            if isMeant(status) { return status }
+        }
+    }
+
+    @Test func `reads that fail are a fault of the store in the status, which passes with them`() async throws {
+        let folder = try TestFolder()
+        let faults = Faults(in: folder)
+        let hub = try await TestHub(in: folder, under: faults.environment)
+        try hub.give([DiskFaultTests.weight(1)])
+        try faults.begin("read eio hub.sqlite", "read eio hub.sqlite-wal")
+        let (code, failing) = try await status(hub)
+        #expect(code == HubExit.notWell.rawValue)
+        #expect(failing.store.state != "ok" && failing.records == nil && failing.inbox == nil)
+        #expect(failing.store.error?.contains("see dmesg") == true)
+        let text = try await hub.run(["status"])
+        #expect(text.code == HubExit.notWell.rawValue)
+        #expect(text.output.contains("records  not known, the store cannot be read, newest "))
+        #expect(!text.output.contains("kill"))
+        try faults.end()
+        let (good, well) = try await status(hub)
+        #expect(good == 0 && well.records == 1)
+    }
+
+    @Test func `a disk that does not answer is told by the hub itself, and nobody is told to kill it`() async throws {
+        let folder = try TestFolder()
+        let faults = Faults(in: folder)
+        let hub = try await TestHub(in: folder, under: faults.environment)
+        try hub.give([DiskFaultTests.weight(1)])
+        try faults.begin("read hang hub.sqlite", "read hang hub.sqlite-wal")
+        let text = try await hub.run(["status"])
+        #expect(text.code == HubExit.notWell.rawValue, "\(text.errors)")
+        #expect(text.output.contains("hanging: reading has not returned for "), "\(text.output)")
+        #expect(text.output.contains("the hub goes on by itself when the disk does"))
+        #expect(!text.output.contains("kill"))
+        try faults.end()
+        #expect(try await status(hub) { $0.store.state == "ok" }.records == 1)
+    }
+
+    @Test func `a commit that does not return is told`() async throws {
+        let folder = try TestFolder()
+        let faults = Faults(in: folder)
+        let hub = try await TestHub(in: folder, under: faults.environment)
+        try faults.begin("sync hang hub.sqlite-wal")
+        try hub.give([DiskFaultTests.weight(1)]) {}
+        let hanging = try await status(hub) { $0.store.state == "hanging" }
+        #expect(hanging.store.error?.hasPrefix("a commit has not returned for 1") == true)
+        try faults.end()
+        #expect(try await status(hub) { $0.store.state == "ok" && $0.records == 1 }.head == 1)
+    }
+
+    @Test func `a log that cannot be brought into the store is told before it fills the disk`() async throws {
+        let folder = try TestFolder()
+        let faults = Faults(in: folder)
+        let hub = try await TestHub(in: folder, under: faults.environment)
+        try faults.begin("write eio hub.sqlite")
+        var key = 0
+        var warned = try await status(hub)
+        while warned.1.store.warning == nil {
+            // Keys in no order touch many pages.
+            try hub.give((key..<key + 1_000).map { DiskFaultTests.weight($0 * 7_919 % 1_000_003) })
+            key += 1_000
+            try #require(key < 200_000)
+            warned = try await status(hub)
+        }
+        #expect(warned.code == HubExit.notWell.rawValue && warned.1.store.state == "ok")
+        #expect(
+            warned.1.store.warning?.hasPrefix(
+                "what is confirmed is safe in the log beside the store, but the log grows")
+                == true)
+        #expect(
+            warned.1.store.warning?.contains("bring the log \(hub.data)/hub.sqlite-wal into \(hub.data)/hub.sqlite")
+                == true)
+        try faults.end()
+        #expect(try await status(hub) { $0.store.warning == nil }.records == Int64(key))
+    }
+
+    @Test func `doctor calls a disk that fails by its name, and advises no backup`() async throws {
+        let folder = try TestFolder()
+        let faults = Faults(in: folder)
+        let hub = try await TestHub(in: folder)
+        try hub.give([DiskFaultTests.weight(1)])
+        #expect(try await hub.stop() == 0)
+        // The first pages are read, those behind them are not.
+        try faults.begin("read eio hub.sqlite")
+        let failing = try await hub.run(["doctor"], under: faults.environment)
+        #expect(failing.code == HubExit.broken.rawValue)
+        #expect(failing.output.contains("the disk or what connects it has failed"), "\(failing.output)")
+        for word in ["damaged: ", "hub restore"] { #expect(!failing.output.contains(word), "\(failing.output)") }
+        try faults.end()
+        let well = try await hub.run(["doctor"], under: faults.environment)
+        #expect(well.output.contains("ok       store      1 record"), "\(well.output)")
+    }
+
+    @Test func `doctor leaves what stands still alone, and looks at the rest`() async throws {
+        let folder = try TestFolder()
+        let faults = Faults(in: folder)
+        let hub = try await TestHub(in: folder)
+        #expect(try await hub.stop() == 0)
+        try faults.begin("read hang hub.sqlite")
+        let hanging = try await hub.run(["doctor"], under: faults.environment)
+        #expect(hanging.code == HubExit.broken.rawValue)
+        #expect(
+            hanging.output.contains(
+                "error    store      the store: not looked at, for nothing has come back for 5 seconds"))
+        #expect(hanging.output.contains("machine    libzmq"))
+        // Not even its settings can be read.
+        try faults.begin("read hang hub.conf")
+        let blind = try await hub.run(["doctor"], under: faults.environment)
+        #expect(blind.code == HubExit.broken.rawValue)
+        #expect(blind.output.contains("error    config     \(hub.configuration): not looked at"), "\(blind.output)")
+    }
+
+    @Test func `R10.16 a retry asked while the clock was a year ahead comes when it was asked for`() async throws {
+        let folder = try TestFolder()
+        let faults = Faults(in: folder)
+        try faults.begin("clock 31536000")
+        let hub = try await TestHub(in: folder, under: faults.environment)
+        let sink = try TestPeer(hub.endpoints.door, as: "test-sink")
+        try sink.send("WANT", #"{"want":"all","start":"now","credit":{"records":10,"bytes":1048576}}"#)
+        #expect(try sink.receive().verb == "WANT")
+        try hub.give([DiskFaultTests.weight(1)])
+        let first = try sink.receive()
+        #expect(first.verb == "DELIVER")
+        try sink.send(
+            "DONE",
+            #"{"want":"all","delivery":1,"results":[{"result":"retry","after":1000,"reason":"busy"}],"credit":{"records":1,"bytes":1000}}"#
+        )
+        try faults.end()
+        let again = try sink.receive()
+        #expect(again.verb == "DELIVER" && again.body.contains(#""delivery":2"#), "\(again)")
+    }
+}
