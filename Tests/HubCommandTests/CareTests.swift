@@ -6,7 +6,7 @@ import Testing
 
 /// `hub backup` and `hub restore` on a hub that is a process of its own.
 @Suite struct CareTests {
-    private static func weights(_ days: ClosedRange<Int>) -> [String] {
+    static func weights(_ days: ClosedRange<Int>) -> [String] {
         days.map { day in
             #"{"type":"weight","value":7\#(day).3,"unit":"kg","start":"2026-03-0\#(day)T07:30:05+01:00","key":"2026030\#(day)"}"#
         }

@@ -160,6 +160,36 @@ import ZeroMQ
         }
     }
 
+    @Test func `R2.6 of connections those that proved nothing can be ended, the longest silent first, and no other`()
+        async throws
+    {
+        let folder = try Folder()
+        let setting = try Self.setting()
+        let key = try Self.key("bedroom", in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let port = try #require(setting.tcp?.port)
+            let bedroom = try await Self.peer(setting, key)
+            try await bedroom.hello("bedroom", plugin: "scale")
+            let older = try (0..<20).map { _ in try RawConnection(port: port) }
+            // A greeting alone proves nothing either.
+            for connection in older { connection.send([0xFF] + [UInt8](repeating: 0, count: 8) + [0x7F, 3, 1]) }
+            // As soon as the hub has greeted them, they are connections of its own.
+            for connection in older { #expect(connection.receive(10).count == 10) }
+            func end(_ count: Int) -> Int {
+                SilentConnections.end(
+                    on: [UInt16(port)], proof: SilentConnections.bytesOfProof(isInsecure: false), count: count)
+            }
+            #expect(end(15) == 15)
+            #expect(end(100) == 5)
+            for connection in older {
+                #expect(connection.receive(4_096).count < 4_096, "its end was reached")
+                connection.close()
+            }
+            #expect(try await bedroom.give([weight("a")]).results == ["stored"])
+            #expect(try await hub.client("owner").status()["sessions"].array.count == 2)
+        }
+    }
+
     @Test func `R2.6 without a valid key nothing is said, heard or done over the network`() async throws {
         let folder = try Folder()
         let setting = try Self.setting()

@@ -47,6 +47,19 @@ final class RawConnection {
         }
     }
 
+    /// So many bytes; fewer when the other end has closed, or says nothing for ten seconds.
+    func receive(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while bytes.count < count, poll(&file, 1, 10_000) == 1 {
+            var part = [UInt8](repeating: 0, count: count - bytes.count)
+            let more = recv(descriptor, &part, part.count, 0)
+            guard more > 0 else { break }
+            bytes += part[..<more]
+        }
+        return bytes
+    }
+
     func close() { Glibc.close(descriptor) }
 
     /// The greeting of ZMTP 3.0 with the mechanism NULL, and the READY of a DEALER.

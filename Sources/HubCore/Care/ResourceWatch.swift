@@ -17,7 +17,10 @@ struct ResourceWatch: Sendable {
         var turn = 0
         while !leaving.isRaised {
             let limit = turn % 8 == 0 ? await keeper.configuration.hub.memoryLimit : nil
-            if let pressure = networkPressure(limit) { await bus.restNetwork(because: pressure) }
+            if let most = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree, open > most / 2 {
+                await bus.relieveNetwork(open: open, of: most)
+            }
+            if let pressure = memoryPressure(limit) { await bus.restNetwork(because: pressure) }
             // Connections come faster than memory grows.
             if let shortage = descriptorShortage() ?? memoryShortage(limit) {
                 leave()
@@ -30,10 +33,7 @@ struct ResourceWatch: Sendable {
     }
 
     /// Why what comes from other machines is sent away for a while; `nil` while there is enough for all.
-    private func networkPressure(_ limit: ByteSize?) -> String? {
-        if let most = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree, open > most / 2 {
-            return "\(open) files and connections are open, of \(most)"
-        }
+    private func memoryPressure(_ limit: ByteSize?) -> String? {
         guard let limit, let resident = ProcessMemory.residentBytes(), resident > Int64(limit.bytes) / 4 * 3 else {
             return nil
         }

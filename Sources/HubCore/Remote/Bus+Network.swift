@@ -84,6 +84,24 @@ extension Bus {
         bindDoorToNetwork()
     }
 
+    /// Makes room for connections: those that have proved nothing end, the longest silent first; where that is not enough, all do for a while.
+    ///
+    /// - Parameters:
+    ///   - open: how many files and connections are open.
+    ///   - limit: how many may be.
+    func relieveNetwork(open: Int, of limit: Int) {
+        guard network.isOpen, let setting = network.setting else { return }
+        let ports = [setting.endpoint.port] + facts.instances.values.compactMap { $0.remote?.feedPort }
+        let ended = SilentConnections.end(
+            on: Set(ports.compactMap { UInt16(exactly: $0) }),
+            proof: SilentConnections.bytesOfProof(isInsecure: setting.isInsecure), count: open - limit * 3 / 8)
+        guard ended == 0 else {
+            return logOfSessions(
+                .warning, "connections over the network that proved nothing were ended", ["count": "\(ended)"])
+        }
+        restNetwork(because: "\(open) files and connections are open, of \(limit)")
+    }
+
     /// Closes the network for a while: somebody there uses up what the hub needs.
     func restNetwork(because reason: String) {
         guard network.isOpen else { return }
