@@ -20,7 +20,7 @@ static int listeners;
 
 static const char body[] =
     "{\"type\":\"heartRate\",\"value\":72.5,\"unit\":\"count/min\",\"device\":\"020000003001\"}";
-static const char topic[] = "live/heartRate/me/bench/";
+static const char topic[] = "live/heartRate/me/bench/", place[] = "0 0 k7qz2m5a";
 // What the hub makes of it, for the proxy, which adds nothing itself.
 static const char whole[] =
     "{\"type\":\"heartRate\",\"value\":72.5,\"unit\":\"count/min\",\"device\":\"020000003001\",\"person\":\"me\","
@@ -38,7 +38,7 @@ static void *connect_sender(int number) {
 static void send_value(void *socket) {
     if (mode == proxy) {
         send_frame(socket, topic, sizeof topic - 1, ZMQ_SNDMORE);
-        send_frame(socket, "0 0", 3, ZMQ_SNDMORE);
+        send_frame(socket, place, sizeof place - 1, ZMQ_SNDMORE);
         send_frame(socket, whole, sizeof whole - 1, 0);
     } else {
         send_frame(socket, "LIVE", 4, ZMQ_SNDMORE);

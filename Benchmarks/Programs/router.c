@@ -4,7 +4,7 @@
 
 // Topic and the members that the hub adds to a LIVE body.
 static const char topic[] = "live/heartRate/me/bench/";
-static const char place[] = "0 0";
+static const char place[] = "0 0 k7qz2m5a";
 static const char added[] = ",\"person\":\"me\",\"source\":\"bench\",\"time\":\"2024-03-15T06:30:05.123456Z\"}";
 
 static void bind_to(void *socket, const char *endpoint) {
@@ -13,7 +13,7 @@ static void bind_to(void *socket, const char *endpoint) {
     if (zmq_bind(socket, endpoint)) fail("%s: %s", endpoint, zmq_strerror(zmq_errno()));
 }
 
-// ROUTER in, XPUB out: [peer] [LIVE] [body] becomes [topic] [0 0] [body with the members added].
+// ROUTER in, XPUB out: [peer] [LIVE] [body] becomes [topic] [0 0 epoch] [body with the members added].
 static void relay(void *door, void *feed) {
     zmq_pollitem_t items[] = {{door, 0, ZMQ_POLLIN, 0}, {feed, 0, ZMQ_POLLIN, 0}};
     zmq_msg_t frame;

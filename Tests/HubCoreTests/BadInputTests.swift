@@ -50,6 +50,8 @@ import Testing
                 #expect(await stranger.nextIfAny(within: .milliseconds(100)) == nil, "\(user)")
                 await stranger.close()
             }
+            let told = try await owner.status()["plugins"].array.first { $0["name"].string == "scale" }
+            #expect(told?["lastError"].string?.contains("launch token") == true, "who writes the plugin reads why")
             let noLogin = try await Peer.dealer(door)
             await noLogin.send(hello, isCertain: false)
             #expect(await noLogin.nextIfAny(within: .milliseconds(100)) == nil)
@@ -61,6 +63,8 @@ import Testing
             let welcome = try await scale.hello("scale")
             #expect(["ipc://\(folder.run)/feed-1", "ipc://\(folder.run)/feed-2"].contains(welcome["feed"].string))
             try await expectUnharmed(scale)
+            let mended = try await owner.status()["plugins"].array.first { $0["name"].string == "scale" }
+            #expect(mended?["lastError"].string == nil)
             // A token is valid for any number of connections.
             let again = try await Peer.dealer(door, Peer.Options(user: "scale", password: token))
             try await again.hello("scale", mode: "check")

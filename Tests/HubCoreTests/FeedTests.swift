@@ -1,5 +1,6 @@
 import Foundation
 import HubSettings
+import HubStore
 import Testing
 
 /// Chapter 7: the feed.
@@ -166,7 +167,7 @@ import Testing
             #expect(try await anyone.status()["plugins"][0]["lastError"].string == nil)
 
             for (body, code) in [
-                (#"{"type":"wieght","value":1}"#, "field"), (#"{"value":1}"#, "field"),
+                (#"{"type":7}"#, "field"), (#"{"value":1}"#, "field"),
                 (#"{"type":"weight","progress":2}"#, "field"),
             ] {
                 #expect(try await scale.ask("LIVE", body).code == code, "\(body)")
@@ -175,6 +176,34 @@ import Testing
             #expect(try await anyone.all().records.isEmpty)
             #expect(await listener.nextIfAny(within: .milliseconds(20)) == nil)
         }
+    }
+
+    @Test func `R7.9 every message names the epoch, also the first after a restore and what is not stored`()
+        async throws
+    {
+        let folder = try Folder()
+        var epochs: [String] = []
+        for round in 0..<2 {
+            try await withHub(in: folder) { hub in
+                let listener = try await hub.listener("")
+                let peer = try await hub.peer()
+                let epoch = try #require(try await peer.hello()["epoch"].string)
+                epochs.append(epoch)
+                #expect(try await peer.give([weight("k\(round)")]).results == ["stored"])
+                await peer.say("LIVE", #"{"type":"weight","value":72.1,"unit":"kg"}"#)
+                await peer.say("EVENT", #"{"event":"tick"}"#)
+                var topics: Set<String> = []
+                while !topics.isSuperset(of: ["sample", "live", "device", "hub"]) {
+                    let heard = try await listener.next()
+                    topics.insert(String(heard.topic.prefix { $0 != "/" }))
+                    #expect(heard.epoch == epoch && heard.place.count == 2, "\(heard)")
+                }
+            }
+            let store = try Store(path: folder.data + "/hub.sqlite", now: 0)
+            try await store.newEpoch()
+            try store.close()
+        }
+        #expect(Set(epochs).count == 2)
     }
 
     @Test func `R7.1 a day and what is taken back of it have topics of their own`() async throws {

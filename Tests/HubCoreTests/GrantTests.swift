@@ -71,7 +71,8 @@ import Testing
         while true {
             let heard = try await listener.next()
             guard heard.topic == "hub/pulse/" else {
-                topics.append(heard.topic)
+                // What it may not read it is told where its prefixes let it (R7.10).
+                if heard.record["subject"].string != "feed" { topics.append(heard.topic) }
                 continue
             }
             if heard.record["head"].int == head { return topics }
@@ -170,7 +171,8 @@ import Testing
                     types: Int.random(in: 0..<5, using: &random) == 0 ? ["*"] : types,
                     persons: Int.random(in: 0..<5, using: &random) == 0 ? ["*"] : persons), of: "scale")
             var topics: [(Topic, Readership)] = [
-                (.pulse, .everyone), (.plugin, .owner), (.device(plugin: "scale", event: "e"), .instance("scale")),
+                (.pulse, .everyone), (.plugin, .owner), (.notice, .instance("scale")),
+                (.device(plugin: "scale", event: "e"), .instance("scale")),
             ]
             for type in Self.types.compactMap({ TypeRegistry.standard.resolve($0)?.id }) {
                 topics.append((.inbox, .record(type: type, person: nil)))
@@ -215,6 +217,35 @@ import Testing
             #expect(try await door.ask("PING").verb == "PONG")
             await listener.close()
             await other.close()
+        }
+    }
+
+    @Test
+    func `R7.10 a listener without a session hears on the feed itself what it may not read, in whatever order it asks`()
+        async throws
+    {
+        let folder = try Folder()
+        let setting = try Self.setting([("scale", ["weight"], ["me"])], in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let options = Peer.Options(user: "scale", password: try await hub.token(of: "scale"))
+            let door = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
+            let feed = try #require(try await door.hello("scale")["feed"].string)
+            let owner = try await hub.listener("hub/notice/")
+            for (prefix, isFirst) in [("sample/heartRate/", true), ("sample/weight/anna/", false)] {
+                let prefixes = isFirst ? [prefix, "hub/notice/"] : ["hub/notice/", prefix]
+                let listener = try await Peer.listener(feed, prefixes, options)
+                var text = ""
+                while !text.contains(prefix) {
+                    let notice = try await listener.next()
+                    #expect(notice.topic == "hub/notice/" && notice.place == [0, 0])
+                    #expect(notice.record.fits(JSON(#"{"level":"warning","subject":"feed","instance":"scale"}"#)))
+                    text = try #require(notice.record["text"].string)
+                }
+                #expect(text.contains("weight of me"), "\(text)")
+                await listener.close()
+            }
+            // It is the listener's own affair.
+            #expect(await owner.nextIfAny(within: .milliseconds(20)) == nil)
         }
     }
 
@@ -304,7 +335,8 @@ import Testing
             await source.say("EVENT", #"{"event":"connected"}"#)
             _ = try await source.ask("PING")
             await own.say("EVENT", #"{"event":"connected"}"#)
-            let heard = try await listener.next()
+            var heard = try await listener.next()
+            while heard.record["subject"].string == "feed" { heard = try await listener.next() }  // R7.10: about itself
             #expect(heard.topic == "device/scale/connected/", "\(heard)")
         }
     }

@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `R4.23 nobody can pose as a person's own hand`() async throws {
+    @Test func `R4.10 nobody can pose as a person's own hand`() async throws {
         try await withHub { hub in
             for names in [("x", "hand"), ("hub", "x")] {
                 let peer = try await hub.peer()

@@ -1,4 +1,5 @@
 import Foundation
+import HubSettings
 import HubWire
 import Seeds
 import Testing
@@ -29,8 +30,8 @@ import Testing
         case 1:
             return live(#"{"type":"weight","n":\#(n),"subject":{"name":"anna"}}"#, person: "anna", isPlain: false)
         case 2: return ("EVENT", #"{"event":"tick","n":\#(n)}"#, Said(topic: "device/\(plugin)/tick/", beginning: ""))
-        case 3: return live(#"{"type":"heartRate","value":\#(number),"n":\#(n)}"#, type: "heartRate")
-        case 4: return live(#"{"type":"bodyMass","value":\#(number),"n":\#(n)}"#)
+        case 3: return live(#"{"type":"heartRate","unit":"count/min","value":\#(number),"n":\#(n)}"#, type: "heartRate")
+        case 4: return live(#"{"type":"bodyMass","value":\#(number),"unit":"lb","n":\#(n)}"#)
         case 5:
             let long = String(repeating: "x", count: Int.random(in: 0..<20_000, using: &random))
             return live(#"{"type":"weight","device":"\#(long)","n":\#(n)}"#)
@@ -86,6 +87,37 @@ import Testing
                 try expect(heard, &next) { $0.topic.hasPrefix("live/weight/") }
                 count += 1
             }
+        }
+    }
+
+    @Test(arguments: [
+        #"{"type":"wieght","value":1,"unit":"kg"}"#, #"{"type":"steps","value":1,"unit":"count"}"#,
+        #"{"type":"weight","value":72.1,"unit":"m"}"#, #"{"type":"weight","value":72.1,"unit":"kgg"}"#,
+        #"{"type":"weight","value":72.1}"#, #"{"type":"weight","unit":"m","progress":0.5}"#,
+        #"{"type":"sleepAnalysis","value":1,"unit":"count"}"#,
+        // Not plain, so by the long way.
+        #"{"type": "weight","value":72.1,"unit":"m"}"#, #"{"type":"weight","value":72.1,"unit":"\u006d"}"#,
+    ])
+    func `R5.8 R5.10 a LIVE that says what cannot be is not published or answered, but counted, and the log says why`(
+        _ body: String
+    ) async throws {
+        let folder = try Folder()
+        var setting = Setting()
+        setting.plugins = [.init(name: "scale", grants: .init(write: ["weight", "sleepAnalysis"]))]
+        try await withHub(setting, in: folder) { hub in
+            let listener = try await hub.listener("live/")
+            let scale = try await hub.client("scale", plugin: "scale")
+            let good = #"{"type":"weight","value":72.1,"unit":"lb"}"#
+            // After a good one as well as at first: the lane judges a message by the one before.
+            for body in [body, good, body, good] { await scale.say("LIVE", body) }
+            #expect(try await scale.ask("PING").verb == "PONG")
+            for _ in 0..<2 {
+                let heard = try await listener.next()
+                #expect(heard.record["unit"].string == "lb" && heard.record["value"].double == 72.1)
+            }
+            #expect(await listener.nextIfAny(within: .milliseconds(20)) == nil)
+            #expect(try await hub.client("owner").status()["dropped"].int == 2)
+            #expect(hub.log.lines.contains { $0.contains("a LIVE was dropped") && $0.contains("instance=scale") })
         }
     }
 }

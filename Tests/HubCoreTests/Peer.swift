@@ -23,10 +23,15 @@ struct Frames: Sendable, CustomStringConvertible {
         }
     }
     var topic: String { text(0) }
-    /// Sequence and previous of a message from the feed.
-    var place: [Int64] { text(1).split(separator: " ").compactMap { Int64($0) } }
+    /// Sequence and previous of a message from the feed; none where frame two is not as it has to be.
+    var place: [Int64] {
+        let words = text(1).split(separator: " ", omittingEmptySubsequences: false)
+        return words.count == 3 ? words.prefix(2).compactMap { Int64($0) } : []
+    }
     var sequence: Int64 { place.first ?? -1 }
     var previous: Int64 { place.last ?? -1 }
+    /// In which they count.
+    var epoch: String { text(1).split(separator: " ").last.map(String.init) ?? "" }
     /// The body of a message from the feed.
     var record: JSON { JSON(all.count > 2 ? all[2] : []) }
 

@@ -21,7 +21,7 @@ import Testing
         return setting
     }
 
-    @Test func `R4.23 what is known of a body is told only to who asks for it, and only of its persons`() async throws {
+    @Test func `R4.29 what is known of a body is told only to who asks for it, and only of its persons`() async throws {
         try await withHub(Self.setting()) { hub in
             let uids = try await hub.client("owner").query("", want: "persons").body["persons"].array
             let scale = try await hub.peer().hello("scale")["persons"].array

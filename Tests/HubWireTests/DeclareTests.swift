@@ -54,6 +54,37 @@ import Testing
         #expect(declared(client.receive(.error(error), at: 7)) == [[]])
     }
 
+    @Test func `R4.27 a refusal that comes twice, because HELLO was sent twice, takes away no type that the hub has`() {
+        var client = DialogueClientTests.open()
+        _ = client.declare([Self.glow], at: 1)
+        _ = client.receive(.welcome(.sample(session: "t")), at: 2)
+        _ = client.declare([Self.hum], at: 3)
+        // The hub is slow: the same HELLO goes out again, and both are refused.
+        #expect(declared(client.tick(at: 3_000)) == [["x.acme.glow", "x.acme.hum"]])
+        let error = WireError(.field, "HELLO.declares: declared otherwise", closed: true)
+        #expect(declared(client.receive(.error(error), at: 3_001)) == [["x.acme.glow"]])
+        #expect(client.receive(.error(error), at: 3_002).isEmpty)
+        let welcomed = client.receive(.welcome(.sample(session: "u")), at: 3_003)
+        if !client.isOpen {
+            guard case .send(let ping)? = welcomed.first else {
+                Issue.record("\(welcomed)")
+                return
+            }
+            _ = client.receive(.pong(RawJSON(trusted: ping.body)), at: 3_004)
+        }
+        #expect(client.isOpen && client.addedTypes == [Self.glow])
+    }
+
+    @Test func `R4.27 a first set of types that is refused twice leaves a client that goes on without them`() {
+        var client = DialogueClientTests.open()
+        _ = client.declare([Self.glow], at: 1)
+        _ = client.tick(at: 3_000)
+        let error = WireError(.field, "HELLO.declares: declared otherwise", closed: true)
+        #expect(declared(client.receive(.error(error), at: 3_001)) == [[]])
+        #expect(client.receive(.error(error), at: 3_002).isEmpty)
+        #expect(client.state == .greeting)
+    }
+
     @Test func `R4.27 a hub that has no room for a session has not refused its types`() {
         var client = DialogueClientTests.open()
         _ = client.declare([Self.glow], at: 1)

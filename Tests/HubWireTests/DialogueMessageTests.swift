@@ -324,7 +324,8 @@ import Testing
 
     @Test func `a feed message has three frames and comes back from them`() throws {
         let message = FeedMessage(
-            topic: .sample(type: "weight", person: "me", plugin: "ihealth-hs3"), place: Place(sequence: 2, previous: 1),
+            topic: .sample(type: "weight", person: "me", plugin: "ihealth-hs3"),
+            place: Place(sequence: 2, previous: 1, epoch: "k7qz2m5a"),
             body: Array("{}".utf8))
         #expect(FeedMessage(frames: message.frames) == message)
         #expect(FeedMessage(frames: Array(message.frames.dropLast())) == nil)

@@ -55,6 +55,7 @@ import Testing
         var now: Int64 = 0
         var clients: [Client] = []
         var table: SessionTable
+        var restarts = 0
         var pending: [Pending] = []
         /// Tickets in the order of their first commit, by client.
         var firstStored: [String: [Int64]] = [:]
@@ -117,9 +118,14 @@ import Testing
             let peer = clients[index].peer
             let arrival = table.receive(message.frames, from: peer, at: now)
             if case .hello(let hello) = arrival {
-                let opened = table.open(hello, from: peer, endpoint: .owner, at: now)
-                perform(opened.actions)
-                send(.welcome(.sample(session: "\(opened.session.serial)", credit: Self.policy.credit)), to: peer)
+                var session = table.repeated(hello, from: peer, at: now)
+                if session == nil {
+                    let opened = table.open(hello, from: peer, endpoint: .owner, at: now)
+                    perform(opened.actions)
+                    session = opened.session
+                }
+                let name = "\(restarts)-\(session?.serial ?? 0)"
+                send(.welcome(.sample(session: name, credit: Self.policy.credit)), to: peer)
             }
             for action in arrival.actions {
                 if case .store(let batch) = action.action, let session = table.reference(to: peer) {
@@ -181,6 +187,7 @@ import Testing
         }
 
         mutating func restart() {
+            restarts += 1
             table = SessionTable(policy: Self.policy)
             pending.removeAll()
             for index in clients.indices { cut(index) }
@@ -193,7 +200,7 @@ import Testing
                 faults.append("\(error)")
             }
             if let index = clients.firstIndex(where: { $0.peer == peer }) { clients[index].toClient.append(message) }
-            perform(table.sent(message.body.count, to: peer))
+            perform(table.sent(message.body.count, of: message.verb, to: peer))
         }
 
         mutating func perform(_ actions: [PeerAction]) {

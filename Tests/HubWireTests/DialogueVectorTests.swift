@@ -47,16 +47,17 @@ import Testing
         #expect(vectors.count == 11)
     }
 
-    @Test func `R7.2 each place of the vectors is read or refused`() throws {
+    @Test func `R7.2 R7.9 each place of the vectors is read or refused`() throws {
         let vectors = try ProtocolVectors.all(of: "place")
         for vector in vectors {
             let text = try #require(vector["in"] as? String)
             let place = Place(text)
             #expect(place?.sequence == (vector["sequence"] as? Int).map(Int64.init), "\(vector)")
             #expect(place?.previous == (vector["previous"] as? Int).map(Int64.init), "\(vector)")
+            #expect(place?.epoch == vector["epoch"] as? String, "\(vector)")
             if let place { #expect(place.description == text) }
         }
-        #expect(vectors.count == 9)
+        #expect(vectors.count == 13)
     }
 
     @Test func `R8.3 each cursor of the vectors is read or refused`() throws {

@@ -35,6 +35,120 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
+    /// `publish.py` with other records, as JSON of Python, and with waits of `patience` milliseconds.
+    private func publisher(_ records: String, _ changes: (String, String)...) throws -> String {
+        var text = try programs.text("publish.py")
+        for (line, other) in changes + [("door = zmq", "BATCH[\"records\"] = \(records)\ndoor = zmq")] {
+            try #require(text.contains(line), "publish.py has no \(line)")
+            text = text.replacing(line, with: other)
+        }
+        return text
+    }
+
+    /// As many records, of weight 1, 2, ….
+    private static func weights(_ numbers: Range<Int>) -> String {
+        "[dict(BATCH['records'][0], value=n, key=f'k{n}') for n in range(\(numbers.lowerBound), \(numbers.upperBound))]"
+    }
+
+    @Test(arguments: [true, false])
+    func `R4.30 a thousand records reach a hub that was away for half a minute, each once`(isOurs: Bool) async throws {
+        let host = try HubHost()
+        // Half a minute in which the program turns fifteen times, told here by a line each.
+        let turn = (
+            #"say(b"PING", {})"#,
+            #"say(b"\#(isOurs ? "PING" : "HELLO")", \#(isOurs ? "{}" : "HELLO")); print("away", flush=True)"#
+        )
+        let patience = ("door.poll(2000)", "door.poll(20 if session is None else 10_000)")
+        // A naive client greets at each turn, and sends its batch at each WELCOME.
+        let session = (#"if body["session"] != session:"#, isOurs ? #"if body["session"] != session:"# : "if True:")
+        let file = try host.folder.write(
+            publisher(Self.weights(0..<1_000), turn, patience, session), to: "publish.py")
+        let publisher = try ChildProcess(
+            try ReadmePrograms.python(), [file], environment: host.environment)
+        #expect(await publisher.lines(count: 15).count >= 15)
+        let hub = try await host.start()
+        #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
+        #expect(await publisher.allLines().count { $0.contains(" stored ") } == 1_000)
+        #expect(try await host.command("samples", "weight", "--json").lines.count == 1_000)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
+    @Test func `R7.9 a follower that lives through a restore ends with the records of the restored store, all of them`()
+        async throws
+    {
+        let host = try HubHost()
+        func publish(_ numbers: Range<Int>) async throws {
+            let file = try host.folder.write(publisher(Self.weights(numbers)), to: "publish.py")
+            let publisher = try ChildProcess(
+                try ReadmePrograms.python(), [file], environment: host.environment)
+            #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
+        }
+        var hub = try await host.start()
+        let follower = try programs.start("follow.py", in: host)
+        try await publish(0..<20)
+        #expect(try await host.command("backup", "\(host.folder.path)/b.sqlite").status == 0)
+        try await publish(20..<40)
+        #expect(await follower.lines(count: 40).count == 40)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+        #expect(try await host.command("restore", "\(host.folder.path)/b.sqlite", "--yes").status == 0)
+        hub = try await host.start()
+        // At once, before any pulse can have told of the new epoch: numbers 21 to 50 for the second time.
+        try await publish(100..<130)
+        let lines = await follower.lines(count: 90)
+        let heard = [String](lines.dropFirst(40))
+        #expect(heard.count == 50 && Set(heard).count == 50)
+        let expected = (0..<50).map { n in "\(n + 1) quantity \(n < 20 ? n : n + 80)" }
+        #expect(heard.sorted() == expected.sorted())
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
+    /// Gives 200,000 records of some 250 bytes, as much at a time as the credit allows.
+    private static let filler = """
+        import json, os, zmq
+        door = zmq.Context().socket(zmq.DEALER)
+        door.connect(os.environ["HUB_DOOR"])
+        def say(verb, body): door.send_multipart([verb, json.dumps(body).encode()])
+        say(b"HELLO", {"protocol": [1], "instance": "filler", "plugin": "filler", "version": "1"})
+        sent, stored = 0, 0
+        while stored < 200:
+            verb, text = door.recv_multipart()
+            if verb == b"PING": door.send_multipart([b"PONG", text])
+            elif verb == b"WELCOME": room = 8
+            elif verb == b"STORED": stored, room = stored + 1, room + 1
+            else: raise SystemExit(text)
+            while room and sent < 200:
+                say(b"SAMPLES", {"batch": sent, "backfill": True, "records": [
+                    {"type": "weight", "value": 70 + n % 100 / 10, "unit": "kg", "start": "2024-03-15T07:30:05+01:00",
+                     "key": f"k{n}", "metadata": {"note": "x" * 100}} for n in range(1000 * sent, 1000 * sent + 1000)]})
+                sent, room = sent + 1, room - 1
+        """
+
+    @Test func `R4.20 two hundred thousand records, 50 MiB, are followed to the end`() async throws {
+        let host = try HubHost()
+        let hub = try await host.start()
+        let python = try ReadmePrograms.python()
+        let filler = try ChildProcess(
+            python, [try host.folder.write(Self.filler, to: "fill.py")], environment: host.environment)
+        #expect(await filler.waitForExit() == 0, "\(filler.errorLines)")
+        // The last line alone, and how much the program has read.
+        let counting = try programs.text("follow.py").replacing(
+            "verb, text = door.recv_multipart()",
+            with:
+                "verb, text = door.recv_multipart(); size = globals().get('size', 0) + len(text); globals()['size'] = size"
+        ).replacing("print(record[\"seq\"]", with: "record[\"seq\"] % 200_000 or print(size, record[\"seq\"]")
+        try #require(counting.contains("size, record"))
+        let follower = try ChildProcess(
+            python, [try host.folder.write(counting, to: "follow.py")], environment: host.environment)
+        let words = try #require(await follower.lines(count: 1).first).split(separator: " ")
+        #expect(words[1] == "200000")
+        #expect(try #require(Int(words[0])) > 50 << 20, "bytes of pages")
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
     @Test func `Five lines of Python hear weights`() async throws {
         let host = try HubHost()
         let hub = try await host.start()

@@ -35,7 +35,7 @@ struct TapCommand: ParsableCommand {
     var since: String?
     @Flag(help: "Each body as it came, a line each.")
     var json = false
-    @Flag(help: "A line each of {\"topic\",\"seq\",\"previous\",\"body\"}.")
+    @Flag(help: "Lines {\"topic\",\"seq\",\"previous\",\"epoch\",\"body\"}.")
     var frames = false
     @OptionGroup var options: ConfigurationOptions
 
@@ -159,7 +159,8 @@ struct TapPrinter: ~Copyable {
         case .body: return .json(body[...])
         case .frames:
             let name = RawJSON.string(topic.text).text
-            let head = "{\"topic\":\(name),\"seq\":\(place.sequence),\"previous\":\(place.previous),\"body\":"
+            let head =
+                "{\"topic\":\(name),\"seq\":\(place.sequence),\"previous\":\(place.previous),\"epoch\":\"\(place.epoch)\",\"body\":"
             return .json((Array(head.utf8) + body + [UInt8(ascii: "}")])[...])
         case .text(let units): return .text(text(topic, place, body, units))
         }

@@ -8,7 +8,7 @@ import ZeroMQ
 final class FeedFollower {
     /// What happened.
     enum Event {
-        /// A message; `place` is ``Place/passing`` for one that is not stored.
+        /// A message; the sequence of its place is 0 for one that is not stored.
         case message(topic: Topic, place: Place, body: [UInt8])
         /// Between two messages of a topic there was at least one that did not arrive.
         case gap(topic: Topic, after: Int64, before: Int64)
@@ -40,6 +40,8 @@ final class FeedFollower {
     private var decoder = StoredRecordDecoder()
     /// The last sequence seen of each topic.
     private var last: [Topic: Int64] = [:]
+    /// In which those count.
+    private var lastEpoch = ""
 
     /// What a follower remembers at most, of topics and of sequences; at the bound it asks the door, or begins anew.
     static let memory = 100_000
@@ -107,13 +109,21 @@ final class FeedFollower {
     // MARK: - Live
 
     private func arrived(_ message: FeedMessage) {
-        if message.topic == .pulse {
+        if let cursor, message.place.epoch != cursor.epoch {
+            // The store was restored, or this was sent before it was: the door knows which (R7.9).
+            mustCatchUp = true
+            if message.place.sequence > 0 { return }
+        } else if message.topic == .pulse {
             pulse(message.body)
-            if !prefixes.contains(where: { message.topic.matches(prefix: $0) }) { return }
         }
+        if message.topic == .pulse, !prefixes.contains(where: { message.topic.matches(prefix: $0) }) { return }
         guard message.place.sequence > 0 else {
-            events.append(.message(topic: message.topic, place: .passing, body: message.body))
+            events.append(.message(topic: message.topic, place: message.place, body: message.body))
             return
+        }
+        if message.place.epoch != lastEpoch {
+            last.removeAll()
+            lastEpoch = message.place.epoch
         }
         if let cursor {
             guard message.place.sequence > cursor.sequence, handled.insert(message.place.sequence).inserted else {
@@ -130,11 +140,7 @@ final class FeedFollower {
 
     private func pulse(_ body: [UInt8]) {
         guard let cursor, let pulse = Pulse(body) else { return }
-        if pulse.epoch != cursor.epoch {
-            restart(pulse.epoch)
-        } else if pulse.head > cursor.sequence {
-            mustCatchUp = true
-        }
+        if pulse.head > cursor.sequence { mustCatchUp = true }
     }
 
     private func restart(_ epoch: String) {
@@ -169,7 +175,10 @@ final class FeedFollower {
             if let end, end.sequence > cursor?.sequence ?? 0 { cursor = end }
             handled.removeAll()
             mustCatchUp = false
-        } catch let failure as Failure where failure.exit == .noHub || failure.exit == .tryAgain {
+        } catch let failure as Failure {
+            // The session was lost, and the hub that has begun the next one was restored.
+            if let epoch = openDoor?.welcome?.epoch, epoch != since.epoch { return restart(epoch) }
+            guard failure.exit == .noHub || failure.exit == .tryAgain else { throw failure }
             (openDoor, question) = (nil, nil)
             mustCatchUp = false
         }
@@ -184,7 +193,10 @@ final class FeedFollower {
             return
         }
         // The door does not say what came before on the topic.
-        events.append(.message(topic: topic, place: Place(sequence: stored.sequence, previous: 0), body: record))
+        events.append(
+            .message(
+                topic: topic, place: Place(sequence: stored.sequence, previous: 0, epoch: cursor?.epoch ?? ""),
+                body: record))
     }
 
     /// All that the prefixes can receive of what is stored, and as little more as one question can leave out.

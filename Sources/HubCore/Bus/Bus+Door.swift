@@ -17,11 +17,7 @@ extension Bus {
                     continue
                 }
                 let verdict = verdict(on: request)
-                if case .refuse(let reason) = verdict, !request.address.isEmpty {
-                    logOfSessions(
-                        .notice, "the network: a log-in was refused",
-                        ["address": "\(request.address)", "reason": "\(reason)"])
-                }
+                if case .refuse(let reason) = verdict { noteRefusal(of: request, because: reason) }
                 _ = try gate?.sendMultipart(request.reply(verdict))
             }
         } catch {
@@ -31,6 +27,22 @@ extension Bus {
 }
 
 extension Bus {
+    private func noteRefusal(of request: ZAPRequest, because reason: String) {
+        if case .plain(let name, _) = request.credentials, let instance = String(validating: name, as: UTF8.self),
+            tokens.isAdmitted(instance)
+        {
+            // Who writes a plugin would else read, half a minute later, that it did not greet.
+            ledger.logInRefused(
+                instance,
+                "its log-in at HUB_DOOR was refused (\(reason)): the password is the launch token, the first line of its stdin without the line's end"
+            )
+        } else if !request.address.isEmpty {
+            logOfSessions(
+                .notice, "the network: a log-in was refused",
+                ["address": "\(request.address)", "reason": "\(reason)"])
+        }
+    }
+
     private func verdict(on request: ZAPRequest) -> ZAPRequest.Verdict {
         switch request.credentials {
         case .curve(let key): verdict(onKey: key, domain: request.domain)
@@ -191,7 +203,8 @@ extension Bus {
         outgoing.append(body)
         do throws(ZeroMQError) {
             switch try door?.sendMultipart(&outgoing) {
-            case .sent: perform(sessions.sent(message.verb.rawValue.utf8.count + body.count, to: peer))
+            case .sent:
+                perform(sessions.sent(message.verb.rawValue.utf8.count + body.count, of: message.verb, to: peer))
             case .wouldBlock, .unroutable, .abandoned, nil: perform(sessions.gone(peer))
             }
         } catch {

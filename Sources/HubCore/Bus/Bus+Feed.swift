@@ -13,19 +13,21 @@ extension Bus {
     func publish(_ publications: some Sequence<Publication>) {
         readSubscriptions()
         guard feeds.contains(where: { !$0.audience.isEmpty }) else { return }
+        let epoch = store.epoch
         for publication in publications {
             choose(publication.topic, publication.readership)
             guard !chosen.isEmpty else { continue }
             encoded.removeAll(keepingCapacity: true)
             RecordEncoder.append(publication.record, to: &encoded)
-            sendToChosen(publication.topic, publication.place, encoded[...])
+            let place = Place(sequence: publication.record.sequence, previous: publication.previous, epoch: epoch)
+            sendToChosen(publication.topic, place, encoded[...])
         }
     }
 
-    /// Publishes to all that listen to the topic and may read it.
-    func publish(_ topic: Topic, _ place: Place, _ body: [UInt8], to readership: Readership) {
+    /// Publishes what is not stored to all that listen to the topic and may read it.
+    func publish(_ topic: Topic, _ body: [UInt8], to readership: Readership) {
         choose(topic, readership)
-        if !chosen.isEmpty { sendToChosen(topic, place, body[...]) }
+        if !chosen.isEmpty { sendToChosen(topic, .passing(in: store.epoch), body[...]) }
     }
 
     /// Fills `chosen` with the feeds on which somebody wants the topic and may read it.
@@ -40,13 +42,9 @@ extension Bus {
         defer { swap(&frames, &outgoing) }
         frames.removeAll()
         frames.append(topic.text)
-        if place == .passing {
-            frames.append("0 0")
-        } else {
-            placeText.removeAll(keepingCapacity: true)
-            place.append(to: &placeText)
-            frames.append(placeText)
-        }
+        placeText.removeAll(keepingCapacity: true)
+        place.append(to: &placeText)
+        frames.append(placeText)
         frames.append(body)
         for (index, feed) in chosen.enumerated() {
             do throws(ZeroMQError) {
@@ -79,11 +77,12 @@ extension Bus {
         let cursor = store.cursor
         let body = JSONText().object(
             PulseBody(epoch: cursor.epoch, head: cursor.sequence, time: facts.clock.time.text))
-        publish(.pulse, .passing, body.bytes, to: .everyone)
+        publish(.pulse, body.bytes, to: .everyone)
     }
 
     func pulseRegularly() {
         sayPulse()
+        publishWhatIsInVain()
         loop.schedule(after: Pulse.regularly) { [weak self] in self?.assumeIsolated { $0.pulseRegularly() } }
     }
 }

@@ -1,5 +1,7 @@
+import HubStore
 import HubWire
 import Logging
+import Samples
 import ZeroMQ
 
 // MARK: - The feeds
@@ -110,9 +112,14 @@ extension Bus {
 // MARK: - What a listener may not read
 
 extension Bus {
-    /// A listener that can never hear anything is told so, once for each session and prefix (R7.7).
+    /// A listener that can never hear anything is told so, once for each session and prefix (R7.7), and on the feed (R7.10).
     private func tellIfInVain(_ prefix: [UInt8], _ feed: Feed) {
-        guard let grant = feed.grant, !grant.canMatch(prefix: prefix) else { return }
+        guard let grant = feed.grant else { return }
+        guard !grant.canMatch(prefix: prefix) else {
+            if Topic.notice.text.utf8.starts(with: prefix) { publishWhatIsInVain(feed) }
+            return
+        }
+        publish([prefix], inVainOn: feed)
         let instance = grant.instance
         logOfSessions(
             .notice, "a plugin listens to what it may not read",
@@ -125,21 +132,47 @@ extension Bus {
         guard let guest = guests[peer], let feed = feed(of: guest.hello.instance), let grant = feed.grant else {
             return
         }
-        for prefix in feed.audience.prefixes.sorted(by: { $0.lexicographicallyPrecedes($1) })
-        where !grant.canMatch(prefix: prefix) {
-            tell(peer, prefix)
+        for prefix in Self.prefixes(of: feed, inVainFor: grant) { tell(peer, prefix) }
+    }
+
+    private static func prefixes(of feed: Feed, inVainFor grant: ReadGrant) -> [[UInt8]] {
+        feed.audience.prefixes.filter { !grant.canMatch(prefix: $0) }.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// Who has no session hears on the feed itself what it may not read; again with every regular pulse, for those who came later.
+    func publishWhatIsInVain() {
+        for feed in feeds { publishWhatIsInVain(feed) }
+    }
+
+    private func publishWhatIsInVain(_ feed: Feed) {
+        guard let grant = feed.grant, feed.wants(.notice, for: .instance(grant.instance)) else { return }
+        publish(Self.prefixes(of: feed, inVainFor: grant).prefix(Guest.mostToldInVain), inVainOn: feed)
+    }
+
+    private func publish(_ prefixes: some Collection<[UInt8]>, inVainOn feed: Feed) {
+        guard let grant = feed.grant, let scope = facts.instances[grant.instance]?.grants.read,
+            feed.wants(.notice, for: .instance(grant.instance))
+        else { return }
+        for prefix in prefixes {
+            let notice = NoticeBody(
+                level: "warning", subject: "feed", instance: grant.instance,
+                text: Self.refusal(of: prefix, grant.instance, scope), time: facts.clock.time.text)
+            chosen = [feed]
+            sendToChosen(.notice, .passing(in: store.epoch), JSONText().object(notice).bytes[...])
         }
+    }
+
+    private static func refusal(of prefix: [UInt8], _ instance: String, _ scope: Grants.Scope) -> String {
+        let types = scope.types.isEmpty ? "no type" : scope.types.joined(separator: ", ")
+        return "the feed: \(instance) may not read \"\(printable(prefix))\"; "
+            + "hub.conf and its manifest let it read \(types) of \(scope.persons.joined(separator: ", "))"
     }
 
     private func tell(_ peer: RoutingID, _ prefix: [UInt8]) {
         guard let guest = guests[peer], guest.toldInVain.count < Guest.mostToldInVain,
             guest.toldInVain.insert(prefix).inserted
         else { return }
-        let scope = guest.policy.grants.read
-        let types = scope.types.isEmpty ? "no type" : scope.types.joined(separator: ", ")
-        let reason =
-            "the feed: \(guest.hello.instance) may not read \"\(Self.printable(prefix))\"; "
-            + "hub.conf and its manifest let it read \(types) of \(scope.persons.joined(separator: ", "))"
+        let reason = Self.refusal(of: prefix, guest.hello.instance, guest.policy.grants.read)
         send(.error(WireError(.forbidden, reason)), to: peer)
     }
 

@@ -1,4 +1,6 @@
+import HubStore
 import HubWire
+import Logging
 import Samples
 import ZeroMQ
 
@@ -19,7 +21,7 @@ extension Bus {
         // Whether it comes over the endpoint that its sender is known from.
         guard let guest = lane.guest, message.property("User-Id", is: guest.logIn),
             let live = lane.track.reader.read(message.unsafeBytes(of: 2)),
-            lane.track.isOf(live.type) || begin(&lane.track, live.type, of: guest)
+            lane.track.isAsBefore(live) || begin(&lane.track, live, of: guest)
         else { return false }
         guard lane.admit(at: now) else { return true }
         lane.track.listen(as: feedChanges.count) { topic, readership in
@@ -33,16 +35,44 @@ extension Bus {
         return true
     }
 
-    private func begin(_ track: inout LiveTrack, _ type: UnsafeRawBufferPointer, of guest: Guest) -> Bool {
-        guard let id = guest.registry.resolve(String(decoding: type, as: UTF8.self))?.id,
-            guest.policy.grants.write.allows(type: id.rawValue)
+    private func begin(_ track: inout LiveTrack, _ live: PlainLive, of guest: Guest) -> Bool {
+        let unit = live.unit.map { String(decoding: $0, as: UTF8.self) }
+        guard
+            let id = try? type(
+                of: String(decoding: live.type, as: UTF8.self), unit: unit, hasValue: live.hasValue, guest)
         else { return false }
         let person = person(of: nil, guest)?.name
         track.begin(
-            type, .live(type: id.rawValue, person: person, plugin: guest.hello.plugin),
-            .record(type: id, person: person),
+            live, .live(type: id.rawValue, person: person, plugin: guest.hello.plugin),
+            .record(type: id, person: person), .passing(in: store.epoch),
             PlainLive.Addition(person: person, plugin: guest.hello.plugin, time: facts.clock.time))
         return true
+    }
+
+    /// The type of a LIVE that may be published: what stands on the feed must be what it says it is (R5.10).
+    private func type(
+        of name: String, unit: String?, hasValue: Bool, _ guest: Guest
+    ) throws(WireError) -> TypeID {
+        guard let type = guest.registry.resolve(name) else {
+            let nearest = guest.registry.suggestion(for: name).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw WireError(.field, "LIVE.type: no such type\(nearest)")
+        }
+        guard guest.policy.grants.write.allows(type: type.id.rawValue) else {
+            throw WireError(.forbidden, "LIVE.type: \(guest.hello.instance) may not write \(type.id)")
+        }
+        guard hasValue || unit != nil else { return type.id }
+        guard type.kind == .quantity, let own = type.unit else {
+            throw WireError(
+                .field, "LIVE.value: \(type.id) is of kind \(type.kind), which has no value and no unit here")
+        }
+        guard let unit else { throw WireError(.field, "LIVE.unit: missing; \(type.id) is in \"\(own)\"") }
+        if unit == own { return type.id }
+        do throws(UnitError) {
+            _ = try type.canonicalValue(1, unit: unit)
+        } catch {
+            throw WireError(.field, "LIVE.unit: \(error); expected \"\(own)\" or a unit of the same dimension")
+        }
+        return type.id
     }
 
     private func leave(_ lane: inout LiveLane) {
@@ -57,20 +87,20 @@ extension Bus {
     }
 
     func pass(_ live: LiveValue, of guest: Guest) {
-        guard let type = guest.registry.resolve(live.type) else {
-            let nearest = guest.registry.suggestion(for: live.type).map { "; did you mean \"\($0)\"?" } ?? ""
-            return complain(WireError(.field, "LIVE.type: no such type\(nearest)"), to: guest)
+        do throws(WireError) {
+            let type = try type(of: live.type, unit: live.unit, hasValue: live.value != nil, guest)
+            let person = person(of: live.subject, guest)
+            publish(
+                .live(type: type.rawValue, person: person?.name, plugin: guest.hello.plugin), body: live.body,
+                adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))],
+                of: guest, to: .record(type: type, person: person?.name))
+        } catch {
+            // LIVE has no answer (R5.8): who writes the source finds it here.
+            sessions.noteDropped()
+            logOfSessions(
+                .notice, "a LIVE was dropped",
+                ["instance": "\(guest.hello.instance)", "reason": "\(error.reason.prefix(256))"])
         }
-        guard guest.policy.grants.write.allows(type: type.id.rawValue) else {
-            return complain(
-                WireError(.forbidden, "LIVE.type: \(guest.hello.instance) may not write \(type.id)"), to: guest)
-        }
-        let person = person(of: live.subject, guest)
-        publish(
-            .live(type: type.id.rawValue, person: person?.name, plugin: guest.hello.plugin),
-            body: live.body,
-            adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))], of: guest,
-            to: .record(type: type.id, person: person?.name))
     }
 
     private func person(of subject: Subject?, _ guest: Guest) -> Person? {
@@ -99,7 +129,7 @@ extension Bus {
             ("source", .string(guest.hello.plugin)), ("time", .string(facts.clock.time.text)),
         ]
         guard let body = body.setting(members + common) else { return }
-        publish(topic, .passing, body.bytes, to: readership)
+        publish(topic, body.bytes, to: readership)
     }
 
     func complain(_ error: WireError, to guest: Guest) {

@@ -17,7 +17,7 @@ extension Bus {
             let body = RoomNotice(
                 level: change.isGood ? "notice" : "warning", subject: "store", text: change.text,
                 time: facts.clock.time.text)
-            publish(.notice, .passing, JSONText().object(body).bytes, to: .owner)
+            publish(.notice, JSONText().object(body).bytes, to: .owner)
         }
         await lookAtCheckpoint()
         // Sources try again by themselves; without any, nobody would learn that there is room again.

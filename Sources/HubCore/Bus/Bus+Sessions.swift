@@ -10,6 +10,9 @@ extension Bus {
         do throws(WireError) {
             let policy = try policy(for: hello, endpoint).declaring(hello.declares)
             let registry = try registry(with: hello.declares, of: hello.instance)
+            if guests[peer]?.policy == policy, let session = sessions.repeated(hello, from: peer, at: now) {
+                return send(.welcome(welcome(hello, policy, session, endpoint)), to: peer)
+            }
             let isAnew = guests[peer]?.hello.instance == hello.instance
             let (reference, actions) = sessions.open(hello, from: peer, endpoint: endpoint, at: now)
             perform(actions)
@@ -123,7 +126,7 @@ extension Bus {
         let cursor = store.cursor
         return Welcome(
             version: ProtocolVersion.common(with: hello.protocols) ?? ProtocolVersion.spoken[0],
-            session: "\(hello.instance)-\(reference.serial)", hub: store.hubID, epoch: cursor.epoch,
+            session: "\(hello.instance)-\(sessionPrefix)-\(reference.serial)", hub: store.hubID, epoch: cursor.epoch,
             head: cursor.sequence, instance: hello.instance, plugin: hello.plugin, grants: policy.grants,
             limits: facts.policy.limits, credit: facts.policy.credit, heartbeat: facts.policy.heartbeat,
             settings: policy.settings,

@@ -59,7 +59,7 @@ extension Bus {
         plugin.fresh = seen.lastRecord.map { facts.clock.now() - $0 < 86_400_000_000 }
         let own = sinks.filter { $0.instance == plugin.name }
         plugin.delivering = own.isEmpty ? nil : own.allSatisfy(\.isWell)
-        plugin.lastError = seen.lastError ?? plugin.lastError
+        plugin.lastError = seen.logInFault ?? seen.lastError ?? plugin.lastError
         if plugin.remote == true, plugin.enabled {
             plugin.state = plugin.alive ? .running : .away
             if network.setting?.isInsecure == false, network.key(of: plugin.name) == nil {

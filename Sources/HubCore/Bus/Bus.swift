@@ -37,6 +37,8 @@ actor Bus {
     var lane = LiveLane()
 
     var sessions: SessionTable
+    /// Begins the name of each session, so that none of this hub's has one's of the hub before (R4.31).
+    let sessionPrefix = String(UInt64.random(in: 0 ... .max), radix: 36)
     /// What the hub keeps for each session beside its state.
     var guests: [RoutingID: Guest] = [:]
     var tokens = LaunchTokens()

@@ -10,6 +10,8 @@ struct InstanceLedger {
         /// By the hub's clock, microseconds since 1970.
         var lastRecord: Int64?
         var lastError: String?
+        /// Why its last log-in was refused, until it has a session.
+        var logInFault: String?
     }
     private var entries: [String: Entry]
 
@@ -26,6 +28,7 @@ struct InstanceLedger {
 
     mutating func sessionBegan(_ hello: Hello) {
         entries[hello.instance]?.sessions += 1
+        entries[hello.instance]?.logInFault = nil
     }
 
     mutating func sessionEnded(_ hello: Hello) {
@@ -40,6 +43,10 @@ struct InstanceLedger {
 
     mutating func failed(_ instance: String, _ reason: String) {
         entries[instance]?.lastError = reason
+    }
+
+    mutating func logInRefused(_ instance: String, _ reason: String) {
+        entries[instance]?.logInFault = reason
     }
 
     mutating func recovered(_ instance: String) {

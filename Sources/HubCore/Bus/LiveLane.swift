@@ -81,8 +81,9 @@ struct LiveTrack: ~Copyable {
 
     var reader = PlainLiveReader()
     private var isBegun = false
-    /// As the source spells it.
-    private var type: [UInt8] = []
+    /// As the source spells them.
+    private var (type, unit): ([UInt8], [UInt8]?) = ([], nil)
+    private var hasValue = false
     /// The first two frames.
     private var heading = Multipart()
     private var addition = PlainLive.Addition(person: nil, plugin: "", time: Timestamp(microseconds: 0))
@@ -92,19 +93,25 @@ struct LiveTrack: ~Copyable {
     private(set) var feeds: [Feed] = []
     private var feedsAt: Int?
 
-    /// Whether the next message is of the type that the one before had.
-    func isOf(_ type: UnsafeRawBufferPointer) -> Bool {
-        isBegun && self.type.withUnsafeBytes { $0.isSame(as: type) }
+    /// Whether the next message has the type and the unit that the one before had.
+    func isAsBefore(_ live: PlainLive) -> Bool {
+        guard isBegun, hasValue == live.hasValue, type.withUnsafeBytes({ $0.isSame(as: live.type) }) else {
+            return false
+        }
+        guard let unit, let next = live.unit else { return unit == nil && live.unit == nil }
+        return unit.withUnsafeBytes { $0.isSame(as: next) }
     }
 
     mutating func begin(
-        _ type: UnsafeRawBufferPointer, _ topic: Topic, _ readership: Readership, _ addition: PlainLive.Addition
+        _ live: PlainLive, _ topic: Topic, _ readership: Readership, _ place: Place,
+        _ addition: PlainLive.Addition
     ) {
-        (self.type, self.topic, self.readership, self.addition) = (Array(type), topic, readership, addition)
+        (type, unit, hasValue) = (Array(live.type), live.unit.map(Array.init), live.hasValue)
+        (self.topic, self.readership, self.addition) = (topic, readership, addition)
         (isBegun, stampedAt, feedsAt) = (true, nil, nil)
         heading.removeAll()
         heading.append(topic.text)
-        heading.append(Place.passing.description)
+        heading.append(place.description)
     }
 
     /// The next message is judged anew.

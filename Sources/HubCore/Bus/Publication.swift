@@ -5,14 +5,14 @@ import Samples
 /// What of a committed batch goes out on the feed.
 struct Publication {
     let topic: Topic
-    let place: Place
+    /// The last sequence on the topic before.
+    let previous: Int64
     let record: StoredRecord
 
     var readership: Readership { .record(type: record.type, person: record.assignment.person?.name) }
 
     private init(_ record: StoredRecord, previous: Int64) {
-        (topic, self.record) = (Topic(record), record)
-        place = Place(sequence: record.sequence, previous: previous)
+        (topic, self.previous, self.record) = (Topic(record), previous, record)
     }
 
     /// What the feed carries of one stored record, in the order of the sequence: to whom it left, that it did; then the record.

@@ -78,7 +78,8 @@ extension ReadGrant {
         switch String(decoding: kind, as: UTF8.self) {
         case "hub":
             let hearsOfNobody = persons == nil && types?.isEmpty != true
-            return Self.matches(parts, 1, "pulse") || hearsOfNobody && Self.matches(parts, 1, "inbox")
+            return ["pulse", "notice"].contains { Self.matches(parts, 1, $0) }
+                || hearsOfNobody && Self.matches(parts, 1, "inbox")
         case "device": return true
         case "sample", "day", "retraction", "live":
             return types.map { $0.contains { Self.matches(parts, 1, $0.rawValue) } } ?? true

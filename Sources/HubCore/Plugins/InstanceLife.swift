@@ -243,7 +243,10 @@ extension InstanceLife {
         switch state {
         case .starting:
             return kill(
-                because: Fault(.crash, "did not greet the hub within \(policy.startLimit.seconds) of its start"))
+                because: Fault(
+                    .crash,
+                    "did not greet the hub within \(policy.startLimit.seconds) of its start: no HELLO was heard at HUB_DOOR from a connection that is logged in as HUB_INSTANCE with the launch token, the first line of stdin"
+                ))
         case .silent:
             return kill(
                 because: Fault(

@@ -62,7 +62,8 @@ extension Bus {
         var instance, event, text, time: String
     }
 
-    private struct NoticeBody: Encodable {
+    /// What a person should know, on `hub/notice/`.
+    struct NoticeBody: Encodable {
         var level, subject, instance, text, time: String
     }
 
@@ -71,10 +72,10 @@ extension Bus {
         readSubscriptions()
         let (text, time) = ("\(news.instance) \(news.text)", facts.clock.time.text)
         let body = PluginBody(instance: news.instance, event: news.word, text: text, time: time)
-        publish(.plugin, .passing, JSONText().object(body).bytes, to: .owner)
+        publish(.plugin, JSONText().object(body).bytes, to: .owner)
         guard news.isNotice else { return }
         let notice = NoticeBody(
             level: news.level.rawValue, subject: "plugin", instance: news.instance, text: text, time: time)
-        publish(.notice, .passing, JSONText().object(notice).bytes, to: .owner)
+        publish(.notice, JSONText().object(notice).bytes, to: .owner)
     }
 }

@@ -62,6 +62,21 @@ public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflec
         }
     }
 
+    /// An object of one number, such as the body of a PING.
+    static func object(_ member: String, _ number: Int64) -> RawJSON {
+        var body = ObjectWriter()
+        body.member(member, integer: number)
+        return RawJSON(trusted: body.finished())
+    }
+
+    /// The integer that a member of this object is; `nil` where it is anything else.
+    func integer(_ member: String) -> Int64? {
+        bytes.withUnsafeBytes { bytes in
+            guard let object = try? ObjectReader(bytes, path: "") else { return nil }
+            return object.value(member).flatMap(object.integer)
+        }
+    }
+
     /// A JSON string.
     public static func string(_ text: String) -> RawJSON {
         var bytes: [UInt8] = []

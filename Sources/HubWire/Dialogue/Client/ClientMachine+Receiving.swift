@@ -8,7 +8,7 @@ extension ClientMachine {
         case .stored(let stored): return receive(stored, at: now)
         case .ping(let body): return [send(.pong(body))]
         case .pong(let body):
-            if state == .proving, body == provingBody { return open(at: now) }
+            if state == .proving, body.integer(Self.proof) == Int64(openHellos) { return open(at: now) }
             if state == .open { losses = 0 }
             return []
         case .stop(let stop):
@@ -37,8 +37,8 @@ extension ClientMachine {
         }
     }
 
-    /// The body of the PING that proves which WELCOME is the last.
-    private var provingBody: RawJSON { RawJSON(trusted: Array("{\"hellos\":\(openHellos)}".utf8)) }
+    /// The member of the PING that proves which WELCOME is the last.
+    private static let proof = "hellos"
 
     private mutating func receive(_ welcome: Welcome, at now: Int64) -> [ClientAction] {
         switch state {
@@ -46,11 +46,13 @@ extension ClientMachine {
             self.welcome = welcome
             if openHellos == 1 { return open(at: now) }
             state = .proving
-            return [send(.ping(provingBody))]
+            return [send(.ping(.object(Self.proof, Int64(openHellos))))]
         case .proving:
             self.welcome = welcome
             return []
         case .open, .leaving:
+            // A second answer to HELLOs that began one session (R4.30).
+            guard welcome.session != self.welcome?.session else { return [] }
             openHellos = 1  // An answer to a HELLO nobody waited for: the next one has to be proved.
             return lose("the hub began another session", wait: false, at: now)
         case .connecting, .lost, .ended: return []
@@ -76,8 +78,12 @@ extension ClientMachine {
         let isGreeting = state == .greeting || state == .proving
         // `limit` may also be about sessions or unread bytes, which has nothing to do with the types.
         let isAboutTypes = error.code == .field || error.code == .limit && error.reason.hasPrefix("HELLO.declares")
-        if isGreeting, error.closed, hasAddedTypes, isAboutTypes {
-            return undeclare(error, at: now)
+        if isGreeting, error.closed, isAboutTypes {
+            if outdatedHellos > 0 {
+                outdatedHellos -= 1
+                return []
+            }
+            if hasAddedTypes { return undeclare(error, at: now) }
         }
         switch error.code {
         case .helloFirst: return receiveHelloFirst(at: now)

@@ -10,8 +10,8 @@
 /// | leaving | BYE, or silence: ended |
 /// | ended | none |
 ///
-/// *Proving*: libzmq keeps what is sent while no hub is there, so that several HELLOs may be answered, each with a new session.
-/// The answer to a PING sent after the last HELLO shows that the last of these WELCOMEs has arrived.
+/// *Proving*: libzmq keeps what is sent while no hub is there, so that several HELLOs may be answered; those that differ, each with a
+/// new session. The answer to a PING sent after the last HELLO shows that the last of these WELCOMEs has arrived.
 ///
 /// A batch leaves the machine as `stored` or `refused`, once; until then it is sent again in each new session, in order (R4.2),
 /// under a new number. Times are monotonic milliseconds.
@@ -40,6 +40,8 @@ public struct ClientMachine: Sendable {
     var lastTicket: Int64 = 0
     /// HELLOs that may still be answered.
     var openHellos = 0
+    /// Those of them with types that the hub has refused already: it may refuse each of them.
+    var outdatedHellos = 0
     var helloRepeats = 0
     /// Sessions lost since the hub last did something useful.
     var losses = 0
@@ -101,8 +103,9 @@ public struct ClientMachine: Sendable {
     mutating func undeclare(_ error: WireError, at now: Int64) -> [ClientAction] {
         if offeredTypes.isEmpty { addedTypes = [] } else { offeredTypes = [] }
         composeHello()
-        // That HELLO is answered.
+        // That HELLO is answered; others like it may be on their way.
         openHellos = max(0, openHellos - 1)
+        outdatedHellos = openHellos
         return [.undeclared(error)] + greet(at: now)
     }
 
@@ -223,7 +226,7 @@ extension ClientMachine {
         addedTypes += offeredTypes
         offeredTypes = []
         credit = welcome.credit
-        (openHellos, helloRepeats, holdUntil, hubIsStopping) = (0, 0, nil, false)
+        (openHellos, outdatedHellos, helloRepeats, holdUntil, hubIsStopping) = (0, 0, 0, nil, false)
         pingedAt = now
         return [.opened(welcome)] + pump(at: now) + leaveIfDone(at: now)
     }

@@ -1,28 +1,31 @@
 import JSON
+import Samples
 
-/// Where a message stands in the hub's sequence and on its topic: `<sequence> <previous>` (Protocol §7).
+/// Where a message stands in the hub's sequence and on its topic: `<sequence> <previous> <epoch>` (Protocol §7).
 public struct Place: Hashable, Sendable, CustomStringConvertible {
     /// The hub's sequence; 0 for what is not stored.
     public var sequence: Int64
     /// The last sequence on exactly this topic before; 0 if there was none (R7.2).
     public var previous: Int64
+    /// In which both count, also where they are 0: after a restore the same numbers are other records (R7.9).
+    public var epoch: String
 
-    public init(sequence: Int64, previous: Int64) {
-        (self.sequence, self.previous) = (sequence, previous)
+    public init(sequence: Int64, previous: Int64, epoch: String) {
+        (self.sequence, self.previous, self.epoch) = (sequence, previous, epoch)
     }
 
-    /// `0 0`: a message that is not stored.
-    public static let passing = Place(sequence: 0, previous: 0)
+    /// `0 0 <epoch>`: a message that is not stored.
+    public static func passing(in epoch: String) -> Place { Place(sequence: 0, previous: 0, epoch: epoch) }
 
     /// Reads the second frame; `nil` for any other form.
     ///
     /// Numbers have one spelling and fit `Int64`.
     public init?(_ text: some StringProtocol) {
         let parts = text.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
-        guard parts.count == 2, let sequence = Self.number(parts[0]), let previous = Self.number(parts[1]) else {
-            return nil
-        }
-        self.init(sequence: sequence, previous: previous)
+        guard parts.count == 3, let sequence = Self.number(parts[0]), let previous = Self.number(parts[1]),
+            case let epoch = String(decoding: parts[2], as: UTF8.self), Cursor.isEpoch(epoch)
+        else { return nil }
+        self.init(sequence: sequence, previous: previous, epoch: epoch)
     }
 
     private static func number(_ digits: some Collection<UInt8>) -> Int64? {
@@ -38,13 +41,15 @@ public struct Place: Hashable, Sendable, CustomStringConvertible {
         return value
     }
 
-    public var description: String { "\(sequence) \(previous)" }
+    public var description: String { "\(sequence) \(previous) \(epoch)" }
 
     /// Appends what `description` says.
     public func append(to bytes: inout [UInt8]) {
         NumberWriter.append(sequence, to: &bytes)
         bytes.append(UInt8(ascii: " "))
         NumberWriter.append(previous, to: &bytes)
+        bytes.append(UInt8(ascii: " "))
+        bytes.append(contentsOf: epoch.utf8)
     }
 }
 

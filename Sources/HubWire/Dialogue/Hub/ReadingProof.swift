@@ -33,17 +33,21 @@ public struct ReadingProof: Hashable, Sendable {
         // Not a counter: who has not read it cannot know it.
         let nonce = Int64.random(in: 0..<1 << 53)
         pings.append(Ping(nonce: nonce, sent: sent))
-        return Self.body(nonce)
+        return .object(Self.member, nonce)
     }
 
-    /// Takes the body of a PONG; other bodies than those of open PINGs prove nothing.
+    /// Takes the body of a PONG; other numbers than those of open PINGs prove nothing.
+    ///
+    /// The number counts, not the bytes: a client that reads and writes JSON spells the same object in its own way.
     public mutating func prove(_ body: RawJSON) {
-        guard let index = pings.firstIndex(where: { Self.body($0.nonce) == body }) else { return }
+        guard let nonce = body.integer(Self.member), let index = pings.firstIndex(where: { $0.nonce == nonce }) else {
+            return
+        }
         proved = pings[index].sent
         pings.removeSubrange(...index)
     }
 
-    private static func body(_ nonce: Int64) -> RawJSON { RawJSON(trusted: Array("{\"nonce\":\(nonce)}".utf8)) }
+    private static let member = "nonce"
 }
 
 /// What peers had not read when their sessions ended.

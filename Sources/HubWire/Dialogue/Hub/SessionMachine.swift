@@ -26,10 +26,13 @@ public struct SessionMachine: Sendable {
     public internal(set) var tokens: [Int64] = []
     public private(set) var passing: PassingAllowance
     public private(set) var heardAt: Int64
+    /// Whether nothing but HELLO, WELCOME, PING and PONG was said: the same HELLO again then changes nothing (R4.30).
+    private var isUntouched = true
+    private var welcomedAt: Int64
     private(set) var proof: ReadingProof
     /// Set after the store failed: what arrives before the PONG to this PING was sent by a client that did not know of it yet.
     private var failure: StoreFailure?
-    private var failures = 0
+    private var failures: Int64 = 0
     /// Whether it has been sent STOP: nothing new is given to it.
     public private(set) var isStopping: Bool
     let policy: SessionPolicy
@@ -41,8 +44,10 @@ public struct SessionMachine: Sendable {
     }
 
     private struct StoreFailure: Sendable {
+        static let member = "resume"
         let error: WireError
-        let proof: RawJSON
+        /// What the PONG has to have as its `member`.
+        let number: Int64
     }
 
     /// - Parameters:
@@ -55,7 +60,7 @@ public struct SessionMachine: Sendable {
     ) {
         self.proof = proof
         (self.hello, self.endpoint, self.serial, self.policy) = (hello, endpoint, serial, policy)
-        (self.isStopping, heardAt) = (isStopping, now)
+        (self.isStopping, heardAt, welcomedAt) = (isStopping, now, now)
         window = CreditWindow(policy.credit)
         passing = PassingAllowance(perSecond: policy.limits.livePerSecond, now: now)
     }
@@ -63,19 +68,46 @@ public struct SessionMachine: Sendable {
     /// Whether the hub may still owe this session anything.
     public var isAlive: Bool { state != .ended }
 
+    /// What a HELLO is to a session that is open (R4.30).
+    enum Greeting: Hashable, Sendable {
+        /// It begins another session.
+        case other
+        /// It is the one that began this session, and nothing has been said since.
+        case repeated
+        /// As `repeated`, and WELCOME was sent within the last second: one of several that were sent while the hub was away.
+        case burst
+    }
+
+    func greeting(_ hello: Hello, at now: Int64) -> Greeting {
+        guard isUntouched, state == .open, hello == self.hello else { return .other }
+        return now < welcomedAt + Self.welcomePause ? .burst : .repeated
+    }
+
+    /// Between two WELCOMEs of one session.
+    static let welcomePause: Int64 = 1_000
+
+    /// The HELLO that began it came again, and WELCOME is sent again unless it was one of a burst.
+    mutating func heard(_ greeting: Greeting, at now: Int64) {
+        heardAt = now
+        if greeting == .repeated { welcomedAt = now }
+    }
+
     /// A message that could not be read; the session goes on (§3).
     mutating func receive(malformed error: WireError, at now: Int64) -> [SessionAction] {
-        heardAt = now
+        (heardAt, isUntouched) = (now, false)
         return refuse(error)
     }
 
     /// A message other than HELLO and SAMPLES.
     mutating func receive(_ message: ClientMessage, at now: Int64) -> [SessionAction] {
         heardAt = now
-        if case .pong(let body) = message {
+        switch message {
+        case .pong(let body):
             proof.prove(body)
-            if failure?.proof == body { failure = nil }
+            if let failure, body.integer(StoreFailure.member) == failure.number { self.failure = nil }
             return []
+        case .ping: break
+        default: isUntouched = false
         }
         guard state == .open else { return [.reply(.error(SessionTable.helloFirst))] }
         switch message {
@@ -98,7 +130,7 @@ public struct SessionMachine: Sendable {
     /// Takes back the allowance that was lent, from which LIVE messages were taken until `now`.
     mutating func takeBack(_ allowance: PassingAllowance, at now: Int64) {
         passing = allowance
-        heardAt = now
+        (heardAt, isUntouched) = (now, false)
     }
 
     /// A SAMPLES message that was read.
@@ -108,7 +140,7 @@ public struct SessionMachine: Sendable {
     mutating func receiveBatch(
         _ number: Int64, records: Int, bytes: Int, largestPayload: Int, at now: Int64
     ) -> [SessionAction] {
-        heardAt = now
+        (heardAt, isUntouched) = (now, false)
         guard state == .open else { return [.reply(.error(SessionTable.helloFirst))] }
         let cost = Credit(records: records, bytes: bytes)
         let limits = policy.limits
@@ -183,14 +215,17 @@ public struct SessionMachine: Sendable {
         }
         batches.removeSubrange(index...)
         failures += 1
-        let proof = RawJSON(trusted: Array("{\"resume\":\(failures)}".utf8))
-        failure = StoreFailure(error: error, proof: proof)
-        return actions + [.reply(.ping(proof))] + leaveIfNothingOwed()
+        failure = StoreFailure(error: error, number: failures)
+        return actions + [.reply(.ping(.object(StoreFailure.member, failures)))] + leaveIfNothingOwed()
     }
 
     /// Bytes of all frames of a message that was sent to the peer.
-    mutating func sent(_ bytes: Int) -> [SessionAction] {
+    mutating func sent(_ bytes: Int, of verb: Verb) -> [SessionAction] {
         guard isAlive else { return [] }
+        switch verb {
+        case .welcome, .ping, .pong, .error: break
+        default: isUntouched = false
+        }
         let ping = proof.count(bytes)
         if proof.isExhausted { return end(.unread) }
         return ping.map { [.reply(.ping($0))] } ?? []

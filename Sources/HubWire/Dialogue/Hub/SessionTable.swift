@@ -37,7 +37,7 @@ public struct SessionTable: Sendable {
     private var isStopping = false
     /// What peers without a session have not read yet.
     private var unread = UnreadPeers()
-    /// LIVE and EVENT messages beyond the allowance, of sessions that are over.
+    /// LIVE and EVENT messages beyond the allowance, of sessions that are over, and LIVE that said what cannot be.
     private var droppedBefore: Int64 = 0
 
     public init(policy: SessionPolicy = SessionPolicy()) { self.policy = policy }
@@ -45,6 +45,16 @@ public struct SessionTable: Sendable {
     /// What a peer without a session is told, whatever it sends (R4.1).
     public static let helloFirst = WireError(
         .helloFirst, "no session: say HELLO first, then send again what was not STORED")
+
+    /// The same of a message whose first frame is known: a wrong spelling of HELLO, or a REQ socket's empty frame, is found by it.
+    private static func helloFirst(insteadOf verb: UnsafeRawBufferPointer) -> WireError {
+        let found =
+            verb.isEmpty
+            ? "an empty first frame, as a REQ socket sends it (use a DEALER)" : "\(printable(verb))"
+        return WireError(
+            .helloFirst,
+            "no session: expected HELLO, found \(found); say HELLO first, then send again what was not STORED")
+    }
 
     public var count: Int { sessions.count }
     /// Every session, by peer.
@@ -62,6 +72,8 @@ public struct SessionTable: Sendable {
     }
     /// LIVE and EVENT messages beyond the allowance, of all sessions there ever were (R5.8).
     public var dropped: Int64 { sessions.values.reduce(droppedBefore) { $0 + Int64($1.passing.dropped) } }
+    /// A LIVE was within the allowance and was not published all the same.
+    public mutating func noteDropped() { droppedBefore += 1 }
     /// The peer on which an instance runs.
     public func runner(of instance: String) -> RoutingID? { runners[instance] }
 }
@@ -81,8 +93,11 @@ extension SessionTable {
     ) -> Arrival {
         let isHello = Verb(verb) == .hello
         guard isHello || sessions[peer] != nil else {
-            if Verb(verb) == .pong { unread.prove(RawJSON(trusted: Array(body)), by: peer) }
-            return .actions([reply(Self.helloFirst, to: peer)])
+            guard Verb(verb) != .pong else {
+                unread.prove(RawJSON(trusted: Array(body)), by: peer)
+                return .actions([])
+            }
+            return .actions([reply(Self.helloFirst(insteadOf: verb), to: peer)])
         }
         do throws(WireError) {
             let verb = try ClientMessage.verb(verb, frameCount: frameCount, serving: policy.serves)
@@ -90,7 +105,9 @@ extension SessionTable {
             let message = try ClientMessage(verb: verb, body: body)
             if case .hello(let hello) = message {
                 try judge(hello, from: peer, endpoint: endpoint)
-                return .hello(hello)
+                guard sessions[peer]?.greeting(hello, at: now) == .burst else { return .hello(hello) }
+                sessions[peer]?.heard(.burst, at: now)
+                return .actions([])
             }
             return .actions(act(on: peer) { $0.receive(message, at: now) })
         } catch {
@@ -129,6 +146,15 @@ extension SessionTable {
     public mutating func malformed(_ error: WireError, from peer: RoutingID, at now: Int64) -> [PeerAction] {
         guard sessions[peer] != nil else { return [reply(Self.helloFirst, to: peer)] }
         return act(on: peer) { $0.receive(malformed: error, at: now) }
+    }
+
+    /// The peer's session, where an acceptable HELLO is the one that began it and nothing has been said since (R4.30).
+    ///
+    /// Send its WELCOME again instead of `open`.
+    public mutating func repeated(_ hello: Hello, from peer: RoutingID, at now: Int64) -> SessionReference? {
+        guard sessions[peer]?.greeting(hello, at: now) == .repeated else { return nil }
+        sessions[peer]?.heard(.repeated, at: now)
+        return reference(to: peer)
     }
 
     /// Begins the session of a HELLO that the hub accepts; ends those it replaces (R4.3).
@@ -203,8 +229,8 @@ extension SessionTable {
     }
 
     /// Counts what was sent to a peer, all frames together; may ask for a PING or end the session (R4.20).
-    public mutating func sent(_ bytes: Int, to peer: RoutingID) -> [PeerAction] {
-        act(on: peer) { $0.sent(bytes) }
+    public mutating func sent(_ bytes: Int, of verb: Verb, to peer: RoutingID) -> [PeerAction] {
+        act(on: peer) { $0.sent(bytes, of: verb) }
     }
 
     /// The transport cannot reach the peer any more.

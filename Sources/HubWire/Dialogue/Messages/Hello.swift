@@ -61,11 +61,27 @@ extension Hello: BodyCoding {
         guard ProtocolVersion.common(with: protocols) != nil else { throw Self.noCommonVersion }
         instance = try Self.peerName("instance", object)
         plugin = try Self.peerName("plugin", object)
-        version = try object.text("version")
+        version = try object.name("version", "at most \(Self.versionBytes) bytes without control characters") {
+            $0.utf8.count <= Self.versionBytes && $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        }
         mode = try object.wordIfPresent("mode", as: Mode.self) ?? .run
-        reads = try object.value("reads") == nil ? nil : object.texts("reads")
-        writes = try object.value("writes") == nil ? nil : object.texts("writes")
+        reads = try Self.types("reads", object)
+        writes = try Self.types("writes", object)
         declares = try object.objectsIfPresent("declares") ?? []
+    }
+
+    /// The bounds of what the hub keeps of a HELLO as long as its session lasts.
+    static let (versionBytes, typeBytes, types) = (64, 128, 1_024)
+
+    private static func types(_ name: String, _ object: ObjectReader) throws(WireError) -> [String]? {
+        guard object.value(name) != nil else { return nil }
+        let ids = try object.texts(name)
+        guard ids.count <= types, ids.allSatisfy({ $0.utf8.count <= typeBytes }) else {
+            throw WireError(
+                .field, "HELLO.\(name): expected at most \(types) ids of at most \(typeBytes) bytes, found \(ids.count)"
+            )
+        }
+        return ids
     }
 
     static var noCommonVersion: WireError {

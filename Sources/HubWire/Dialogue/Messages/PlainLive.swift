@@ -10,18 +10,26 @@ public struct PlainLive {
     /// The text of `type`, as it stands in the body.
     public let type: UnsafeRawBufferPointer
     private let members: UnsafeRawBufferPointer
+    /// The text of `unit`, if it has one.
+    public let unit: UnsafeRawBufferPointer?
     /// Where the number of `value` stands, if it has one.
     let value: Range<Int>?
+
+    /// Whether it has a `value`.
+    public var hasValue: Bool { value != nil }
 
     /// - Returns: `nil` when the body is not plain, which does not mean that it is wrong.
     public init?(_ body: UnsafeRawBufferPointer) {
         guard body.count > 2, let scan = try? PlainScan(body), let type = scan.type else { return nil }
-        self.init(body, type: (type.start + 1)..<(type.end - 1), value: scan.value)
+        self.init(
+            body, type: (type.start + 1)..<(type.end - 1), unit: scan.unit.map { ($0.start + 1)..<($0.end - 1) },
+            value: scan.value)
     }
 
-    /// A body that is known to be plain, and where its `type` and `value` are.
-    init(_ body: UnsafeRawBufferPointer, type: Range<Int>, value: Range<Int>?) {
+    /// A body that is known to be plain, and where its `type`, `unit` and `value` are.
+    init(_ body: UnsafeRawBufferPointer, type: Range<Int>, unit: Range<Int>?, value: Range<Int>?) {
         self.type = UnsafeRawBufferPointer(rebasing: body[type])
+        self.unit = unit.map { UnsafeRawBufferPointer(rebasing: body[$0]) }
         members = UnsafeRawBufferPointer(rebasing: body[..<(body.count - 1)])
         self.value = value
     }
@@ -68,6 +76,7 @@ public struct PlainLive {
 /// The pass over a body that may be plain; throws where it is not.
 private struct PlainScan {
     private(set) var type: JSONValue?
+    private(set) var unit: JSONValue?
     /// Where the number of `value` stands.
     private(set) var value: Range<Int>?
     private var seen = Set()
@@ -101,7 +110,9 @@ private struct PlainScan {
         case 4 where isName("type"):
             guard type == nil, value.kind == .string, !value.hasEscapes else { throw NotPlain() }
             type = value
-        case 4 where isName("unit"): try once(.unit, value.kind == .string)
+        case 4 where isName("unit"):
+            try once(.unit, value.kind == .string && !value.hasEscapes)
+            unit = value
         case 6 where isName("device"): try once(.device, value.kind == .string)
         case 5 where isName("value"):
             try once(.value, value.kind == .number && NumberReader.double(value, in: bytes) != nil)

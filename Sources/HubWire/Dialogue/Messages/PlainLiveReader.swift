@@ -13,6 +13,7 @@ public struct PlainLiveReader: Sendable {
     /// A plain body that was read whole.
     private var model: [UInt8] = []
     private var (type, value): (Range<Int>, Range<Int>) = (0..<0, 0..<0)
+    private var unit: Range<Int>?
 
     public init() {}
 
@@ -20,13 +21,15 @@ public struct PlainLiveReader: Sendable {
     public mutating func read(_ body: UnsafeRawBufferPointer) -> PlainLive? {
         if let live = asBefore(body) { return live }
         guard let live = PlainLive(body) else { return nil }
-        if let found = live.value, let start = body.baseAddress, let type = live.type.baseAddress,
-            body.count <= Self.longestModel
-        {
+        if let found = live.value, let start = body.baseAddress, body.count <= Self.longestModel {
+            func place(_ part: UnsafeRawBufferPointer) -> Range<Int> {
+                let first = part.baseAddress.map { $0 - start } ?? 0
+                return first..<(first + part.count)
+            }
             model.removeAll(keepingCapacity: true)
             model.append(contentsOf: body)
             value = found
-            self.type = (type - start)..<(type - start + live.type.count)
+            (type, unit) = (place(live.type), live.unit.map(place))
         }
         return live
     }
@@ -46,8 +49,11 @@ public struct PlainLiveReader: Sendable {
                     .isSame(as: UnsafeRawBufferPointer(rebasing: model[self.value.upperBound...]))
         }
         guard isAlike, Self.isNumber(body, value) else { return nil }
-        let shift = type.lowerBound > self.value.lowerBound ? grown : 0
-        return PlainLive(body, type: (type.lowerBound + shift)..<(type.upperBound + shift), value: value)
+        func shifted(_ part: Range<Int>) -> Range<Int> {
+            let shift = part.lowerBound > self.value.lowerBound ? grown : 0
+            return (part.lowerBound + shift)..<(part.upperBound + shift)
+        }
+        return PlainLive(body, type: shifted(type), unit: unit.map(shifted), value: value)
     }
 
     /// A number without exponent that is no longer is a double for certain.
