@@ -35,8 +35,6 @@ public final class Hub: Service, Sendable {
 
     /// How long plugins and open answers get at the end.
     private static let stopDeadline = Duration.seconds(5)
-    /// How long those whom the hub has not started have to read STOP and say BYE.
-    private static let leavePatience = Duration.milliseconds(200)
     /// How often the disk is looked at.
     private static let roomInterval = Duration.seconds(5)
 
@@ -183,7 +181,6 @@ public final class Hub: Service, Sendable {
                     keeper.heard(news, of: instance)
                 }
                 await leaving.wait()  // Without plugins, or when all have ended, the hub goes on.
-                await bus.waitUntilLeft(within: Hub.leavePatience)
                 committer.finish()
                 return nil
             }

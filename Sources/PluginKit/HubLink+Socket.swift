@@ -16,11 +16,12 @@ extension HubLink {
         if message.verb == .ping, outgoing.contains(where: { $0.verb == .ping }) { return }
         if message.verb == .hello { outgoing.removeAll() }
         outgoing.append(message)
-        watch?.interest = [.readable, .writable]
+        watchSocket()
     }
 
     /// Whether the socket took the message.
     private func transfer(_ message: OutgoingMessage) -> Bool {
+        guard isConnected else { return false }
         var frames = Multipart()
         for frame in message.frames { frames.append(frame) }
         do {
@@ -33,7 +34,12 @@ extension HubLink {
 
     private func flush() {
         while let message = outgoing.first, transfer(message) { outgoing.removeFirst() }
-        if outgoing.isEmpty { watch?.interest = .readable }
+        watchSocket()
+    }
+
+    /// A socket without a connection says that it can be written.
+    private func watchSocket() {
+        watch?.interest = outgoing.isEmpty || !isConnected ? .readable : [.readable, .writable]
     }
 
     func isReady(_ ready: Readiness) {
@@ -76,7 +82,7 @@ extension HubLink {
             case .handshakeSucceeded: connected()
             case .handshakeRefused:
                 fail(WireError(.forbidden, address.refusal, closed: true))
-            case .disconnected: lost("the connection ended")
+            case .disconnected: disconnected()
             default: break
             }
         }
@@ -85,8 +91,15 @@ extension HubLink {
     /// A new connection is a new peer to the hub: a session that the machine takes for open is none, which the answer to
     /// a PING (`hello-first`) tells it at once instead of after the heartbeat's timeout (R4.2).
     private func connected() {
+        isConnected = true
         outgoing.removeAll { $0.verb != .hello }
         if machine.isOpen, let ping = machine.message(.ping(.emptyObject)) { perform([ping]) }
         flush()
+    }
+
+    private func disconnected() {
+        isConnected = false
+        watchSocket()
+        lost("the connection ended")
     }
 }

@@ -52,7 +52,12 @@ actor HubLink {
     var watch: PollLoop.Registration?
     var timer: PollLoop.Timer?
     var incoming = Multipart()
-    /// What the socket would not take yet.
+    /// Whether there is a connection.
+    ///
+    /// Without one nothing is given to libzmq, so that what a new hub reads first is HELLO. Its own option for that (`ZMQ_IMMEDIATE`) drops
+    /// with the connection what came in and was not read yet, STOP among it.
+    var isConnected = false
+    /// What waits for a connection, or for the socket to take it.
     var outgoing: [OutgoingMessage] = []
     /// What the machine has said and what is not done yet, in its order.
     var due: [ClientAction] = []
@@ -117,8 +122,6 @@ actor HubLink {
     /// Connects, now or whenever there is a hub, and says HELLO.
     func open() throws(ZeroMQError) {
         let socket = try Socket(.dealer, in: context)
-        // Nothing is queued for a hub that is away: what a new one reads first is HELLO.
-        try socket.set(.immediate, to: true)
         try socket.set(.reconnectInterval, to: .milliseconds(100))
         try socket.set(.reconnectIntervalMax, to: .seconds(2))
         try socket.set(.linger, to: .milliseconds(500))

@@ -188,6 +188,12 @@ public actor FakeHub {
         for peer in sessions.keys { send(.stop(Stop(reason: reason, deadline: deadline)), to: peer) }
     }
 
+    /// Sends STOP to every session, and is gone before anybody can have answered.
+    public func stopAndVanish() {
+        sendStop()
+        vanish()
+    }
+
     /// Sends any message to every session.
     public func send(_ message: HubMessage) {
         for peer in sessions.keys { send(message, to: peer) }

@@ -22,6 +22,17 @@ import Testing
         try await scene.end(run)
     }
 
+    @Test func `STOP is heard although the hub is gone right after it`() async throws {
+        for _ in 0..<20 {
+            let scene = try await Scene()
+            let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+            await scene.hub.hellos(1)
+            await scene.hub.stopAndVanish()
+            #expect(await run.end() == .done)
+            try await scene.end(run)
+        }
+    }
+
     @Test func `the end of stdin ends it at once, and the spool keeps what was given`() async throws {
         let scene = try await Scene(starting: false)
         let isGiven = Gate()

@@ -217,17 +217,6 @@ extension Bus {
         perform(sessions.stop(stop))
     }
 
-    /// Returns when everybody who runs here has left, or after `limit`.
-    ///
-    /// A program that connects as PluginKit does loses with the connection what it has not read yet (`ZMQ_IMMEDIATE`), STOP among it, and would
-    /// wait for this hub for ever.
-    func waitUntilLeft(within limit: Duration) async {
-        let end = ContinuousClock.now + limit
-        while guests.values.contains(where: { $0.hello.mode == .run }), ContinuousClock.now < end {
-            guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return }
-        }
-    }
-
     /// From now on a person can ask for something about plugins.
     func serve(_ supervisor: Supervisor, _ keeper: ConfigurationKeeper) {
         (self.supervisor, self.keeper) = (supervisor, keeper)
