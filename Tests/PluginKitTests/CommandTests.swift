@@ -206,7 +206,7 @@ private struct Obliging: SourcePlugin {
                     filter.types = ["refused"]
                     for try await _ in hub.query(filter) {}
                 } catch let error as AskError {
-                    if error.code == .refused, error.error?.code == .query { await refusals.add(1) }
+                    if error.code == .refused, error.error?.code == .field { await refusals.add(1) }
                 }
                 await hub.untilStopped()
             }, at: scene.place)
