@@ -61,6 +61,7 @@ let package = Package(
         .executable(name: "hub-exist", targets: ["Exist"]),
         .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
         .executable(name: "hub-gap-filler", targets: ["GapFiller"]),
+        .executable(name: "hub-ihealth-cloud", targets: ["hub-ihealth-cloud"]),
         .executable(name: "hub-ihealth-hs3", targets: ["IHealthHS3"]),
         .executable(name: "hub-ihealth-hs4", targets: ["IHealthHS4"]),
         .executable(name: "hub-ihealth-hs5", targets: ["IHealthHS5"]),
@@ -190,7 +191,10 @@ let package = Package(
             resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),
         module("ScaleLinks"),
         tests("ScaleLinksTests", ["ScaleLinks"]),
-        module("ScaleConnector", ["CloudClient", "PluginKit", "ScaleFrames", "ScaleLinks"]),
+        module("ScaleConnector", ["PluginKit", "ScaleFrames", "ScaleLinks"]),
+        program(
+            "hub-ihealth-cloud", ["CloudClient", "HubWire", "PluginKit", "ScaleConnector"],
+            path: "Sources/IHealthCloud"),
         tests("ScaleConnectorTests", ["ScaleConnector", "PluginKit", "ScaleBench", "ScaleFrames", "ScaleLinks"]),
         .target(
             name: "ScaleSimulation", dependencies: ["Seeds", "ScaleFrames"],
@@ -285,7 +289,8 @@ let package = Package(
         tests(
             "IHealthHS5Tests",
             [
-                "IHealthHS5", "IHealthCloudSimulation", "OpenAPIBench", "PluginTesting", "ScaleBench", "ScaleConnector",
+                "hub-ihealth-cloud", "IHealthHS5", "IHealthCloudSimulation", "OpenAPIBench", "PluginTesting",
+                "ScaleBench", "ScaleConnector",
                 "ScaleFrames",
                 "WebFaults",
             ],
@@ -293,7 +298,8 @@ let package = Package(
         tests(
             "ScalePluginTests",
             [
-                "IHealthCloudSimulation", "IHealthHS3", "IHealthHS4", "IHealthHS5", "OpenAPIBench", "PluginTesting",
+                "hub-ihealth-cloud", "IHealthCloudSimulation", "IHealthHS3", "IHealthHS4", "IHealthHS5", "OpenAPIBench",
+                "PluginTesting",
                 "ScaleBench", "ScaleConnector", "ScaleFrames", "WebFaults",
             ]),
         .target(

@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
-import PluginKit
+public import PluginKit
 
 /// Talks to one web service.
 ///

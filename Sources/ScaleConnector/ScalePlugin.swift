@@ -1,4 +1,3 @@
-import CloudClient
 public import PluginKit
 public import ScaleFrames
 
@@ -26,7 +25,7 @@ extension ScalePlugin {
         let setup = try setup(hub.settings)
         let found = try await ScaleCheck(setup, hub.clock).run()
         guard setup.verification == .openapi else { return found }
-        let api = OpenAPI(try OpenAPISettings(hub.settings), Pace(hub))
+        let api = try OpenAPI(OpenAPISettings(hub.settings))
         // The token is with the hub, which lends it to the running plugin alone.
         return "\(found) \(await api.isThere()) Whether the account is linked is asked when the plugin runs; "
             + "hub login links it."

@@ -1,4 +1,3 @@
-import CloudClient
 import FoundationEssentials
 import PluginKit
 import ScaleFrames
@@ -14,7 +13,7 @@ struct OpenAPI: Sendable {
     private static let logInPath = "/OpenApiV2/OAuthv2/userauthorization/"
 
     private let settings: OpenAPISettings
-    private let client: CloudClient
+    private let program: CloudProgram
     private let refusals = Refusals()
 
     /// Whether the last refused renewal was one of the application and not of the person.
@@ -22,10 +21,10 @@ struct OpenAPI: Sendable {
         let isOfSoftware = Mutex(false)
     }
 
-    init(_ settings: OpenAPISettings, _ pace: Pace) {
+    /// - Throws: ``PluginFailure`` when the program that talks to the service is missing.
+    init(_ settings: OpenAPISettings) throws {
         self.settings = settings
-        // What the service allows a user in an hour.
-        client = CloudClient(settings.address, pace: pace, limiter: RateLimiter(.init(5_000, per: .seconds(3_600))))
+        program = try CloudProgram()
     }
 
     var isSoftwareRefused: Bool { refusals.isOfSoftware.withLock { $0 } }
@@ -67,12 +66,10 @@ struct OpenAPI: Sendable {
     /// Asked once: a code and a refresh token are good for one answer.
     private func token(_ grant: [(name: String, value: String)], at now: Int64) async throws -> OAuthToken {
         let own = [("client_id", settings.clientID), ("client_secret", settings.clientSecret.reveal())]
-        var request = CloudRequest(.get, Self.logInPath, query: own + grant)
-        (request.hasEffect, request.isRepeatable) = (true, false)
-        let answer = try await client.send(request)
-        let json = HSLJSON(Array(answer.body))
+        let answer = try await program.ask(settings.address, Self.logInPath, query: own + grant)
+        let json = HSLJSON(answer.body)
         refusals.isOfSoftware.withLock { $0 = false }
-        guard answer.isSuccess else {
+        guard (200...299).contains(answer.status) else {
             let word = json?["error"]?.text
             let isTemporary = ["temporarily_unavailable", "server_error", "slow_down"].contains(word)
             guard (400...403).contains(answer.status), let word, !isTemporary else {
@@ -103,7 +100,7 @@ struct OpenAPI: Sendable {
     ///
     /// - Parameters:
     ///   - since: seconds since 1970; nil: a year ago, as the service has it.
-    /// - Throws: ``LogInRefused`` for a token that does not hold; ``CloudError``; ``CommandFailure`` for an answer that is none.
+    /// - Throws: ``LogInRefused`` for a token that does not hold; ``CommandFailure`` for an answer that is none; or why there is none.
     func weights(_ token: OAuthToken, page: Int, since: Int64? = nil) async throws -> OpenAPIPage {
         guard let user = token.extra[Self.userKey] else { throw LogInRefused("the log-in names no user") }
         var query = [
@@ -113,11 +110,10 @@ struct OpenAPI: Sendable {
         ]
         if let since { query.append(("start_time", "\(since)")) }
         let name = user.utf8.allSatisfy { $0.isWordByte } ? user : ""
-        let answer = try await client.send(
-            CloudRequest(.get, "/openapiv2/user/\(name)/weight.json/", query: query),
-            retrying: Retry(attempts: 3, patience: .seconds(30)))
+        let answer = try await program.ask(
+            settings.address, "/openapiv2/user/\(name)/weight.json/", query: query, attempts: 3)
         if answer.status == 401 || answer.status == 403 { throw LogInRefused("iHealth does not know the token") }
-        guard let page = OpenAPIPage(Array(try answer.successful().body)) else {
+        guard (200...299).contains(answer.status), let page = OpenAPIPage(answer.body) else {
             throw CommandFailure("service", "iHealth answered with what are no weights; try again later")
         }
         return page
@@ -126,7 +122,7 @@ struct OpenAPI: Sendable {
     /// Whether anybody answers there, with whatever.
     func isThere() async -> String {
         do {
-            _ = try await client.send(CloudRequest(.get, Self.logInPath))
+            _ = try await program.ask(settings.address, Self.logInPath)
             return "iHealth's Open API answers at \(settings.address.host)."
         } catch {
             return "iHealth's Open API cannot be reached now (\(error))."

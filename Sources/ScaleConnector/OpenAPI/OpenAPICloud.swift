@@ -1,4 +1,3 @@
-import CloudClient
 public import PluginKit
 import ScaleFrames
 
@@ -9,7 +8,7 @@ struct OpenAPICloud: ScaleCloud {
     private let clock: @Sendable () -> HubClock
 
     init(_ hub: PluginContext) throws {
-        let api = OpenAPI(try OpenAPISettings(hub.settings), Pace(hub))
+        let api = try OpenAPI(OpenAPISettings(hub.settings))
         self.api = api
         clock = { hub.clock }
         keeper = TokenKeeper(hub, account: OpenAPI.account) { old in try await api.renewed(old, at: hub.clock.now()) }
@@ -59,7 +58,7 @@ extension ScalePlugin {
                 throw CommandFailure(
                     "settings", "there is nothing to log in to: auth_mode is not \"openapi\", so no cloud is asked")
             }
-            let api = OpenAPI(try OpenAPISettings(call.hub.settings), Pace(call.hub))
+            let api = try OpenAPI(OpenAPISettings(call.hub.settings))
             let answer = try await call.authorize(api.authorization)
             let token = try await api.token(
                 code: try answer.code(), user: call.hub.settings["user_id"]?.string, at: call.hub.clock.now())

@@ -1,4 +1,3 @@
-import CloudClient
 public import PluginKit
 
 /// What iHealth has given to whoever uses its Open API, as the settings say it.

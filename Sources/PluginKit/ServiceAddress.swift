@@ -1,5 +1,5 @@
 import Foundation
-public import PluginKit
+public import HubSettings
 
 /// Where a web service is: what the setting `base` of every plugin of a service names.
 ///

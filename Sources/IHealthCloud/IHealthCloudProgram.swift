@@ -1,0 +1,57 @@
+import CloudClient
+import Foundation
+import HubWire
+import PluginKit
+import ScaleConnector
+import Synchronization
+
+/// `hub-ihealth-cloud`: asks iHealth's Open API for the connector that has started it.
+///
+/// It knows nothing of what it carries: what is asked, with its secrets, comes on stdin, what the service says goes to stdout
+/// (``CloudDialogue``), and nothing is kept. Ends when stdin does.
+@main struct IHealthCloudProgram {
+    /// What the service allows a user in an hour.
+    private static let limiter = RateLimiter(.init(5_000, per: .seconds(3_600)))
+    private static let pace = Pace { .system }
+
+    static func main() async {
+        guard CommandLine.arguments.count == 1 else {
+            FileHandle.standardError.write(
+                Data("hub-ihealth-cloud is started by the connector of a scale, and takes no arguments.\n".utf8))
+            exit(PluginExit.usage.rawValue)
+        }
+        let (lines, tell) = AsyncStream<String>.makeStream()
+        Thread {
+            while let line = readLine() { tell.yield(line) }
+            // Nobody waits for an answer any more.
+            exit(0)
+        }.start()
+        await withDiscardingTaskGroup { group in
+            for await line in lines {
+                guard let question = try? JSONDecoder().decode(CloudDialogue.Question.self, from: Data(line.utf8))
+                else { continue }
+                group.addTask { say(await answer(question)) }
+            }
+        }
+    }
+
+    private static func answer(_ question: CloudDialogue.Question) async -> CloudDialogue.Answer {
+        do {
+            let client = CloudClient(try ServiceAddress(question.address), pace: pace, limiter: limiter)
+            let query = question.query.map { (name: $0.first ?? "", value: $0.last ?? "") }
+            let answer = try await client.send(
+                CloudRequest(.get, question.path, query: query),
+                retrying: Retry(attempts: question.attempts, patience: .seconds(30)))
+            return CloudDialogue.Answer(id: question.id, status: answer.status, body: answer.body)
+        } catch {
+            return CloudDialogue.Answer(id: question.id, reason: "\(error)")
+        }
+    }
+
+    private static func say(_ answer: CloudDialogue.Answer) {
+        guard let line = try? JSONEncoder().encode(answer) else { return }
+        output.withLock { _ in FileHandle.standardOutput.write(line + [UInt8(ascii: "\n")]) }
+    }
+
+    private static let output = Mutex(())
+}
