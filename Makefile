@@ -24,8 +24,7 @@ build: setup
 	swift build $(RELEASE)
 
 demo: setup
-	swift build
-	.build/debug/hub demo $(ARGS)
+	@.ci/demo $(ARGS)
 
 # Two halves beside each other, for two cores: the tests that run whole hubs, and those of the parts. In each half one test
 # after the other: many start programs of their own.

@@ -109,6 +109,27 @@ import Testing
         #expect(story.count { $0.contains("the link is cut in the middle") } == 2, "\(demo.errors)")
     }
 
+    @Test func `while Exist's part is built the month passes without it, and is sent and judged afterwards`()
+        async throws
+    {
+        let folder = try TestFolder()
+        let progress = folder.path + "/progress"
+        func build(_ line: String) throws {
+            try Data("building 7 of 8: hub-exist-server\n\(line)\n".utf8).write(to: URL(filePath: progress))
+        }
+        try build("building 8 of 8: hub-exist, 20 %")
+        let program = try TestProgram(
+            TestProgram.hub, ["demo", "--days", "4", "--for", "3", "--json", "--building", progress])
+        try await program.line { $0 == "building 8 of 8: hub-exist, 20 %" }
+        try build("done")
+        let account = try account(try await program.result())
+        #expect(account.addsUp && account.problems.isEmpty)
+        #expect(account.exist.empty == 16 && account.exist.measured > 150 && account.exist.carried > 100)
+        try build("failed: .build/demo.log says why")
+        let demo = try await TestProgram.hub(["demo", "--days", "1", "--for", "1", "--building", progress])
+        #expect(demo.code == HubExit.system.rawValue && demo.errors.contains(".build/demo.log"))
+    }
+
     @Test func `the story is the seed's alone`() async throws {
         async let one = TestProgram.hub(["demo", "--days", "4", "--for", "3", "--seed", "9"])
         async let other = TestProgram.hub(["demo", "--days", "4", "--for", "4", "--seed", "9"])

@@ -47,6 +47,11 @@ struct DemoCommand: AsyncParsableCommand {
     var stay = false
     @Flag(help: "One JSON document, the account; the story goes to stderr.")
     var json = false
+    @Option(
+        help: ArgumentHelp(
+            "This file tells how far Exist's part is built, which is shown after the month then.",
+            visibility: .hidden))
+    var building: String?
 
     func validate() throws {
         if let duration, !(1...86_400).contains(duration) { throw ValidationError("--for takes 1 to 86400 seconds.") }
@@ -64,41 +69,52 @@ struct DemoCommand: AsyncParsableCommand {
         let seconds = duration ?? 4 * days
         let rate = (Double(days) * 86_400 / Double(seconds)).rounded()
         let clock = DemoCalendar.setting(rate: rate)
-        // Both are there before the hub, whose hub.conf says where. They end with this program, and earlier where all goes well.
-        let exist = try ExistStandIn(for: plan.year.person, state: directory.existState, clock: clock)
         let network = try ScaleProcess(
             .hs5, link: ["--listen", "udp://127.0.0.1:0"], clock: clock, zone: DemoCalendar.zone,
             more: ["--users", ""])
+        var stage = DemoStage(
+            plan, directory, rate: rate, network: network,
+            story: DemoStory(plan, isAside: json) { interruption.release() })
         let result: Result<Void, any Error>
-        do {
-            let stage = DemoStage(
-                plan: plan, directory: directory, rate: rate, network: network, exist: exist,
-                story: DemoStory(plan, isAside: json) { interruption.release() },
-                networkAddress: try await network.address(),
-                account: .init(address: try await exist.service().address, person: exist.person))
-            result = .success(try await play(stage, clock, seconds, interruption))
-        } catch {
+        do { result = .success(try await play(&stage, clock, seconds, interruption)) } catch {
             result = .failure(error)
         }
         await network.end()
-        await exist.end()
+        await stage.exist?.end()
         try result.get()
     }
 
-    private func play(_ stage: DemoStage, _ clock: String, _ seconds: Int, _ interruption: Interruption) async throws {
-        let greeting = DemoGreeting(
-            program: CommandLine.arguments[0], directory: stage.directory, plan: stage.plan, seconds: seconds,
-            page: stage.account.address)
-        try stage.write(clock: clock)
+    private func play(
+        _ stage: inout DemoStage, _ clock: String, _ seconds: Int, _ interruption: Interruption
+    ) async throws {
+        var greeting = DemoGreeting(
+            program: CommandLine.arguments[0], directory: stage.directory, plan: stage.plan, seconds: seconds)
+        if building == nil { greeting.page = try await stage.openExist(clock) }
+        try await stage.write(clock: clock)
         await stage.story.say(greeting.first)
-        let end = try await stage.play(interruption)
+        var end = try await stage.play(interruption)
+        if let building { try await send(&end, DemoBuild(path: building), &stage, &greeting, interruption) }
         try await show(end, stage.story, greeting)
         if stay { try await stage.stay(end.calendar, greeting, interruption) }
         if keep != nil {
-            try stage.write(clock: nil, isOver: true)
+            try await stage.write(clock: nil, isOver: true)
             await stage.story.say(greeting.last)
         }
         if !end.account.addsUp { throw ExitCode(HubExit.notWell.rawValue) }
+    }
+
+    /// Exist's part, after the month, when its programs are built; left out at Ctrl-C.
+    private func send(
+        _ end: inout DemoScene.End, _ build: DemoBuild, _ stage: inout DemoStage, _ greeting: inout DemoGreeting,
+        _ interruption: Interruption
+    ) async throws {
+        end.calendar = end.calendar.going(at: 1)
+        guard interruption.renew() else { return }
+        await stage.story.say(["", "The month is over. Its days go to Exist as soon as that is built:"])
+        guard try await build.wait(stage.story, interruption) else { return }
+        greeting.page = try await stage.openExist(end.calendar.clock)
+        await stage.story.say(greeting.existing)
+        if let days = try await stage.send(end.records, from: end.calendar, interruption) { end.account.add(days) }
     }
 
     private func show(_ end: DemoScene.End, _ story: DemoStory, _ greeting: DemoGreeting) async throws {

@@ -36,8 +36,8 @@ struct DemoCalendar: Sendable {
 
     private init(rate: Double, showing seconds: Double) { (self.rate, moment, shown) = (rate, .now, seconds) }
 
-    /// A calendar that goes on from what this one shows now, as other clocks do.
-    var atRest: DemoCalendar { DemoCalendar(rate: 1, showing: now) }
+    /// A calendar that goes on from what this one shows now, with another rate.
+    func going(at rate: Double) -> DemoCalendar { DemoCalendar(rate: rate, showing: now) }
 
     /// What the hub's clock shows now, in seconds since 1970.
     private var now: Double { shown + (ContinuousClock.now - moment) / .seconds(1) * rate }

@@ -56,7 +56,7 @@ struct DemoDirectory: Sendable {
     ///   - clock: what `[hub] clock` says; `nil` for the machine's.
     ///   - network: the address of the HS5.
     ///   - hasScales: false when the month is over and the scales are gone.
-    ///   - exist: where days go; without it there is no gap-filler either.
+    ///   - exist: where days go.
     func write(
         _ household: [DemoPerson], clock: String?, network: String, hasScales: Bool = true, exist: Account? = nil
     ) throws(Failure) {
@@ -98,7 +98,8 @@ struct DemoDirectory: Sendable {
             if scale == .hs5 { text += "user = 1\nmemory_every = \"1s\"\n" }
             if !hasScales { text += "enabled = false  # The month is over, and this scale was none.\n" }
         }
-        if let exist { text += DemoDirectory.days(exist) }
+        text += "\n[plugin.gap-filler]\n"
+        if let exist { text += DemoDirectory.exporter(exist) }
         do {
             try Data(text.utf8).write(to: URL(filePath: configuration))
         } catch {
@@ -106,10 +107,8 @@ struct DemoDirectory: Sendable {
         }
     }
 
-    private static func days(_ exist: Account) -> String {
+    private static func exporter(_ exist: Account) -> String {
         """
-
-        [plugin.gap-filler]
 
         [plugin.\(ExistStandIn.instance)]
         base = "\(exist.address)"

@@ -8,8 +8,8 @@ struct DemoGreeting {
     let plan: DemoPlan
     /// Real time of the whole month.
     let seconds: Int
-    /// The page of the stand-in for Exist.
-    let page: String
+    /// The page of the stand-in for Exist; nil while there is none.
+    var page: String?
 
     /// Absolute, so that it can be pasted in any folder; a bare name is found in PATH anywhere.
     private var hub: String {
@@ -33,13 +33,19 @@ struct DemoGreeting {
             ? DemoTime.month : "\(NumberText.count(plan.days, "day")) of \(DemoTime.month)"
         return [
             "A household of three (\(people)), three simulated scales with their",
-            "connectors, a gap-filler, an exporter, a stand-in for exist.io, and a hub, in",
+            page == nil
+                ? "connectors, a gap-filler and a hub (and Exist, when it is built), in"
+                : "connectors, a gap-filler, an exporter, a stand-in for exist.io, and a hub, in",
             directory.path + (directory.isTemporary ? " (removed at the end)." : " (kept)."),
             "\(month) in \(NumberText.duration(seconds: Double(seconds))); Ctrl-C ends it early. From another terminal:",
             "", "  \(choosing)", "  \(hub) status", "  \(hub) inbox", "  \(hub) samples weight --last 5",
             "  \(hub) days weight --person \(plan.year.person)", "  \(hub) tap sample/ --json", "",
-            "And in a browser, what Exist has of \(plan.year.person): \(page)/", "",
-        ]
+        ] + existing
+    }
+
+    /// Where the page is.
+    var existing: [String] {
+        page.map { ["And in a browser, what Exist has of \(plan.year.person): \($0)/", ""] } ?? []
     }
 
     /// When the hub stays after the month.
@@ -51,8 +57,8 @@ struct DemoGreeting {
             "  \(hub) log weight \(plan.household[0].weight.lowerBound)kg --person \(person)",
             "  \(hub) do exist sync                  # else within the hour",
             "  \(hub) trace 1                        # from a weigh-in to Exist's receipts",
-            "  \(hub) replay --to exist --since 2025-03-01 --dry-run", "", "  \(page)/", "",
-        ]
+            "  \(hub) replay --to exist --since 2025-03-01 --dry-run", "",
+        ] + (page.map { ["  \($0)/", ""] } ?? [])
     }
 
     /// For the curious, when the folder stays.

@@ -13,8 +13,8 @@ struct DemoScene: Sendable {
     let endpoints: OwnerEndpoints
     /// The HS5, which is there before the hub, because the connector has to know where.
     let network: ScaleProcess
-    /// Where days go.
-    let exist: ExistStandIn
+    /// Where days go; nil: nowhere yet.
+    let exist: ExistStandIn?
     let story: DemoStory
     let interruption: Interruption
     let witness = DemoWitness()
@@ -22,11 +22,13 @@ struct DemoScene: Sendable {
     /// What is left to show when it is over.
     struct End: Sendable {
         var account: DemoAccount
+        /// All that the store holds.
+        var records: [StoredRecord]
         var devices: [HubStatus.DeviceStatus]
         var calendar: DemoCalendar
     }
 
-    /// How long the scales and the exporter may take to be there, and the last days to arrive at Exist.
+    /// How long the scales may take to be there.
     private static let patience = Duration.seconds(30)
 
     /// Plays the month on a hub that is ready; ends early when `interruption` comes.
@@ -52,7 +54,8 @@ struct DemoScene: Sendable {
     private func play(_ started: borrowing Mutex<[ScaleProcess]>) async throws -> End {
         let calendar = DemoCalendar(rate: rate, showing: try await status().time)
         try await giveYear()
-        async let loggedIn: Void = logIn(calendar)
+        let exporter = exist.map { DemoExporter(plan: plan, exist: $0, door: endpoints.door, story: story) }
+        async let loggedIn: Void? = exporter?.logIn(calendar)
         var scales = [DemoScale.hs5: network]
         for scale in [DemoScale.hs3, .hs4] {
             let process = try ScaleProcess(
@@ -68,7 +71,7 @@ struct DemoScene: Sendable {
             throw Failure(
                 .system, "\(missing.joined(separator: ", ")): not connected within 30 s; hub logs of \(directory.path)")
         }
-        try await loggedIn
+        _ = try await loggedIn
         let numbers = interruption.isOver ? [:] : try await createUsers()
         let players = DemoPlayers(
             plan: plan, scales: scales, calendar: calendar, witness: witness, door: endpoints.door, numbers: numbers,
@@ -81,8 +84,8 @@ struct DemoScene: Sendable {
         let refused = scales.values.flatMap { $0.diary.value.refused }
         let records = try await records()
         var account = DemoAccount(plan, told: players.told, refused: refused, records: records)
-        account.add(try await days(records, through: calendar.today))
-        return End(account: account, devices: try await status().devices, calendar: calendar)
+        if let exporter { account.add(try await exporter.days(records, on: calendar)) }
+        return End(account: account, records: records, devices: try await status().devices, calendar: calendar)
     }
 
     // MARK: Days
@@ -116,24 +119,6 @@ struct DemoScene: Sendable {
                 + "\(holes.dropLast().joined(separator: ", ")) and \(holes.last ?? "")",
             "days: a script has given them to the hub.",
         ])
-    }
-
-    private func logIn(_ calendar: DemoCalendar) async throws {
-        try await exist.follow(calendar)
-        try await exist.logIn(endpoints.door, patience: Self.patience)
-        await story.say(["The exporter is logged in to Exist as \(exist.person), with a personal token."])
-    }
-
-    /// Waits until Exist has what it has to have, but not for ever.
-    private func days(_ records: [StoredRecord], through last: LocalDate) async throws -> DemoDays {
-        let readings = DemoDays.readings(of: exist.person, plan, records)
-        let end = ContinuousClock.now + Self.patience
-        while true {
-            let days = DemoDays(of: exist.person, readings, through: last, held: try await exist.weights() ?? [:])
-            // There is nobody who would tell: a stand-in is asked.
-            if days.problems.isEmpty || ContinuousClock.now > end { return days }
-            try await Task.sleep(for: .milliseconds(50))
-        }
     }
 
     // MARK: The month

@@ -61,6 +61,12 @@ actor DemoStory {
         waiting = [:]
     }
 
+    /// Says how far something is, which the next line replaces where that is possible.
+    func pass(_ line: String) {
+        guard isatty(STDERR_FILENO) == 1 else { return say([line]) }
+        Terminal.progress(String(line.prefix(DemoStory.width - 1)))
+    }
+
     /// Says something beside the plan.
     func say(_ lines: [String]) {
         if isatty(STDERR_FILENO) == 1 { Terminal.progress("") }
