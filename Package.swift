@@ -46,7 +46,6 @@ func program(_ name: String, _ dependencies: [Target.Dependency], path: String) 
 
 let package = Package(
     name: "health-hub",
-    platforms: [.macOS(.v15)],
     products: [
         .library(name: "JSON", targets: ["JSON"]),
         .library(name: "Samples", targets: ["Samples"]),
@@ -121,7 +120,7 @@ let package = Package(
                 "Seeds", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "Samples", "ZeroMQ",
                 argumentParser,
                 logging, lifecycle,
-                .target(name: "CLinux", condition: .when(platforms: [.linux])),
+                "CLinux",
             ],
             path: "Sources/HubCommand"),
         tests(

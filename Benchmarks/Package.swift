@@ -11,7 +11,6 @@ let strict: [SwiftSetting] = [
 
 let package = Package(
     name: "benchmarks",
-    platforms: [.macOS(.v15)],
     dependencies: [.package(name: "health-hub", path: "..")],
     targets: [
         .executableTarget(name: "bench", swiftSettings: strict),

@@ -92,9 +92,7 @@ extension Program {
 
     /// The path of this program's file, beside which plugins and the simulator are found.
     static var path: String {
-        #if os(Linux)
-            if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
-        #endif
+        if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
         return Bundle.main.executablePath ?? CommandLine.arguments[0]
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import HubSettings
 import HubStore
 import HubWire
@@ -7,12 +8,6 @@ import Samples
 public import ServiceLifecycle
 import Synchronization
 import ZeroMQ
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// A running hub: the store, the door and the feed, and the plugins it starts.
 ///

@@ -1,11 +1,6 @@
 import FoundationEssentials
+import Glibc
 import HubSettings
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// The hub's folders: made with mode 0700, and checked each time.
 struct HubDirectories {

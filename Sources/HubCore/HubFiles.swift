@@ -1,10 +1,5 @@
+import Glibc
 public import HubSettings
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// Where a hub keeps what is its own.
 public struct HubFiles: Hashable, Sendable {

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// The file descriptors of this process.
 ///
@@ -12,11 +8,7 @@ enum ProcessDescriptors {
     /// As many connections as memory allows; more would make spawning slow where a library closes all that could be open.
     private static let enough: rlim_t = 65_536
 
-    #if canImport(Darwin)
-        private static let resource = RLIMIT_NOFILE
-    #else
-        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #endif
+    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 
     /// Takes what the system grants without privilege: the limit that most systems start a process with, 1,024, is one script that leaks.
     static func raiseLimit() {

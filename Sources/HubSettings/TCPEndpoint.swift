@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// Where the hub listens on the network: an address of this machine and a port.
 public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {

@@ -1,12 +1,5 @@
+import Glibc
 import GRDB
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A file that is being made: its owner's alone, removed unless it is published.
 final class DraftFile {

@@ -1,12 +1,5 @@
+import Glibc
 import Samples
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A text compared byte by byte.
 ///

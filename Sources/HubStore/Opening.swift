@@ -1,12 +1,5 @@
+import Glibc
 import GRDB
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// How the file is opened: what it must be, how it is brought up to date, and that every commit is durable.
 enum Opening {
@@ -48,10 +41,9 @@ enum Opening {
 
     /// GRDB opens in WAL mode with `synchronous = NORMAL`, under which a power cut takes back confirmed commits.
     private static func makeDurable(_ db: Database) throws {
-        // On Linux the two `fullfsync` settings do nothing; on macOS `fsync` alone does not reach the platter.
         try db.execute(
             sql: """
-                PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
+                PRAGMA synchronous = FULL;
                 PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8000
                 """)
         guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {

@@ -1,13 +1,6 @@
+import Glibc
 import GRDB
 import GRDBSQLite
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A store's file, read beside the hub that writes it, or where none runs.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// What must be looked at before SQLite sees a store: it takes an empty file for a new database, and deletes the log that lies beside it.
 enum StoreLoss {

@@ -1,12 +1,5 @@
+import Glibc
 import GRDB
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Puts a backup in the place of a store: first a look at both, then the exchange.
 ///

@@ -1,11 +1,6 @@
 import Dispatch
 import Foundation
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// SIGTERM, SIGINT and, for a launched plugin, the end of stdin, as one stream.
 ///

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 import Synchronization
 
 /// The right of one `PluginState` to a directory: an exclusive `flock` on the file `lock` in it.

@@ -1,10 +1,5 @@
+import Glibc
 import GRDB
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// Why a plugin's state could not be opened, read or changed.
 ///

@@ -1,9 +1,6 @@
 import Foundation
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// A service on loopback that does with each connection exactly what a test says, on a thread per connection.
 final class StandIn: Sendable {

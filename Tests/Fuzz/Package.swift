@@ -15,7 +15,6 @@ let scales = ["Frames", "Decoders", "Lines", "SIG", "HS3", "HS4", "HS5", "HSL"]
 
 let package = Package(
     name: "fuzz",
-    platforms: [.macOS(.v15)],
     products: [.executable(name: "fuzz-records", targets: ["FuzzRecords"])]
         + scales.map { .executable(name: "fuzz-\($0.lowercased())", targets: ["Fuzz\($0)"]) },
     dependencies: [.package(name: "health-hub", path: "../..")],

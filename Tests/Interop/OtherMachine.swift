@@ -9,15 +9,11 @@ final class OtherMachine: Sendable {
 
     /// Why there can be none here; nil where there can.
     static let obstacle: String? = {
-        #if os(Linux)
-            guard geteuid() == 0 else {
-                return "only root can make a network namespace; run the tests as root for these"
-            }
-            do { _ = try OtherMachine() } catch { return "no network namespace can be made here: \(error)" }
-            return nil
-        #else
-            return "network namespaces are Linux's"
-        #endif
+        guard geteuid() == 0 else {
+            return "only root can make a network namespace; run the tests as root for these"
+        }
+        do { _ = try OtherMachine() } catch { return "no network namespace can be made here: \(error)" }
+        return nil
     }()
 
     struct Refused: Error, CustomStringConvertible { let description: String }

@@ -14,14 +14,8 @@ struct ExampleProcess {
     let errors = Pipe()
 
     init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        #if os(Linux)
-            let tests = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-            let folder = tests.deletingLastPathComponent()
-        #else
-            let folder =
-                Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-                .deletingLastPathComponent() ?? URL(filePath: ".")
-        #endif
+        let tests = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+        let folder = tests.deletingLastPathComponent()
         process.executableURL = folder.appending(path: "example-source")
         process.arguments = arguments
         process.environment = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"].merging(environment) { $1 }

@@ -17,14 +17,8 @@ final class TemporaryDirectory: Sendable {
 
 /// The helper program, built beside the tests.
 func tortureProcess(_ mode: String, _ directory: String) throws -> (Process, output: FileHandle, input: FileHandle) {
-    #if os(Linux)
-        let tests = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-        let folder = tests.deletingLastPathComponent()
-    #else
-        let folder =
-            Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-            .deletingLastPathComponent() ?? URL(filePath: ".")
-    #endif
+    let tests = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+    let folder = tests.deletingLastPathComponent()
     let process = Process()
     let (output, input) = (Pipe(), Pipe())
     process.executableURL = folder.appending(path: "spool-torture")

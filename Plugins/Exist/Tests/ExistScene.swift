@@ -9,9 +9,7 @@ import WebFaults
 
 @testable import Exist
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
+import FoundationNetworking
 
 /// The exporter between a small hub and a stand-in for Exist on a socket; all three have one clock.
 final class ExistScene: Sendable {

@@ -1,10 +1,5 @@
+import Glibc
 import PluginKit
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// The directory of the files: names, and the few system calls that make lines durable.
 ///

@@ -1,11 +1,8 @@
 import ExistSimulation
 import Foundation
+import FoundationNetworking
 import Testing
 import WebFaults
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
 
 /// A stand-in in this process, on a socket of its own; its clock stands still.
 final class Scene: Sendable {

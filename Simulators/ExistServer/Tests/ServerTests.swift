@@ -1,11 +1,8 @@
 import Foundation
+import FoundationNetworking
 import HubProcess
 import Testing
 import WebFaults
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
 
 @Suite(.timeLimit(.minutes(1))) struct ServerTests {
     @Test

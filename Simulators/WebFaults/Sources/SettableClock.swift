@@ -1,11 +1,6 @@
+import FoundationEssentials
 import Samples
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// The clock that a stand-in lives by: the machine's, or one that starts at an instant and runs at a rate, and that can be set again
 /// while the stand-in runs.
@@ -55,9 +50,7 @@ public final class SettableClock: Sendable {
     public var rate: Double { reading.withLock { $0.start == nil ? 1 : $0.rate } }
 
     private static func machineTime() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+        Int64(Date().timeIntervalSince1970 * 1_000_000)
     }
 
     private static func read(_ text: String) throws(WebFaultsError) -> Reading {

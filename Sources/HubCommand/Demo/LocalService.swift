@@ -43,11 +43,7 @@ struct LocalService: Sendable {
     }
 
     private func connection() throws(Failure) -> Int32 {
-        #if canImport(Darwin)
-            let file = socket(AF_INET, SOCK_STREAM, 0)
-        #else
-            let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        #endif
+        let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var patience = Self.patience
         setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -70,11 +66,7 @@ struct LocalService: Sendable {
     private func send(_ bytes: [UInt8], _ file: Int32) throws(Failure) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            #if canImport(Darwin)
-                let flags: Int32 = 0
-            #else
-                let flags = Int32(MSG_NOSIGNAL)
-            #endif
+            let flags = Int32(MSG_NOSIGNAL)
             let count = rest.withUnsafeBytes { Foundation.send(file, $0.baseAddress, $0.count, flags) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {

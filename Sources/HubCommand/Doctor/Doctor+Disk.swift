@@ -8,9 +8,7 @@ extension Doctor {
         if Doctor.existing(files.run) != Doctor.existing(files.data) {
             found += room("run", files.run, low: 1_000_000, least: 65_536)
         }
-        #if os(Linux)
-            found += kind()
-        #endif
+        found += kind()
         let old = ((try? FileManager.default.contentsOfDirectory(atPath: files.data)) ?? []).filter {
             $0.hasPrefix("hub.sqlite.replaced-") || $0.hasPrefix("hub.sqlite.before-")
         }
@@ -62,38 +60,36 @@ extension Doctor {
         ]
     }
 
-    #if os(Linux)
-        private func kind() -> [Finding] {
-            guard let text = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8),
-                let type = Doctor.fileSystem(of: Doctor.existing(files.data), mounts: text)
-            else { return [] }
-            if ["nfs", "nfs4", "cifs", "smb3", "9p", "afs", "ceph", "fuse.sshfs", "virtiofs"].contains(type) {
-                return [
-                    Finding(
-                        .warning, "disk",
-                        "\(files.data) is on \(type): SQLite's locks and log need a local file system, and a commit is only as durable as the server makes it",
-                        repair: "set [hub] data to a folder on a local disk, and keep backups there instead")
-                ]
-            }
-            switch type {
-            case "tmpfs", "ramfs":
-                return [
-                    Finding(
-                        .error, "disk",
-                        "\(files.data) is in memory (\(type)): it is gone after a restart of the machine",
-                        repair: "set [hub] data to a folder on a disk")
-                ]
-            case "vfat", "exfat", "msdos":
-                return [
-                    Finding(
-                        .error, "disk",
-                        "\(files.data) is on \(type), which knows no owners: everybody can read the data",
-                        repair: "set [hub] data to a folder on a Linux file system")
-                ]
-            default: return []
-            }
+    private func kind() -> [Finding] {
+        guard let text = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8),
+            let type = Doctor.fileSystem(of: Doctor.existing(files.data), mounts: text)
+        else { return [] }
+        if ["nfs", "nfs4", "cifs", "smb3", "9p", "afs", "ceph", "fuse.sshfs", "virtiofs"].contains(type) {
+            return [
+                Finding(
+                    .warning, "disk",
+                    "\(files.data) is on \(type): SQLite's locks and log need a local file system, and a commit is only as durable as the server makes it",
+                    repair: "set [hub] data to a folder on a local disk, and keep backups there instead")
+            ]
         }
-    #endif
+        switch type {
+        case "tmpfs", "ramfs":
+            return [
+                Finding(
+                    .error, "disk",
+                    "\(files.data) is in memory (\(type)): it is gone after a restart of the machine",
+                    repair: "set [hub] data to a folder on a disk")
+            ]
+        case "vfat", "exfat", "msdos":
+            return [
+                Finding(
+                    .error, "disk",
+                    "\(files.data) is on \(type), which knows no owners: everybody can read the data",
+                    repair: "set [hub] data to a folder on a Linux file system")
+            ]
+        default: return []
+        }
+    }
 
     /// The kind of file system that a folder is on: of the mounts above it the deepest, of those at one place the last.
     ///

@@ -13,11 +13,7 @@ extension Doctor {
                 ? Finding(.good, "machine", "libzmq \(version)")
                 : Finding(.error, "machine", "libzmq \(version) is too old", repair: "sudo apt-get install libzmq5"))
         var limit = rlimit()
-        #if os(Linux)
-            let known = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
-        #else
-            let known = getrlimit(RLIMIT_NOFILE, &limit) == 0
-        #endif
+        let known = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
         if known, limit.rlim_max < 4_096 {
             found.append(
                 Finding(
@@ -75,27 +71,25 @@ extension Doctor {
             } ?? []
         guard !users.isEmpty else { return [] }
         let names = users.map(\.name).joined(separator: ", ")
-        #if os(Linux)
-            // AF_BLUETOOTH and BTPROTO_RFCOMM, which the C library has no names for.
-            let file = socket(31, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 3)
-            guard file >= 0 else {
-                return [
-                    Finding(
-                        .error, "bluetooth",
-                        "\(names) needs RFCOMM, which this kernel refuses: \(String(cString: strerror(errno)))",
-                        repair: "sudo modprobe rfcomm; a container needs the host's network")
-                ]
-            }
-            close(file)
-            let adapters = (try? FileManager.default.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []
-            guard adapters.contains(where: { $0.hasPrefix("hci") }) else {
-                return [
-                    Finding(
-                        .error, "bluetooth", "\(names) needs a Bluetooth adapter, and there is none",
-                        repair: "plug one in; bluetoothctl list shows it, rfkill list whether it is blocked")
-                ]
-            }
-        #endif
+        // AF_BLUETOOTH and BTPROTO_RFCOMM, which the C library has no names for.
+        let file = socket(31, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 3)
+        guard file >= 0 else {
+            return [
+                Finding(
+                    .error, "bluetooth",
+                    "\(names) needs RFCOMM, which this kernel refuses: \(String(cString: strerror(errno)))",
+                    repair: "sudo modprobe rfcomm; a container needs the host's network")
+            ]
+        }
+        close(file)
+        let adapters = (try? FileManager.default.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []
+        guard adapters.contains(where: { $0.hasPrefix("hci") }) else {
+            return [
+                Finding(
+                    .error, "bluetooth", "\(names) needs a Bluetooth adapter, and there is none",
+                    repair: "plug one in; bluetoothctl list shows it, rfkill list whether it is blocked")
+            ]
+        }
         return [Finding(.good, "bluetooth", "RFCOMM and an adapter are there, for \(names)")]
     }
 }

@@ -1,11 +1,8 @@
+import CLinux
 import Foundation
 import HubCore
 import HubSettings
 import HubStore
-
-#if os(Linux)
-    import CLinux
-#endif
 
 /// The clock and the records.
 extension Doctor {
@@ -14,15 +11,13 @@ extension Doctor {
         if case .simulated? = configuration?.hub.clock {
             found.append(Finding(.warning, "clock", "[hub] clock is simulated: for tests, not for a body's records"))
         }
-        #if os(Linux)
-            var state = timex()
-            if adjtimex(&state) == TIME_ERROR {
-                found.append(
-                    Finding(
-                        .warning, "clock", "nothing keeps this machine's clock right (not synchronised)",
-                        repair: "sudo timedatectl set-ntp true"))
-            }
-        #endif
+        var state = timex()
+        if adjtimex(&state) == TIME_ERROR {
+            found.append(
+                Finding(
+                    .warning, "clock", "nothing keeps this machine's clock right (not synchronised)",
+                    repair: "sudo timedatectl set-ntp true"))
+        }
         let earliest = Date(timeIntervalSince1970: 1_735_689_600)  // 2025: older than this program.
         if now < earliest {
             found.append(

@@ -26,11 +26,7 @@ enum UnixSocket {
         let room = MemoryLayout.size(ofValue: address.sun_path)
         guard path.count < room else { return (.nobody, nil) }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-        #if canImport(Darwin)
-            let file = socket(AF_UNIX, SOCK_STREAM, 0)
-        #else
-            let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        #endif
+        let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard file >= 0 else { return (.somebody, nil) }
         defer { close(file) }
         let result = withUnsafePointer(to: &address) {
@@ -48,13 +44,9 @@ enum UnixSocket {
     }
 
     private static func peer(of file: Int32) -> pid_t? {
-        #if os(Linux)
-            var credentials: [Int32] = [0, 0, 0]  // `struct ucred`: process, user, group.
-            var size = socklen_t(credentials.count * MemoryLayout<Int32>.size)
-            guard getsockopt(file, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
-            return credentials[0] > 0 ? credentials[0] : nil
-        #else
-            return nil
-        #endif
+        var credentials: [Int32] = [0, 0, 0]  // `struct ucred`: process, user, group.
+        var size = socklen_t(credentials.count * MemoryLayout<Int32>.size)
+        guard getsockopt(file, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
+        return credentials[0] > 0 ? credentials[0] : nil
     }
 }

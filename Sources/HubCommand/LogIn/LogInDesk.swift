@@ -79,11 +79,7 @@ enum Browser {
         if let words = environment["BROWSER"]?.split(separator: " ").map(String.init), let program = words.first {
             return (program, Array(words.dropFirst()))
         }
-        #if canImport(Darwin)
-            return ("open", [])
-        #else
-            let hasDesktop = ["DISPLAY", "WAYLAND_DISPLAY"].contains { !(environment[$0] ?? "").isEmpty }
-            return hasDesktop ? ("xdg-open", []) : nil
-        #endif
+        let hasDesktop = ["DISPLAY", "WAYLAND_DISPLAY"].contains { !(environment[$0] ?? "").isEmpty }
+        return hasDesktop ? ("xdg-open", []) : nil
     }
 }

@@ -37,11 +37,7 @@ enum LoopbackSocket {
     /// - Throws: ``HubExit/system`` when the port is taken or may not be used.
     static func listen(_ host: RedirectAddress.Host, _ port: UInt16) throws(Failure) -> Int32 {
         let family = host == .four ? AF_INET : AF_INET6
-        #if canImport(Darwin)
-            let descriptor = socket(family, SOCK_STREAM, 0)
-        #else
-            let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        #endif
+        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0, bind(descriptor, host, port) == 0, Foundation.listen(descriptor, 16) == 0 else {
             let code = errno
             if descriptor >= 0 { close(descriptor) }

@@ -1,13 +1,8 @@
+import Glibc
 import HubSettings
 import HubStore
 import HubWire
 import Samples
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// What the hub says of itself.
 extension Bus {

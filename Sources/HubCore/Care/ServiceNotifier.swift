@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// Tells systemd, or whoever set `NOTIFY_SOCKET`, how the hub is: datagrams of `NAME=value` lines (sd_notify(3)).
 ///
@@ -34,21 +30,13 @@ public final class ServiceNotifier: Sendable {
         .joined(separator: "\n")
         let bytes = Array(text.utf8)
         address.withSocketAddress { pointer, length in
-            #if canImport(Darwin)
-                let flags = CInt(MSG_DONTWAIT)
-            #else
-                let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
-            #endif
+            let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
             _ = sendto(descriptor, bytes, bytes.count, flags, pointer, length)
         }
     }
 
     private static func socket() -> CInt {
-        #if canImport(Darwin)
-            Darwin.socket(AF_UNIX, SOCK_DGRAM, 0)
-        #else
-            Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        #endif
+        Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
     }
 
     /// A Unix address; an abstract name begins with NUL and has no file.

@@ -1,10 +1,5 @@
+import Glibc
 import HubStore
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// How much room the store has left, and how long its log has become.
 struct StoreRoom: Hashable, Sendable {

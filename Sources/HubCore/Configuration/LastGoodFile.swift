@@ -1,10 +1,5 @@
 import FoundationEssentials
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// The text of the `hub.conf` with which all plugins were last well: `hub.conf.good` in the data directory, mode 0600.
 ///

@@ -1,11 +1,6 @@
 import HubWire
 import Subprocess
-
-#if canImport(System)
-    import System
-#else
-    import SystemPackage
-#endif
+import SystemPackage
 
 /// A program that is started to answer one question on stdout, and then ends.
 struct PluginQuestion: Sendable {

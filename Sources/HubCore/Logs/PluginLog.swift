@@ -1,12 +1,7 @@
+import Glibc
 import HubWire
 import Logging
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// The log file of one instance: appended to, and rotated by size, so that it never holds more than ``PluginLogFiles/bound``.
 final class PluginLog: Sendable {

@@ -1,10 +1,5 @@
 import FoundationEssentials
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// Processes of plugins that should be gone: what a killed hub has left behind, and what a plugin has started and not ended.
 ///

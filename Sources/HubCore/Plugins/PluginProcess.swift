@@ -1,16 +1,7 @@
+import Glibc
 import Logging
 import Subprocess
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-#if canImport(System)
-    import System
-#else
-    import SystemPackage
-#endif
+import SystemPackage
 
 /// One run of a plugin's program, from start to end.
 struct PluginProcess: Sendable {

@@ -1,10 +1,5 @@
 import FoundationEssentials
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// Small files that only their owner may read: written whole or not at all, and on the disk when `write` returns.
 enum PrivateFile {
@@ -108,18 +103,10 @@ enum PrivateFile {
     }
 
     private static func systemRead(_ descriptor: CInt, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
-        #if canImport(Darwin)
-            Darwin.read(descriptor, bytes, count)
-        #else
-            Glibc.read(descriptor, bytes, count)
-        #endif
+        Glibc.read(descriptor, bytes, count)
     }
 
     private static func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-        #if canImport(Darwin)
-            Darwin.write(descriptor, bytes, count)
-        #else
-            Glibc.write(descriptor, bytes, count)
-        #endif
+        Glibc.write(descriptor, bytes, count)
     }
 }

@@ -1,10 +1,5 @@
+import Glibc
 import Samples
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// Whom a weight fits, and how well.
 public struct WeightOdds: Hashable, Sendable {

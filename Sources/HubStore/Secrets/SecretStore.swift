@@ -25,7 +25,7 @@ public final class SecretStore: Sendable {
                 try db.execute(
                     sql: """
                         PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON;
-                        PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON
+                        PRAGMA synchronous = EXTRA
                         """)
                 try Self.identify(db, path)
             }

@@ -1,13 +1,6 @@
+import Glibc
 import JSON
 public import Samples
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// The one clock of hub, plugins and simulators, so that a month passes in a minute in tests and demo (Protocol §4.2).
 ///

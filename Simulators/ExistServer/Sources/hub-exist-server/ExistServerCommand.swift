@@ -1,13 +1,8 @@
 import ArgumentParser
 import Dispatch
 import ExistSimulation
+import Glibc
 import WebFaults
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// A stand-in for Exist on this machine.
 @main

@@ -1,10 +1,5 @@
 import Foundation
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// An append-only file of JSON lines, each on the disk before the next thing happens: all that the judge of the torture test believes.
 public final class Diary<Line: Codable & Sendable>: Sendable {
