@@ -44,6 +44,34 @@ func program(_ name: String, _ dependencies: [Target.Dependency], path: String) 
     .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
+/// A plugin: a program in `Plugins/NAME/Sources`, which needs PluginKit, and its tests beside it.
+func plugin(
+    _ name: String, _ dependencies: [Target.Dependency], tests more: [Target.Dependency], resources: [Resource] = []
+) -> [Target] {
+    [
+        program(name, ["PluginKit"] + dependencies, path: "Plugins/\(name)/Sources"),
+        tests(
+            "\(name)Tests", [.target(name: name), "PluginKit", "PluginTesting"] + more, path: "Plugins/\(name)/Tests",
+            resources: resources),
+    ]
+}
+
+let scale: [Target.Dependency] = ["ScaleConnector", "ScaleFrames", "ScaleLinks"]
+let plugins = [
+    plugin("Exist", ["CloudClient"], tests: ["ExistSimulation", "WebFaults", "HubWire", "Samples"]),
+    plugin(
+        "GapFiller", ["DaySeries"],
+        tests: ["Seeds", "DaySeries", "HubCommand", "HubProcess", "HubSettings", "HubWire", "Samples"]),
+    plugin("IHealthHS3", scale, tests: ["Seeds", "ScaleSimulation"] + scale, resources: [.copy("Cases")]),
+    plugin("IHealthHS4", scale, tests: ["ScaleBench"] + scale),
+    plugin(
+        "IHealthHS5", scale,
+        tests: ["hub-ihealth-cloud", "IHealthCloudSimulation", "OpenAPIBench", "ScaleBench", "WebFaults"] + scale),
+    plugin(
+        "JSONLines", ["JSON"], tests: ["HubSettings", "HubWire", "Samples"], resources: [.copy("Cases")]),
+    plugin("SAMI", ["CloudClient", "WebSocketClient"], tests: ["HubSettings", "SAMIExchange", "WebFaults"]),
+].flatMap { $0 }
+
 let package = Package(
     name: "health-hub",
     products: [
@@ -243,57 +271,7 @@ let package = Package(
             name: "IHealthCloudSimulation", dependencies: ["WebFaults"], path: "Simulators/IHealthCloud/Sources",
             swiftSettings: strict),
 
-        // Plugins.
-        program("GapFiller", ["PluginKit", "DaySeries"], path: "Plugins/GapFiller/Sources"),
-        tests(
-            "GapFillerTests",
-            [
-                "Seeds", "GapFiller", "DaySeries", "HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginKit",
-                "Samples",
-            ],
-            path: "Plugins/GapFiller/Tests"),
-        program("Exist", ["CloudClient", "PluginKit"], path: "Plugins/Exist/Sources"),
-        tests(
-            "ExistTests",
-            [
-                "Exist", "ExistSimulation", "WebFaults", "PluginKit", "PluginTesting", "HubWire", "Samples",
-            ],
-            path: "Plugins/Exist/Tests"),
-        program("JSONLines", ["JSON", "PluginKit"], path: "Plugins/JSONLines/Sources"),
-        tests(
-            "JSONLinesTests", ["JSONLines", "PluginKit", "PluginTesting", "HubSettings", "HubWire", "Samples"],
-            path: "Plugins/JSONLines/Tests",
-            resources: [.copy("Cases")]),
-        program("SAMI", ["CloudClient", "PluginKit", "WebSocketClient"], path: "Plugins/SAMI/Sources"),
-        tests(
-            "SAMITests", ["SAMI", "HubSettings", "PluginKit", "PluginTesting", "SAMIExchange", "WebFaults"],
-            path: "Plugins/SAMI/Tests"
-        ),
-        program(
-            "IHealthHS3", ["PluginKit", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
-            path: "Plugins/IHealthHS3/Sources"),
-        tests(
-            "IHealthHS3Tests",
-            ["Seeds", "IHealthHS3", "PluginTesting", "ScaleConnector", "ScaleSimulation", "ScaleFrames", "ScaleLinks"],
-            path: "Plugins/IHealthHS3/Tests", resources: [.copy("Cases")]),
-        program(
-            "IHealthHS4", ["PluginKit", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
-            path: "Plugins/IHealthHS4/Sources"),
-        tests(
-            "IHealthHS4Tests", ["IHealthHS4", "PluginTesting", "ScaleBench", "ScaleConnector", "ScaleFrames"],
-            path: "Plugins/IHealthHS4/Tests"),
-        program(
-            "IHealthHS5", ["PluginKit", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
-            path: "Plugins/IHealthHS5/Sources"),
-        tests(
-            "IHealthHS5Tests",
-            [
-                "hub-ihealth-cloud", "IHealthHS5", "IHealthCloudSimulation", "OpenAPIBench", "PluginTesting",
-                "ScaleBench", "ScaleConnector",
-                "ScaleFrames",
-                "WebFaults",
-            ],
-            path: "Plugins/IHealthHS5/Tests"),
+        // Plugins, which have more below.
         tests(
             "ScalePluginTests",
             [
@@ -307,7 +285,7 @@ let package = Package(
         .target(
             name: "ScaleBench", dependencies: ["PluginTesting", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
             path: "Tests/Support/ScaleBench", swiftSettings: strict),
-    ],
+    ] + plugins,
     swiftLanguageModes: [.v6]
 )
 
