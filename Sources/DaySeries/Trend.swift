@@ -46,16 +46,6 @@ public enum Trend: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The slope per day of the straight line that fits the last points best, by least squares; `nil` for less than two.
-    public static func slope(ofLast count: Int = 14, _ points: [Point]) -> Double? {
-        let last = points.suffix(count)
-        guard last.count > 1, let origin = last.first?.day else { return nil }
-        let days = last.map { Double($0.day - origin) }
-        let (meanDay, mean) = (days.mean, last.map(\.value).mean)
-        let spread = days.reduce(0) { $0 + ($1 - meanDay) * ($1 - meanDay) }
-        return zip(days, last).reduce(0) { $0 + ($1.0 - meanDay) * ($1.1.value - mean) } / spread
-    }
-
     /// Moves to each day in turn, by as many steps of ``smoothing`` as `steps` says for the days that have passed.
     private static func timeAware(_ measured: [MeasuredDay], _ steps: (Int32) -> Int32) -> [Point] {
         var points: [Point] = []
@@ -126,8 +116,4 @@ extension [Trend.Point] {
     fileprivate func marked(as others: [Trend.Point]) -> [Trend.Point] {
         zip(self, others).map { Trend.Point(day: $0.day, value: $0.value, isBetween: $1.isBetween) }
     }
-}
-
-extension [Double] {
-    fileprivate var mean: Double { reduce(0, +) / Double(count) }
 }

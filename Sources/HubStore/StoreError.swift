@@ -1,13 +1,6 @@
+import Glibc
 import GRDB
 import GRDBSQLite
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Why the store did not do what it was asked; nothing of a failed commit is stored.
 public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -66,16 +59,6 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public var code: Code
     /// One line: what was being done, to what, why it failed, what to do.
     public var message: String
-
-    /// Whether the same call may succeed later without anything being repaired in the call itself.
-    ///
-    /// `full` counts: space may be made while the hub runs, and sources keep what was not confirmed.
-    public var isRetryable: Bool {
-        switch code.value {
-        case .full, .busy, .locked, .input: true
-        default: false
-        }
-    }
 
     /// Code and message, for logs: no health value is in it.
     public var description: String { "\(code): \(message)" }

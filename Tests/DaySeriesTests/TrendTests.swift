@@ -26,12 +26,6 @@ import Testing
         for point in points { #expect(point.isBetween == !own.contains(point.day)) }
     }
 
-    @Test func `TrendWeight's rate is that of its source`() throws {
-        let slope = try #require(Trend.slope(Trend.trendWeight.points(measured)))
-        #expect(abs(slope + 0.065761) < 0.000_001)
-        #expect(Trend.slope(Array(Trend.linear.points(measured).prefix(1))) == nil)
-    }
-
     @Test func `on a steady way down Holt is on the line, and a plain one lags nine days of it behind`() throws {
         let days = (0..<200).map { MeasuredDay(day: $0, value: 90 - Double($0) * 0.05) }
         let holt = try #require(Trend.holt.points(days).last), plain = try #require(Trend.timeAware.points(days).last)

@@ -26,7 +26,6 @@ import Testing
         let many = try (0..<2_000).map { Record.sample(try sample("many-\($0)", type: "stepCount", source: source)) }
         let error = await failure { try await store.put(many, instance: "other") }
         #expect(error?.code == .full)
-        #expect(error?.isRetryable == true)
         #expect(store.head == 2)
         #expect(try await store.accounts() == accounts)
         #expect(try await store.page(RecordQuery()).records.count == 2)
@@ -102,7 +101,6 @@ import Testing
         disk.makeReadOnly()
         let error = await failure { _ = try Store(path: disk.path + "/hub.sqlite", now: 0) }
         #expect(error?.code == .readOnly)
-        #expect(error?.isRetryable == false)
     }
 
     @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))

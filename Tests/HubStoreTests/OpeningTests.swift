@@ -52,7 +52,6 @@ import Testing
         let store = try folder.open()
         let error = await failure { _ = try folder.open() }
         #expect(error?.code == .locked)
-        #expect(error?.isRetryable == true)
         #expect(error?.message.contains("process \(ProcessInfo.processInfo.processIdentifier)") == true)
         _ = try await store.put(try sample("a"))
     }

@@ -45,7 +45,6 @@ public final class IHealthCloud: StandInService {
         var codes: Set<String> = []
         var number = 0
         var requests: [String] = []
-        var expires = 3_672_000
     }
 
     private let state: Mutex<State>
@@ -72,9 +71,6 @@ public final class IHealthCloud: StandInService {
 
     /// The application is another one from now on.
     public func change(_ body: (inout Application) -> Void) { state.withLock { body(&$0.application) } }
-
-    /// Seconds that new tokens hold.
-    public func expire(in seconds: Int) { state.withLock { $0.expires = seconds } }
 
     /// Paths that were asked for and carried out, in their order.
     public var requests: [String] { state.withLock(\.requests) }
@@ -121,7 +117,7 @@ public final class IHealthCloud: StandInService {
         state.access = [access]
         state.refresh.insert(refresh)
         return .json([
-            "APIName": "OpenApiWeight", "AccessToken": .text(access), "Expires": JSONTree(state.expires),
+            "APIName": "OpenApiWeight", "AccessToken": .text(access), "Expires": 3_672_000,
             "RefreshToken": .text(refresh), "RefreshTokenExpires": 999_999_999, "UserID": .text(user),
             "client_para": "",
         ])

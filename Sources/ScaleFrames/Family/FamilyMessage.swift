@@ -83,9 +83,6 @@ public struct FragmentCollector: Sendable {
 
     public init() {}
 
-    /// Whether pieces of an unfinished message are held.
-    public var isCollecting: Bool { !pieces.isEmpty }
-
     /// Forgets what is held, as at the start of a new connection.
     public mutating func reset() { pieces.removeAll() }
 

@@ -20,7 +20,6 @@ public struct HS4Host: ScaleDialogue {
     var transfer: Transfer?
     /// Whether weights of the present weighing have come.
     var isWeighing = false
-    var isStoppedForGood = false
 
     var nextToken = 0
     var deliveries: [ScaleToken: Waiting] = [:]

@@ -1,4 +1,6 @@
 /// Weight Measurement, `2A9D`, of any scale that speaks standard Bluetooth.
+///
+/// Scales on Bluetooth LE come next and will be served with this folder; until then its tests and the fuzzer alone use it.
 public struct SIGWeight: Sendable, Hashable {
     public var mass: SIGMass
     /// What the scale's clock showed; nil where it says none, or no date.

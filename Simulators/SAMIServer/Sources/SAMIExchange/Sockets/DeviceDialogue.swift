@@ -16,8 +16,6 @@ struct DeviceDialogue {
         (self.exchange, self.number, self.acknowledges) = (exchange, number, acknowledges)
     }
 
-    var hasDevices: Bool { !callers.isEmpty }
-
     /// Why a frame is refused.
     private struct Refusal: Error {
         let code: Int
