@@ -4,9 +4,10 @@
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
 # make fuzz    coverage-guided fuzzing of the record codec and of the scales      (SECONDS=300, for each)
+# make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test torture build format lint fuzz bench setup setup-test
+.PHONY: demo test torture build format lint fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
 # Swift's own libraries inside, and nothing that only a debugger reads: for machines that have no Swift.
@@ -20,8 +21,11 @@ setup:
 setup-test:
 	@.ci/setup test
 
+# What people run: the programs that Package.swift has as products, and no test's.
+PROGRAMS := $(shell sed -n 's/.*\.executable.name: "\([^"]*\)".*/\1/p' Package.swift)
+
 build: setup
-	swift build $(RELEASE)
+	for program in $(PROGRAMS); do swift build $(RELEASE) --product $$program || exit 1; done
 
 demo: setup
 	@.ci/demo $(ARGS)
@@ -61,6 +65,9 @@ fuzz: setup
 		Tests/Fuzz/.build/release/fuzz-$$part -max_len=4096 -rss_limit_mb=512 -timeout=10 -max_total_time=$(SECONDS) \
 			Tests/Fuzz/.build/corpus-$$part Tests/Fuzz/.build/seeds-$$part || exit 1; \
 	done
+
+packages:
+	.ci/packages >.ci/packages.txt
 
 # A peer that cannot be installed is a row that says so.
 bench: setup
