@@ -74,6 +74,21 @@ import Testing
     @Test func `settings show value, origin and meaning, secrets never`() throws {
         let plugin = try JSON.decode(
             PluginText.self,
+@Suite struct HandAnswerTests {
+    /// Between the look and the deed a record may be taken back: what was refused then must not be told as done, or as done before.
+    @Test func `what was refused after all is told apart from what is so already`() throws {
+        let answer = try HandAnswer(
+            RawJSON(
+                #"{"dryRun":false,"records":[{"number":1,"outcome":"duplicate"},{"number":2,"outcome":"retracted","reason":"2 was taken back"}]}"#
+            ))
+        #expect(answer.entries.map(\.isRejected) == [false, true])
+        let failure = #expect(throws: Failure.self) { try answer.refuseRejections(isDone: true) }
+        #expect(failure?.message == "2 was taken back; the others are done" && failure?.exit == .notWell)
+        let before = #expect(throws: Failure.self) { try answer.refuseRejections() }
+        #expect(before?.message == "2 was taken back; nothing was changed")
+    }
+}
+
             from: #"""
                 {"name":"cloud","kind":"exist","enabled":true,"executable":"/bin/hub-exist","summary":"Sends days.",
                 "version":"1.2","reads":["weight"],"writes":[],"settings":{"token":"<secret>","every":"1h"},

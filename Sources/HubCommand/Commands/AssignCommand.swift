@@ -79,7 +79,9 @@ struct AssignCommand: ParsableCommand {
             let count = NumberText.count(expected.reduce(0) { $0 + $1.entries.count }, "record")
             try Consent.ask("Assign them all to \(to ?? "")?", about: ["\(count) in the inbox"], isGiven: yes)
         }
-        try tell(try assign(door, numbers, isDryRun: false))
+        let done = try assign(door, numbers, isDryRun: false)
+        try tell(done)
+        for answer in done { try answer.refuseRejections(isDone: true) }
     }
 
     private struct Arguments: Encodable {
@@ -108,7 +110,7 @@ struct AssignCommand: ParsableCommand {
                 try output.json(Array(answer.text.utf8)[...])
                 continue
             }
-            for entry in answer.entries {
+            for entry in answer.entries where !entry.isRejected {
                 let whose = to ?? "nobody"
                 guard let record = entry.record else {
                     try output.line("\(entry.number) is \(whose)'s already")

@@ -75,6 +75,7 @@ struct EditCommand: ParsableCommand {
             if !doubts.isEmpty, !dryRun { try Consent.ask("Is that right?", about: [], isGiven: yes) }
         }
         let answer = dryRun ? expected : try door.hand("edit", arguments, isDryRun: false)
+        try answer.refuseRejections()
         if json { return try Output.json(answer.text) }
         try tell(answer, before)
     }

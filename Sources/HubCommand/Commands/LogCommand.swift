@@ -96,7 +96,9 @@ struct LogCommand: ParsableCommand {
         for doubt in doubts { Terminal.complain(doubt) }
         if dryRun { return try tell(expected) }
         if !doubts.isEmpty { try Consent.ask("Enter it all the same?", about: [], isGiven: yes) }
-        try tell(try door.hand("log", arguments, isDryRun: false))
+        let done = try door.hand("log", arguments, isDryRun: false)
+        try done.refuseRejections(isDone: true)
+        try tell(done)
     }
 
     private func owner(of persons: [Welcome.PersonEntry]) throws(Failure) -> Welcome.PersonEntry {

@@ -67,8 +67,12 @@ struct RetractCommand: ParsableCommand {
             try Consent.ask(question, about: yes ? [] : try listing(door, numbers), isGiven: yes)
         }
         let done = try door.hand("retract", arguments, isDryRun: false)
-        if json { return try Output.json(done.text) }
-        for line in lines(done) { try Output.print(line) }
+        if json {
+            try Output.json(done.text)
+        } else {
+            for line in lines(done) { try Output.print(line) }
+        }
+        try done.refuseRejections(isDone: true)
     }
 
     private struct Arguments: Encodable {
@@ -87,7 +91,7 @@ struct RetractCommand: ParsableCommand {
     }
 
     private func lines(_ answer: HandAnswer) -> [String] {
-        answer.entries.map { entry in
+        answer.entries.filter { !$0.isRejected }.map { entry in
             switch (entry.outcome, undo) {
             case ("stored", false): "\(entry.number) \(dryRun ? "would be retracted" : "retracted")"
             case ("stored", true): "\(entry.number) \(dryRun ? "would be back" : "is back")"

@@ -14,6 +14,9 @@ struct HandAnswer {
         let record: StoredRecord?
         /// Of a new record the newest of its type and person before it.
         let last: StoredRecord?
+
+        /// Whether the record was left as it is for a reason, not because it is so already.
+        var isRejected: Bool { outcome != "stored" && outcome != "duplicate" }
     }
 
     let entries: [Entry]
@@ -43,11 +46,13 @@ struct HandAnswer {
     }
 
     /// Throws what keeps the command from doing all that was asked.
-    func refuseRejections() throws(Failure) {
-        let rejected = entries.filter { $0.outcome != "stored" && $0.outcome != "duplicate" }
+    /// - Parameter isDone: whether the rest has been done: something has changed since it was looked at.
+    func refuseRejections(isDone: Bool = false) throws(Failure) {
+        let rejected = entries.filter(\.isRejected)
         guard let first = rejected.first else { return }
         let more = rejected.count > 1 ? ", and \(rejected.count - 1) more" : ""
-        throw Failure(.notWell, "\(first.reason ?? first.outcome)\(more); nothing was changed")
+        let rest = !isDone || rejected.count == entries.count ? "nothing was changed" : "the others are done"
+        throw Failure(.notWell, "\(first.reason ?? first.outcome)\(more); \(rest)")
     }
 }
 
