@@ -10,6 +10,23 @@ public struct LogIn: Sendable {
     public init(account: String, token: OAuthToken) { (self.account, self.token) = (account, token) }
 }
 
+/// What became of a token at its service, as `hub logout` tells it.
+///
+/// Say no more than is known: a person who reads `revoked` takes the token for harmless.
+public enum Revocation: String, Encodable, Sendable {
+    /// The service was told, and has refused the token since: a call with it was tried.
+    case revoked
+    /// The service was told, and said yes; whether the token still works was not tried.
+    case accepted
+    /// The service did not take the token any more before it was told.
+    case unknown
+}
+
+/// What the command `logout` answers.
+private struct LogOutReport: Encodable, Sendable {
+    var service: Revocation
+}
+
 /// What `hub login` prints.
 private struct LogInReport: Encodable, Sendable {
     var account: String
@@ -57,16 +74,16 @@ extension Command {
     /// `hub logout NAME`: asks the service to revoke a token, before the hub forgets it.
     ///
     /// For services that have an endpoint for that; without this command `hub logout` only forgets.
-    /// - Parameter body: returns when the service has revoked the token, or does not know it any more.
+    /// - Parameter body: returns when the service has revoked the token, or does not know it any more. Throws when it could not be
+    ///   told, or still takes the token; then the hub keeps it, and a person can try again.
     public static func logOut(
-        help: String, _ body: @escaping @Sendable (P, CommandCall, OAuthToken) async throws -> Void
+        help: String, _ body: @escaping @Sendable (P, CommandCall, OAuthToken) async throws -> Revocation
     ) -> Command {
         let account = SettingDeclaration("account", .string(), help: "The plugin's name of it.", required: true)
         return Command(Manifest.logOut, help: help, arguments: [account]) { plugin, call in
             let keeper = TokenKeeper(call.hub, account: try call.arguments.text("account")) { $0 }
             guard let token = try await keeper.current() else { return nil }
-            try await body(plugin, call, token)
-            return nil
+            return LogOutReport(service: try await body(plugin, call, token))
         }
     }
 }

@@ -36,6 +36,7 @@ private struct Cloudy: SourcePlugin {
         },
         .logOut(help: "Revokes.") { _, _, token in
             guard token.accessToken.reveal() != "stubborn" else { throw CommandFailure("service", "not today") }
+            return token.accessToken.reveal() == "void" ? .unknown : .revoked
         },
     ]
 
@@ -158,7 +159,9 @@ private struct Cloudy: SourcePlugin {
             let account = try #require(RawJSON(#"{"account":"me"}"#))
             #expect(await hub.command("logout", account) == .done(result: nil), "there is nothing to revoke")
             await hub.setToken(RawJSON(#"{"access_token":"a"}"#), of: "me")
-            #expect(await hub.command("logout", account) == .done(result: nil))
+            #expect(await hub.command("logout", account) == .done(result: RawJSON(#"{"service":"revoked"}"#)))
+            await hub.setToken(RawJSON(#"{"access_token":"void"}"#), of: "me")
+            #expect(await hub.command("logout", account) == .done(result: RawJSON(#"{"service":"unknown"}"#)))
             await hub.setToken(RawJSON(#"{"access_token":"stubborn"}"#), of: "me")
             #expect(failure(await hub.command("logout", account)) == "service: not today")
         }

@@ -45,7 +45,7 @@ actor Poster {
             case .failure(let refusal): results.append(.refused(reason: refusal.reason))
             }
         }
-        guard !facts.isEmpty else { return results.map { $0 ?? .delivered } }
+        guard !facts.isEmpty else { return results.map { $0 ?? Self.unsent.result } }
         let device = try await device(post)
         var uncertain = try await Uncertain(hub, post)
         let there = try await present(facts.map(\.fact), on: device)
@@ -66,7 +66,7 @@ actor Poster {
         }
         try await uncertain.remove(shown)
         let ordered = due.keys.sorted { ($0.time, $0.field) < ($1.time, $1.field) }
-        guard !ordered.isEmpty else { return results.map { $0 ?? .delivered } }
+        guard !ordered.isEmpty else { return results.map { $0 ?? Self.unsent.result } }
         try await uncertain.add(ordered)
         let sent = try await send(ordered, post, device)
         let fates = Array(zip(ordered, sent.fates))
@@ -80,7 +80,7 @@ actor Poster {
         if let failure = sent.failure, !results.contains(where: { if case .delivered = $0 { true } else { false } }) {
             throw failure
         }
-        return results.map { $0 ?? .delivered }
+        return results.map { $0 ?? Self.unsent.result }
     }
 
     // MARK: - What is there

@@ -13,8 +13,8 @@ struct SAMI: SinkPlugin, SourcePlugin {
 
     static let commands: [Command<Self>] = [
         .logIn(help: "Logs in to the exchange.") { plugin, call in try await plugin.logIn(call) },
-        .logOut(help: "Has the exchange revoke the token.") { plugin, call, token in
-            try await plugin.parts(call.hub).account.service.revoke(token)
+        .logOut(help: "Has the exchange revoke the token, and tries whether it has.") { plugin, call, token in
+            try await plugin.parts(call.hub).account.revoke(token)
         },
         Command("refresh", help: "Asks for new messages now.") { plugin, call in
             ["new": try await plugin.parts(call.hub).importer.importNew(isCommand: true)]

@@ -21,7 +21,7 @@ final class Scene: Sendable {
     private let server: Task<Void, any Error>
 
     init(
-        isLoggedIn: Bool = true, settings more: [String: String] = [:],
+        isLoggedIn: Bool = true, settings more: [String: String] = [:], without absent: [String] = [],
         _ change: (inout Exchange.Options) -> Void = { $0.hasRateLimits = false }
     ) async throws {
         place = try TestPlace()
@@ -45,6 +45,7 @@ final class Scene: Sendable {
             "overlap": .text("7d"), "full_every": .text("30d"), "post": .list([]), "post_by": .text("websocket"),
         ]
         for (name, json) in more { settings[name] = try JSONDecoder().decode(ServiceValue.self, from: Data(json.utf8)) }
+        for name in absent { settings[name] = nil }
         var behaviour = FakeHub.Behaviour()
         behaviour.settings = RawJSON(trusted: Array(ServiceValue.object(settings).json.utf8))
         hub = try FakeHub(door: place.door, context: place.context, behaviour: behaviour)

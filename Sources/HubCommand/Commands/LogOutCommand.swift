@@ -7,9 +7,16 @@ struct LogOutCommand: AsyncParsableCommand {
         abstract: "Take a log-in back: at the service where it can, and here.",
         discussion: """
             Where the plugin's service has a way to revoke a token, the plugin asks for
-            that first; then the hub forgets the token. If the service cannot be told,
-            nothing is forgotten, so that it can be tried again; --only-here forgets all
-            the same. The records that came from there stay.
+            that first; then the hub forgets the token, and says what the service did. If
+            the service cannot be told, nothing is forgotten, so that it can be tried
+            again; --only-here forgets all the same. A token that was only forgotten here
+            goes on working wherever there is a copy of it, until it ends or is withdrawn
+            at the service. The records that came from there stay.
+
+            With --json each account has "service": revoked (the service refuses the token
+            now; that was tried), accepted (it said yes; that was not tried), unknown (it
+            did not take the token any more), unsaid (the plugin says no more than that it
+            is done), untold (it was not told); of --dry-run asked, or untold.
 
             Examples:
               hub logout exist --dry-run
@@ -18,8 +25,8 @@ struct LogOutCommand: AsyncParsableCommand {
               hub logout exist --only-here
 
             Exit codes: 0 done, or nobody was logged in; 1 the service could not be told,
-            or the answer was no; 64 no such plugin; 69 no hub answers; 75 the plugin or the
-            hub is busy or stopping; 130 given up at Ctrl-C.
+            said no or takes the token all the same; 64 no such plugin; 69 no hub answers;
+            75 the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
             """)
 
     @Argument(help: "The instance, as hub.conf names it.")
@@ -33,16 +40,47 @@ struct LogOutCommand: AsyncParsableCommand {
     @Flag(help: "Do not ask whether it is meant.")
     var yes = false
     @OptionGroup var options: ConfigurationOptions
-    @Flag(help: "One JSON document: instance, dryRun, accounts, revoked.")
+    @Flag(help: "One JSON document: instance, dryRun, accounts (account, service).")
     var json = false
+
+    /// What the service did with a token, or would be asked to.
+    private enum Service: String, Codable {
+        case revoked, accepted, unknown, unsaid, untold, asked
+
+        var text: String {
+            switch self {
+            case .revoked: "the service has revoked the token (it refuses it now), and the hub has forgotten it"
+            case .accepted: "the service says that it has revoked the token (not tried), and the hub has forgotten it"
+            case .unknown: "the service did not take the token any more; the hub has forgotten it"
+            case .unsaid:
+                "the plugin is done and does not say what the service did; the hub has forgotten the token"
+            case .untold:
+                "forgotten by this hub only; the service was not told, and may take the token until it ends or you withdraw it there"
+            case .asked: "the service would be asked to revoke the token; then the hub would forget it"
+            }
+        }
+    }
+
+    private struct Account: Codable {
+        var account: String
+        var service: Service
+
+        func line(isDryRun: Bool) -> String {
+            guard isDryRun, service == .untold else { return "\(account): \(service.text)" }
+            return
+                "\(account): would be forgotten by this hub only; the service would not be told, and may go on taking the token"
+        }
+    }
 
     private struct Report: Codable {
         var instance: String
-        /// Whose tokens are, or would be, forgotten.
-        var accounts: [String]
-        /// Whether the service was told, or would be.
-        var revoked: Bool?
+        var accounts: [Account]
         var dryRun: Bool
+    }
+
+    /// What the hub's own command answers.
+    private struct Forgotten: Decodable {
+        var accounts: [String]
     }
 
     func run() async throws {
@@ -51,46 +89,51 @@ struct LogOutCommand: AsyncParsableCommand {
         let report = try await blocking { [self] in
             let door = try DoorClient(endpoint: endpoint, command: "logout")
             let canRevoke = try LogInPlugin(name, of: door, doing: "logout").canLogOut && !onlyHere
-            var report = try forget(account, isDryRun: true, door)
-            report.revoked = canRevoke
-            guard !report.accounts.isEmpty, !dryRun else { return report }
-            try Consent.ask("Log out of \(name)?", about: plan(report), isGiven: yes)
+            let names = try forget(account, isDryRun: true, door)
+            let plan = Report(
+                instance: name, accounts: names.map { Account(account: $0, service: canRevoke ? .asked : .untold) },
+                dryRun: true)
+            guard !names.isEmpty, !dryRun else { return plan }
+            try Consent.ask(
+                "Log out of \(name)?", about: plan.accounts.map { $0.line(isDryRun: true) }, isGiven: yes)
             // One after the other: what was revoked is forgotten, whatever happens to the next.
-            for account in report.accounts {
-                if canRevoke { try revoke(account, door, interruption) }
-                _ = try forget(account, isDryRun: false, door)
+            var done: [Account] = []
+            for account in names {
+                do {
+                    let service = canRevoke ? try revoke(account, door, interruption) : .untold
+                    _ = try forget(account, isDryRun: false, door)
+                    done.append(Account(account: account, service: service))
+                } catch let failure as Failure where !done.isEmpty {
+                    let before = done.map { $0.line(isDryRun: false) }.joined(separator: "; ")
+                    throw Failure(failure.exit, "\(failure.message). Before that: \(before)")
+                }
             }
-            report.dryRun = false
-            return report
+            return Report(instance: name, accounts: done, dryRun: false)
         }
         if json { return try Output.json(try JSON.line(report)) }
         if report.accounts.isEmpty { return try Output.print("nobody is logged in at \(name)") }
-        for line in dryRun ? plan(report) : ["logged out of \(name)"] { try Output.print(line) }
-        if !dryRun, report.revoked == false {
-            Terminal.say("the service was not told; where it lists who has access, this hub may be removed there too")
-        }
+        for account in report.accounts { try Output.print(account.line(isDryRun: dryRun)) }
     }
 
-    private func plan(_ report: Report) -> [String] {
-        report.accounts.map { account in
-            "\(account): \(report.revoked == true ? "revoked at the service, then " : "")forgotten by the hub"
-        }
-    }
-
-    private func forget(_ account: String?, isDryRun: Bool, _ door: DoorClient) throws -> Report {
+    /// - Returns: whose tokens are, or would be, forgotten.
+    private func forget(_ account: String?, isDryRun: Bool, _ door: DoorClient) throws -> [String] {
         let arguments = try JSON.line(["instance": name].merging(account.map { ["account": $0] } ?? [:]) { $1 })
         let result = try door.command("logout", arguments: RawJSON(trusted: Array(arguments.utf8)), isDryRun: isDryRun)
-        return try JSON.answer(Report.self, result ?? .emptyObject)
+        return try JSON.answer(Forgotten.self, result ?? .emptyObject).accounts
     }
 
-    private func revoke(_ account: String, _ door: DoorClient, _ interruption: Interruption) throws {
+    private func revoke(_ account: String, _ door: DoorClient, _ interruption: Interruption) throws -> Service {
+        struct Said: Decodable { var service: String? }
         let call = PluginCall(instance: name, command: "logout", words: ["account=\(account)"], deadline: 60_000)
         do {
-            _ = try call.run(door, interruption, ask: TerminalAnswer.ask)
-        } catch let failure as Failure where failure.exit == .notWell {
+            let result = try call.run(door, interruption, ask: TerminalAnswer.ask)
+            let said = result.flatMap { try? JSON.answer(Said.self, $0).service }.flatMap(Service.init)
+            guard let said, [Service.revoked, .accepted, .unknown].contains(said) else { return .unsaid }
+            return said
+        } catch let failure as Failure {
             throw Failure(
-                .notWell,
-                "\(failure.message); the token of \(account) was not forgotten: try again, or say hub logout \(name) --only-here"
+                failure.exit,
+                "\(failure.message); the hub has not forgotten the token of \(account): try again, or say hub logout \(name) --only-here"
             )
         }
     }

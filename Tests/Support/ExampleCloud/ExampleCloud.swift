@@ -27,7 +27,12 @@ import PluginKit
             return LogIn(account: "me", token: token)
         },
         .logOut(help: "Has the stand-in revoke the token.") { _, call, token in
-            try await CloudService(call.hub).revoke(token)
+            let service = try CloudService(call.hub)
+            try await service.revoke(token)
+            do {
+                _ = try await service.name(token)
+            } catch is LogInRefused { return .revoked }
+            throw CommandFailure("service", "the service has said yes, and still takes the token")
         },
         Command("refresh", help: "Asks the service who is logged in.") { plugin, call in
             let user = try await plugin.ask(call.hub)

@@ -64,6 +64,33 @@ struct Account: ServiceCalls {
     }
 }
 
+extension Account {
+    /// Has the service revoke a token, and tries whether it has.
+    ///
+    /// A token that is only over is renewed first: the service may refuse it and still renew it, so that it would come to life again.
+    /// - Throws: ``CommandFailure`` where the service cannot be told, or takes the token all the same.
+    func revoke(_ token: OAuthToken) async throws -> Revocation {
+        var token = token
+        do {
+            if try await !service.takes(token) {
+                guard token.refreshToken != nil else { return .unknown }
+                token = try await keeper.token(insteadOf: token)
+            }
+            try await service.revoke(token)
+            guard try await service.takes(token) else { return .revoked }
+        } catch let error as TokenError {
+            if error.needsLogIn { return .unknown }
+            throw CommandFailure("service", error.message)
+        } catch let error as CloudError {
+            throw CommandFailure("service", error.message)
+        }
+        throw CommandFailure(
+            "service",
+            "the service was told, and still takes the token; in the browser that is logged in there, open \(service.settings.accounts.text)/logout"
+        )
+    }
+}
+
 /// With a token of the settings: for `--check`.
 struct LooseAccount: ServiceCalls {
     let service: SAMIService

@@ -133,30 +133,54 @@ struct SAMIService: Sendable {
         request.authorize(Secret(Data(text.utf8).base64EncodedString()), scheme: "Basic")
     }
 
-    /// Asks the service to forget a token; returns also when it does not know it any more.
+    // MARK: - Log-out
+
+    /// Whether the service takes a token now.
+    func takes(_ token: OAuthToken) async throws -> Bool {
+        let answer = try await client.send(Self.user.authorized(token.accessToken), retrying: Retry(attempts: 2))
+        switch answer.status {
+        case 401: return false
+        case 403: return true  // It knows whose it is.
+        default:
+            _ = try answer.successful()
+            return true
+        }
+    }
+
+    /// Tells the service that a token is to work no longer; whether it then does not is another question.
+    /// - Throws: ``CommandFailure`` when it says no; ``CloudError``.
     func revoke(_ token: OAuthToken) async throws {
         let answer: CloudAnswer
         if settings.isArtik {
             answer = try await accounts.send(
                 CloudRequest.form("/revokeToken", [("token", token.accessToken.reveal())], method: .put)
                     .authorized(token.accessToken))
-        } else {
-            // SAMI takes this from the application alone, which needs its secret; without one the token ends by itself.
-            guard settings.clientSecret != nil else { return }
-            var request = CloudRequest.form("/token", [("grant_type", "client_credentials")])
-            authorizeClient(&request)
-            let own = try await accounts.send(request)
-            let proof = try OAuthToken(status: own.status, body: own.body, at: 0)
+        } else if let proof = try await applicationToken() {
             // The address holds both tokens, as the service wants it: it goes to nobody else.
             answer = try await accounts.send(
                 CloudRequest(
                     .put, "/revokeAccessToken",
-                    query: [
-                        ("client_credentials", proof.accessToken.reveal()), ("token", token.accessToken.reveal()),
-                    ]))
+                    query: [("client_credentials", proof.reveal()), ("token", token.accessToken.reveal())]))
+        } else {
+            // What an app does that has no secret: it logs its person out, and with that ends all tokens that it was given.
+            answer = try await accounts.send(
+                CloudRequest(.get, "/logout", query: [("redirect_uri", settings.redirect)])
+                    .authorized(token.accessToken))
         }
-        guard answer.isSuccess || answer.status == 401 else {
-            throw CommandFailure("service", "the service answered \(answer.status) to the revocation")
+        guard (200...399).contains(answer.status) else {
+            throw CommandFailure("service", "the service answered \(answer.status) to the log-out")
+        }
+    }
+
+    /// The application's own token, by which SAMI lets it revoke others; nil without its secret, or where it may not have one.
+    private func applicationToken() async throws -> Secret? {
+        guard settings.clientSecret != nil else { return nil }
+        var request = CloudRequest.form("/token", [("grant_type", "client_credentials")])
+        authorizeClient(&request)
+        let answer = try await accounts.send(request)
+        do { return try OAuthToken(status: answer.status, body: answer.body, at: 0).accessToken } catch is LogInRefused
+        {
+            return nil
         }
     }
 }
