@@ -11,7 +11,9 @@ public struct Authorization: Sendable {
     public enum StateRule: Sendable {
         /// It must come back.
         case required
-        /// Checked when it comes back, for services whose documentation does not say that it will.
+        /// For services whose documentation does not say that it comes back: an address that a person has pasted may lack it.
+        ///
+        /// What a browser brings without it `hub login` passes to no plugin: it says on the page what to paste.
         case ifReturned
     }
 

@@ -78,13 +78,11 @@ import Testing
         }
         (login, url) = try await scene.begin()
         page = try ScriptedBrowser().open(url).page
-        #expect(await login.waitForExit() == 1)
-        #expect(login.errorLines.last?.contains("belongs to another log-in") == true, "\(login.errorLines)")
-        #expect(scene.server.counts.logIns == 0, "the code of another log-in was not used")
+        #expect(page.status == 400 && page.body.contains("was not used"), "\(page)")
+        #expect(login.isRunning, "and the log-in waits for its own answer")
 
         scene.server.change { $0.state = .none }
         scene.server.next(.refuse)
-        (login, url) = try await scene.begin()
         page = try ScriptedBrowser().open(url).page
         #expect(await login.waitForExit() == 1)
         #expect(login.errorLines.last?.contains("invalid_grant") == true, "\(login.errorLines)")
@@ -110,6 +108,12 @@ import Testing
         #expect(try browser.send("GET", root + "favicon.ico").status == 404)
         #expect(try browser.send("GET", back).body.contains("location.hash"))
         #expect(try browser.send("GET", back + "?code=x", ["Host": "evil.example"]).status == 421)
+        // What any page on the web can have the browser ask for.
+        for query in ["?code=x", "?code=x&state=", "?code=x&state=guessed", "?error=access_denied", "?access_token=x"] {
+            #expect(try browser.send("GET", back + query).status == 400, "\(query)")
+        }
+        let origin = ["Origin": String(back.dropLast("/back".count))]
+        #expect(try browser.send("POST", back, origin, body: "access_token=x&state=guessed").status == 400)
         #expect(try browser.send("POST", back, ["Origin": "https://evil.example"], body: "code=x").status == 403)
         #expect(try browser.send("POST", back, body: "code=x").status == 403)
         #expect(try browser.send("DELETE", back).status == 405)
@@ -175,7 +179,28 @@ import Testing
         await end(other)
     }
 
-    @Test func `BROWSER is opened with the address alone`() async throws {
+    @Test func `R11.10 a service that sends no state back is finished by pasting, never by a browser alone`()
+        async throws
+    {
+        let scene = try LogInScene("flow = \"foreign\"")
+        let hub = try await scene.host.start()
+        try await scene.isRunning()
+        scene.server.change { $0.state = .some(nil) }
+        let (login, url) = try await scene.begin()
+        let visit = try ScriptedBrowser().open(url)
+        #expect(visit.page.status == 400 && visit.page.body.contains("paste it in the terminal"), "\(visit.page)")
+        #expect(login.isRunning && scene.server.counts.logIns == 0)
+        login.signal(SIGINT)
+        #expect(await login.waitForExit() == 130)
+        let pasted = try await scene.paste { try ScriptedBrowser().send("GET", $0).fields["location"] ?? "" }
+        #expect(await pasted.waitForExit() == 0, "\(pasted.errorLines)")
+        #expect(scene.server.counts.logIns == 1)
+        await end(hub)
+    }
+
+    @Test func `R11.10 a browser is started with an address of the hub that leads to the page once, and shows no mark`()
+        async throws
+    {
         let scene = try LogInScene()
         let seen = "\(scene.host.folder.path)/opened"
         let script = try scene.host.folder.write(
@@ -185,8 +210,16 @@ import Testing
         try await scene.isRunning()
         let (login, url) = try await scene.begin(browser: script)
         while !FileManager.default.fileExists(atPath: seen) { try await Task.sleep(for: .milliseconds(20)) }
-        #expect(try String(contentsOfFile: seen, encoding: .utf8) == "1 \(url)\n")
-        _ = try ScriptedBrowser().open(url)
+        let words = try String(contentsOfFile: seen, encoding: .utf8).split { $0 == " " || $0.isNewline }.map(
+            String.init)
+        let mark = try #require(URLComponents(string: url)?.queryItems?.first { $0.name == "state" }?.value)
+        #expect(words.count == 2 && words[0] == "1", "\(words)")
+        for word in [mark, "client", "state"] { #expect(!words[1].contains(word), "\(words)") }
+        let browser = ScriptedBrowser()
+        let first = try browser.send("GET", words[1])
+        #expect(first.status == 302 && first.fields["location"] == url, "\(first)")
+        #expect(try browser.send("GET", words[1]).status == 410, "who looks at the process list is late")
+        #expect(try browser.open(url).page.body.contains("You are logged in"))
         #expect(await login.waitForExit() == 0)
         await end(hub)
     }

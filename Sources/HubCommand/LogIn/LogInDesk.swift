@@ -22,14 +22,20 @@ final class LogInDesk {
         end("the next question is in the terminal", isWell: true)
         if let url = question.url { try LogInDesk.check(url) }
         guard let redirect = question.redirect else { return try TerminalAnswer.ask(question) }
-        guard !isPasting, let address = RedirectAddress(redirect) else { return try paste(question) }
-        let listener = try RedirectListener(address)
+        guard !isPasting, let url = question.url, let address = RedirectAddress(redirect) else {
+            return try paste(question)
+        }
+        guard let mark = LogInDesk.mark(of: url) else {
+            throw Failure(
+                .dialogue,
+                "the plugin wants a page opened without the state by which its answer is known (R11.10); that is a mistake of the plugin, and --paste does without"
+            )
+        }
+        let listener = try RedirectListener(address, page: url, mark: mark)
         self.listener = listener
         Terminal.say(question.prompt)
-        if let url = question.url {
-            Terminal.say("  \(url)")
-            if Browser.open(url) { Terminal.say("(it should have opened in your browser)") }
-        }
+        Terminal.say("  \(url)")
+        if Browser.open(listener.start) { Terminal.say("(it should have opened in your browser)") }
         Terminal.say("Waiting for the answer at \(address.text) …")
         // Whoever has the browser on another machine may still paste here what it ended on.
         let line = Terminal.canAsk ? HiddenLine() : nil
@@ -48,6 +54,12 @@ final class LogInDesk {
         return { try line.take().map(RawJSON.string) }
     }
 
+    /// The `state` in a page's address; nil where there is none.
+    private static func mark(of url: String) -> String? {
+        let query = url.split(separator: "?", maxSplits: 1).dropFirst().first?.prefix { $0 != "#" }
+        return query.flatMap { RedirectRequest.member("state", of: String($0)) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     /// What a plugin sends goes to a terminal and to another program.
     private static func check(_ url: String) throws {
         let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
@@ -62,7 +74,7 @@ final class LogInDesk {
 enum Browser {
     /// Opens a page, if there is a browser here.
     ///
-    /// `$BROWSER` is a program that takes the address; else the desktop knows.
+    /// `$BROWSER` is a program that takes the address; else the desktop knows. Every user of the machine can see the address.
     static func open(_ url: String) -> Bool {
         guard let (program, arguments) = opener else { return false }
         let process = Process()

@@ -2,7 +2,9 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Waits at a loopback address for the one answer that a service sends through a person's browser.
+/// Waits at a loopback address for the one answer that a service sends through a person's browser, and sends the browser to the service.
+///
+/// An answer counts only with the `state` that the service was sent (R11.10); any other changes nothing, and the wait goes on.
 ///
 /// A thread of its own serves at most ``most`` connections, each for at most ``patience``; what is no answer is refused and changes
 /// nothing. Call ``end(_:isWell:)`` on every path, or the thread stays.
@@ -16,9 +18,18 @@ final class RedirectListener: Sendable {
     private struct State {
         var stage = Stage.waiting
         var answer: String?
+        /// Where the first browser that asks for ``start`` is sent.
+        var page: String?
     }
 
     private let address: RedirectAddress
+    private let mark: String
+    /// What the browser is opened with: the service's page is a step further.
+    ///
+    /// Other users of the machine see the words that a program was
+    /// started with, and the page's address holds the log-in's mark.
+    let start: String
+    private let startPath: String
     private let state = Mutex(State())
     /// A byte here has the thread look at the stage.
     private let bell: (end: Int32, start: Int32)
@@ -29,9 +40,14 @@ final class RedirectListener: Sendable {
     static let patience = Duration.seconds(10)
 
     /// Listens from now on.
+    /// - Parameters:
+    ///   - page: the service's.
+    ///   - mark: the `state` that its address has.
     /// - Throws: ``HubExit/system`` when the port cannot be had.
-    init(_ address: RedirectAddress) throws(Failure) {
-        self.address = address
+    init(_ address: RedirectAddress, page: String, mark: String) throws(Failure) {
+        (self.address, self.mark) = (address, mark)
+        startPath = "/start-\(UUID().uuidString.lowercased())"
+        start = "http://\(address.authority)\(startPath)"
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
             throw Failure(.system, "waiting for the browser: \(String(cString: strerror(errno)))")
@@ -53,6 +69,7 @@ final class RedirectListener: Sendable {
                 throw error
             }
         }
+        state.withLock { $0.page = page }
         Thread { [self, sockets] in
             serve(sockets)
             for socket in sockets { close(socket) }
@@ -146,7 +163,13 @@ extension RedirectListener {
     }
 
     private func serve(_ request: RedirectRequest, _ connection: inout Connection) -> Bool {
-        switch request.meaning(at: address) {
+        if request.host == address.authority, request.path == startPath { return begin(request, connection) }
+        switch request.meaning(at: address, expecting: mark) {
+        case .foreign:
+            return answer(
+                connection, 400,
+                "This answer does not bear the mark of the log-in that waits in the terminal, and was not used. If you began that log-in in this browser, the service does not send the mark back: copy the address of this page and paste it in the terminal. If not, close this page.",
+                isScript: request.method == "POST")
         case .lookAtFragment: return send(connection, RedirectPage.response(200, RedirectPage.fragment))
         case .refused(let status):
             return answer(connection, status, "There is nothing here.", isScript: request.method == "POST")
@@ -163,6 +186,15 @@ extension RedirectListener {
             (connection.hasAnswered, connection.isScript) = (true, request.method == "POST")
             return true
         }
+    }
+
+    /// Sends the browser to the service's page, once.
+    private func begin(_ request: RedirectRequest, _ connection: Connection) -> Bool {
+        guard request.method == "GET" else { return answer(connection, 405, "There is nothing here.") }
+        guard let page = state.withLock({ $0.page.take() }) else {
+            return answer(connection, 410, "This address opens the page once; it stands in the terminal.")
+        }
+        return send(connection, RedirectPage.response(302, "", location: page))
     }
 
     private func finish(_ connections: [Connection], _ text: String, _ isWell: Bool) {

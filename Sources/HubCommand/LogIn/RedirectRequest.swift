@@ -57,10 +57,13 @@ struct RedirectRequest {
         case answer(String)
         /// A browser that may have the answer in the fragment of the address, which it does not send by itself.
         case lookAtFragment
+        /// An answer without the mark of this log-in: any page on the web can have the person's browser bring one (RFC 6749 §10.12).
+        case foreign
         case refused(Int)
     }
 
-    func meaning(at address: RedirectAddress) -> Meaning {
+    /// - Parameter state: the mark that the answer must bring back.
+    func meaning(at address: RedirectAddress, expecting state: String) -> Meaning {
         // A page of another site whose name leads here must neither read nor answer.
         guard host == address.authority else { return .refused(421) }
         guard path == address.path else { return .refused(404) }
@@ -69,13 +72,26 @@ struct RedirectRequest {
             let names = (query ?? "").split(separator: "&").compactMap { $0.split(separator: "=").first }
             let isAnswer = names.contains { ["code", "error", "access_token"].contains($0) }
             guard isAnswer, let query else { return .lookAtFragment }
+            guard Self.member("state", of: query) == state else { return .foreign }
             return .answer("\(address.text)?\(query)")
         case "POST":
             guard origin == "http://\(address.authority)" else { return .refused(403) }
             let part = body.filter { !$0.isNewline }
-            return part.isEmpty ? .refused(400) : .answer("\(address.text)#\(part)")
+            guard !part.isEmpty else { return .refused(400) }
+            guard Self.member("state", of: part) == state else { return .foreign }
+            return .answer("\(address.text)#\(part)")
         default: return .refused(405)
         }
+    }
+
+    /// The first member of this name in a query or a fragment, decoded; services also write `&amp;` between two.
+    static func member(_ name: String, of text: String) -> String? {
+        for member in text.replacing("&amp;", with: "&").split(separator: "&") {
+            let sides = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides[0] == name, sides.count > 1 else { continue }
+            return sides[1].replacing("+", with: " ").removingPercentEncoding
+        }
+        return nil
     }
 }
 
@@ -111,9 +127,13 @@ enum RedirectPage {
         """
     }
 
-    static func response(_ status: Int, _ body: String, type: String = "text/html; charset=utf-8") -> [UInt8] {
+    /// - Parameter location: where the browser goes from here.
+    static func response(
+        _ status: Int, _ body: String, type: String = "text/html; charset=utf-8", location: String? = nil
+    ) -> [UInt8] {
         let reasons = [
-            200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 410: "Gone",
+            200: "OK", 302: "Found", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+            410: "Gone",
             421: "Misdirected Request",
         ]
         let head = """
@@ -126,7 +146,7 @@ enum RedirectPage {
             X-Content-Type-Options: nosniff
             Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'
 
-            """
+            """ + (location.map { "Location: \($0)\n" } ?? "")
         return Array((head.replacingOccurrences(of: "\n", with: "\r\n") + "\r\n" + body).utf8)
     }
 

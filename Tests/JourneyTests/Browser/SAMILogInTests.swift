@@ -77,20 +77,15 @@ import WebFaults
 }
 
 extension SAMIScene {
-    /// Begins `hub login sami`, and returns the address that it opened a browser with.
+    /// Begins `hub login sami`, and returns the address of the page that it shows.
     fileprivate func begin() async throws -> (login: ChildProcess, url: String) {
-        let seen = "\(host.folder.path)/opened"
-        try? FileManager.default.removeItem(atPath: seen)
-        let script = try host.folder.write(
-            "#!/bin/sh\necho \"$1\" > \(seen).new; mv \(seen).new \(seen)\n", to: "browser")
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
         let login = try ChildProcess(
-            Programs.path("hub"), ["login", "sami"], environment: ["HUB_CONF": host.configuration, "BROWSER": script])
-        try await until("the browser is opened") { FileManager.default.fileExists(atPath: seen) || !login.isRunning }
-        guard let url = try? String(contentsOfFile: seen, encoding: .utf8) else {
+            Programs.path("hub"), ["login", "sami"],
+            environment: ["HUB_CONF": host.configuration, "BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""])
+        guard let line = await login.errorLines(count: 1, where: { $0.hasPrefix("  http") }).first else {
             throw Trouble(what: login.errorLines.joined(separator: "\n"))
         }
-        return (login, url.trimmingCharacters(in: .whitespacesAndNewlines))
+        return (login, String(line.dropFirst(2)))
     }
 
     /// How many objects of a kind the exchange has.
