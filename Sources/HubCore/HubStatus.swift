@@ -80,6 +80,8 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var lastError: String?
         /// The device's own number of it, where it has one.
         public var lastErrorCode: Int64?
+        /// `warning` or `error`; absent where the hub does not know any more.
+        public var lastErrorSeverity: String?
         /// RFC 3339.
         public var lastErrorAt: String?
         /// When the plugin last told anything of it, RFC 3339.
@@ -87,11 +89,13 @@ public struct HubStatus: Codable, Hashable, Sendable {
 
         public init(
             instance: String, device: String, connected: Bool? = nil, battery: Int? = nil, batteryLow: Bool = false,
-            lastError: String? = nil, lastErrorCode: Int64? = nil, lastErrorAt: String? = nil, lastHeard: String
+            lastError: String? = nil, lastErrorCode: Int64? = nil, lastErrorSeverity: String? = nil,
+            lastErrorAt: String? = nil, lastHeard: String
         ) {
             (self.instance, self.device, self.connected) = (instance, device, connected)
             (self.battery, self.batteryLow) = (battery, batteryLow)
             (self.lastError, self.lastErrorCode) = (lastError, lastErrorCode)
+            self.lastErrorSeverity = lastErrorSeverity
             (self.lastErrorAt, self.lastHeard) = (lastErrorAt, lastHeard)
         }
     }
@@ -124,6 +128,8 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     /// Processes started after the first.
     public var restarts: Int
     public var lastError: String?
+    /// Whether it has told of an error, of itself or a device, that is not over; absent where it has not.
+    public var hasError: Bool?
     /// One line when something is wrong: what it is and what to do, with the command; to be read after the name.
     public var advice: String?
     /// Its log-ins; absent for what has none.

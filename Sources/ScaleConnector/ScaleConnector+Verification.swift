@@ -18,6 +18,8 @@ extension ScaleConnector {
     }
 
     static let memoryKey = "verification"
+    /// There while the hub was last told of error 111.
+    private static let refusedKey = "refused"
     /// How often somebody who may not measure is verified again, beside whenever something changes.
     private static let retry = Duration.seconds(300)
     /// How long an answer of the cloud is believed: a day, in microseconds.
@@ -31,7 +33,7 @@ extension ScaleConnector {
             let verdict = try await verdict()
             if verdict != told {
                 if let result = verdict.result { await reports.report(result, text: verdict.help) }
-                if !verdict.mayMeasure { await refuse(verdict) }
+                try await tell(verdict)
                 told = verdict
             }
             if verdict.mayMeasure {
@@ -63,9 +65,21 @@ extension ScaleConnector {
         (verdict.help ?? "this person may not use the scale").replacing("INSTANCE", with: hub.instance)
     }
 
-    private mutating func refuse(_ verdict: Verification.Verdict) async {
-        let error = ScaleError.notVerified(setup.model)
-        await reports.report(error, text: error.sentence + ": " + help(verdict))
+    /// Tells of error 111, and takes it back when somebody may measure again, also after a restart: the hub shows it until then.
+    private mutating func tell(_ verdict: Verification.Verdict) async throws {
+        do {
+            let wasRefused = try await hub.state.integer(Self.refusedKey) != nil
+            if !verdict.mayMeasure {
+                let error = ScaleError.notVerified(setup.model)
+                await reports.report(error, text: error.sentence + ": " + help(verdict))
+                if !wasRefused { try await hub.state.set(Self.refusedKey, to: .integer(1)) }
+            } else if wasRefused {
+                await reports.resolve()
+                try await hub.state.set(Self.refusedKey, to: nil)
+            }
+        } catch {
+            throw PluginFailure(.state, "\(error)")
+        }
     }
 
     private func verdict() async throws -> Verification.Verdict {

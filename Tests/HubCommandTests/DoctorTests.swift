@@ -168,9 +168,10 @@ import Testing
             {"store":{"state":"full","error":"no room; make some","warning":"little room"},"inbox":2,"new":{"x":1},
              "plugins":[{"name":"a","enabled":true,"alive":false,"state":"quarantined","advice":"crashed; hub release a"},
                         {"name":"b","enabled":true,"alive":false,"state":"restarting"},
-                        {"name":"c","enabled":false,"alive":false},{"name":"d","enabled":true,"alive":false,"state":"finished"}],
-             "sinks":[{"name":"e","isWell":false,"note":"3 refused"},{"name":"f","isWell":true}],
-             "tokens":[{"instance":"g","isWell":false,"advice":"expired; hub login g"}]}
+                        {"name":"c","enabled":false,"alive":false},{"name":"d","enabled":true,"alive":false,"state":"finished"},
+                        {"name":"g","enabled":true,"alive":true,"tokens":[{"account":"me","advice":"expired; hub login g"}]},
+                        {"name":"h","enabled":true,"alive":true,"hasError":true,"lastError":"this person may not use the scale"}],
+             "sinks":[{"name":"e","well":false,"note":"3 refused"},{"name":"f","well":true}]}
             """#
         let checked = await ConfigurationLoader(path: "/nonexistent", programPath: "").load()
         let doctor = Doctor(
@@ -182,7 +183,8 @@ import Testing
             found == [
                 "error the store does not work, nothing is confirmed: no room; make some", "warning little room",
                 "note 2 records of nobody", "error a: crashed; hub release a", "warning b has no session",
-                "warning e: 3 refused", "warning g: expired; hub login g",
+                "warning g: expired; hub login g", "warning h says: this person may not use the scale",
+                "warning e: 3 refused",
             ])
     }
 }

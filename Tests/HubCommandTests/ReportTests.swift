@@ -64,16 +64,16 @@ import Testing
         #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":false"#))))
         #expect(StatusText.isWell(try status(plugins: plugin(#""alive":false"#, state: "finished"))))
         #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"isFallback":true"#))))
+        #expect(!StatusText.isWell(try status(plugins: plugin(#""alive":true,"hasError":true"#))))
+        #expect(
+            !StatusText.isWell(
+                try status(plugins: plugin(#""alive":true,"tokens":[{"account":"me","state":"missing"}]"#))))
         let off = plugin(#""alive":false"#).replacingOccurrences(of: #""enabled":true"#, with: #""enabled":false"#)
         #expect(StatusText.isWell(try status(plugins: off)))
         #expect(!StatusText.isWell(try status(plugins: "", store: #"{"path":"/d","state":"full","error":"no room"}"#)))
     }
 }
 
-@Suite struct PluginTextTests {
-    @Test func `settings show value, origin and meaning, secrets never`() throws {
-        let plugin = try JSON.decode(
-            PluginText.self,
 @Suite struct HandAnswerTests {
     /// Between the look and the deed a record may be taken back: what was refused then must not be told as done, or as done before.
     @Test func `what was refused after all is told apart from what is so already`() throws {
@@ -89,6 +89,10 @@ import Testing
     }
 }
 
+@Suite struct PluginTextTests {
+    @Test func `settings show value, origin and meaning, secrets never`() throws {
+        let plugin = try JSON.decode(
+            PluginText.self,
             from: #"""
                 {"name":"cloud","kind":"exist","enabled":true,"executable":"/bin/hub-exist","summary":"Sends days.",
                 "version":"1.2","reads":["weight"],"writes":[],"settings":{"token":"<secret>","every":"1h"},

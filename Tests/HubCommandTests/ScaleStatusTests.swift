@@ -63,6 +63,9 @@ import Testing
                 let isOnDisplay = raw >= 0xA0
                 #expect(!isOnDisplay || error.sentence.contains(/\((Lo|Er[0-9])\)$/), "\(error.sentence)")
                 #expect(StatusText(told, colours: false).lines.contains("  \(error.sentence)"))
+                let isGrave = [.device, .authorisation].contains(error.errorClass)
+                #expect(device.lastErrorSeverity == (isGrave ? "error" : "warning"), "\(error.sentence)")
+                #expect(!isGrave || !StatusText.isWell(told), "exit 1, as long as it is not over")
             }
             // The battery was low, and stays so until somebody is weighed.
             let low = try await status(door) { $0.devices.contains { $0.device == process.scale.device } }

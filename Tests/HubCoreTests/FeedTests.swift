@@ -161,10 +161,18 @@ import Testing
             let event = try await listener.next()
             #expect(event.topic == "device/ihealth-hs3/error/" && event.place == [0, 0])
             #expect(event.record.fits(JSON(#"{"instance":"scale","source":"ihealth-hs3","time":"*","code":6}"#)))
-            #expect(try await anyone.status()["plugins"][0]["lastError"].string == "no link")
+            let plugin = try await anyone.status()["plugins"][0]
+            #expect(plugin["lastError"].string == "no link" && plugin["hasError"].truth == true)
             await scale.say("EVENT", #"{"event":"error","resolved":true}"#)
             _ = try await listener.next()
             #expect(try await anyone.status()["plugins"][0]["lastError"].string == nil)
+            #expect(try await anyone.status()["plugins"][0]["hasError"] == .null)
+            await scale.say("EVENT", #"{"event":"error","severity":"warning","text":"stand still"}"#)
+            _ = try await listener.next()
+            let warned = try await anyone.status()["plugins"][0]
+            #expect(warned["lastError"].string == "stand still" && warned["hasError"] == .null)
+            await scale.say("EVENT", #"{"event":"error","resolved":true}"#)
+            _ = try await listener.next()
 
             for (body, code) in [
                 (#"{"type":7}"#, "field"), (#"{"value":1}"#, "field"),

@@ -167,7 +167,10 @@ import Testing
             #"{"event":"error","severity":"error","device":"S5","code":6,"text":"HS5: check the batteries (Lo)"}"#)
         let after = try await devices()
         #expect(before.count == 1 && after.count == 1)
-        for member in ["instance", "device", "batteryLow", "lastError", "lastErrorCode", "lastErrorAt", "lastHeard"] {
+        for member in [
+            "instance", "device", "batteryLow", "lastError", "lastErrorCode", "lastErrorSeverity", "lastErrorAt",
+            "lastHeard",
+        ] {
             #expect(after[0][member] == before[0][member] && after[0][member] != .null, "\(member)")
         }
         #expect(before[0]["connected"] == JSON("true") && after[0]["connected"] == .null)
@@ -191,7 +194,8 @@ import Testing
                 devices[0].fits(
                     JSON(
                         #"{"instance":"scale","device":"S5","connected":true,"battery":12,"batteryLow":true,"#
-                            + #""lastError":"HS4: stand still, movement while measuring (Er7)"}"#)))
+                            + #""lastErrorSeverity":"warning","lastError":"HS4: stand still, movement while measuring (Er7)"}"#
+                    )))
             await scale.say("EVENT", #"{"event":"error","device":"S5","resolved":true}"#)
             _ = try await scale.ask("BYE")
             devices = try await owner.status()["devices"].array

@@ -66,6 +66,9 @@ struct CommonTests {
         bridge.step(on: 811)
         await bench.hub.records(1)
         #expect(await bench.events("authentication").contains { $0.code == 1 })
+        let story = await bench.hub.events
+        let (over, connected) = (story.firstIndex(where: \.isResolved), story.firstIndex { $0.event == "connected" })
+        #expect(try #require(over) < #require(connected), "what is over is taken back before the scale is heard of")
         #expect(await bench.end(run) == .done)
         let told = await bench.events("authentication").count
         let again = try await bench.run(model, settings)

@@ -15,6 +15,9 @@ actor Troubles {
         case posts
         /// Its clock and ours show different times.
         case clock
+
+        /// What goes on by itself, or another way, is no more than a warning.
+        var severity: DeviceEvent.Severity { self == .service ? .error : .warning }
     }
 
     private let hub: PluginContext
@@ -48,12 +51,12 @@ actor Troubles {
     }
 
     private func say() async {
-        let text = Part.allCases.compactMap { open[$0] }.first
+        let part = Part.allCases.first { open[$0] != nil }
+        let text = part.flatMap { open[$0] }
         guard text != told else { return }
         told = text
-        // The hub keeps errors alone for its status.
         let event =
-            try? text.map { try DeviceEvent("error", severity: .error, text: $0) }
+            try? part.map { try DeviceEvent("error", severity: $0.severity, text: text) }
             ?? DeviceEvent("error", isResolved: true)
         if let event { await hub.event(event) }
     }

@@ -24,10 +24,11 @@ struct StatusCommand: ParsableCommand {
               hub status --json | jq .records
               hub status > /dev/null || echo 'look at the hub'
 
-            Exit codes: 0 all is well; 1 an enabled plugin is not alive or does not
-            deliver or had to go back to its former settings, or the store has a problem
-            or soon will have one (little room); 69 no hub answers. --env always succeeds:
-            the addresses stand in hub.conf.
+            Exit codes: 0 all is well; 1 an enabled plugin is not alive, does not deliver,
+            wants a log-in that is missing, tells of an error that is not over (of severity
+            error: a warning is shown), or had to go back to its former settings, or the
+            store has a problem or soon will have one (little room); 69 no hub answers.
+            --env always succeeds: the addresses stand in hub.conf.
             """)
 
     @OptionGroup var options: ConfigurationOptions

@@ -116,9 +116,9 @@ struct Doctor: Sendable {
         for case let plugin as [String: Any] in members["plugins"] as? [Any] ?? [] {
             found += Doctor.plugin(plugin)
         }
-        // Sinks, tokens and what may come: each tells by `isWell` and a sentence.
+        // Sinks and what may come: each tells by `well` and a sentence.
         for (list, value) in members.sorted(by: { $0.key < $1.key }) where list != "plugins" {
-            for case let entry as [String: Any] in value as? [Any] ?? [] where entry["isWell"] as? Bool == false {
+            for case let entry as [String: Any] in value as? [Any] ?? [] where entry["well"] as? Bool == false {
                 let name = (entry["name"] ?? entry["instance"]) as? String ?? list
                 let text = (entry["note"] ?? entry["advice"]) as? String ?? "is not well"
                 found.append(Finding(.warning, "hub", "\(name): \(text)", repair: "hub status"))
@@ -136,6 +136,12 @@ struct Doctor: Sendable {
         if let advice = plugin["advice"] as? String {
             let isOver = state == "quarantined" || state == "failed"
             return [Finding(isOver ? .error : .warning, "hub", "\(name): \(advice)", repair: look(at: plugin, name))]
+        }
+        let tokens = plugin["tokens"] as? [Any] ?? []
+        let logIns = tokens.compactMap { ($0 as? [String: Any])?["advice"] as? String }
+        if !logIns.isEmpty { return logIns.map { Finding(.warning, "hub", "\(name): \($0)", repair: "hub status") } }
+        if plugin["hasError"] as? Bool == true, let error = plugin["lastError"] as? String {
+            return [Finding(.warning, "hub", "\(name) says: \(error)", repair: look(at: plugin, name))]
         }
         guard plugin["alive"] as? Bool == false, state != "finished" else { return [] }
         let reason = (plugin["lastError"] as? String).map { ": \($0)" } ?? ""

@@ -10,15 +10,18 @@ struct StatusText {
         (self.status, self.colours) = (status, colours)
     }
 
-    /// Whether nothing needs a person's attention: the store works, and every enabled plugin is alive, or done, and delivers.
+    /// Whether nothing needs a person's attention: the store works, and every enabled plugin is alive, or done, delivers, is logged in where
+    /// it wants to be, and tells of no error that is not over.
     ///
-    /// A scale that nobody stood on since yesterday is not fresh, and yet well.
+    /// A scale that nobody stood on since yesterday is not fresh, and yet well; so is one that warns.
     static func isWell(_ status: HubStatus) -> Bool {
         status.store.state == "ok" && status.store.warning == nil && status.endpoints.tcpFault == nil
             && status.plugins.allSatisfy { plugin in
                 !plugin.enabled
                     || (plugin.alive || plugin.state == .finished) && plugin.delivering != false
                         && plugin.isFallback != true && plugin.tokens?.contains(where: \.needsLogIn) != true
+                        && plugin.hasError != true
+                        && !status.devices.contains { $0.instance == plugin.name && $0.lastErrorSeverity == "error" }
             }
     }
 

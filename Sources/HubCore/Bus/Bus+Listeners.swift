@@ -79,7 +79,8 @@ extension Bus {
         if let instance = feed.grant?.instance {
             ledger.failed(
                 instance,
-                "its listeners subscribed to more than \(feed.audience.bound.prefixes) prefixes; its feed rested")
+                "its listeners subscribed to more than \(feed.audience.bound.prefixes) prefixes; its feed rested",
+                isGrave: false)
         }
         feed.close()
         let instance = feed.grant?.instance

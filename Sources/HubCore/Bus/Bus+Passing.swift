@@ -111,8 +111,10 @@ extension Bus {
         let instance = guest.hello.instance
         if event.isResolved {
             ledger.recovered(instance)
-        } else if event.severity == .error {
-            ledger.failed(instance, event.text ?? event.event)
+        } else if event.isError {
+            ledger.failed(
+                instance, event.text ?? event.event, isGrave: event.severity == .error,
+                isEnding: event.event == "failed")
         }
         // Of others nothing is kept: anybody may invent names.
         if facts.instances[instance] != nil { devices.note(event, of: instance, at: facts.clock.now()) }

@@ -55,6 +55,7 @@ extension Bus {
         let own = sinks.filter { $0.instance == plugin.name }
         plugin.delivering = own.isEmpty ? nil : own.allSatisfy(\.isWell)
         plugin.lastError = seen.logInFault ?? seen.lastError ?? plugin.lastError
+        if seen.lastError != nil, seen.isGrave, !seen.isOfThePast { plugin.hasError = true }
         if plugin.remote == true, plugin.enabled {
             plugin.state = plugin.alive ? .running : .away
             if network.setting?.isInsecure == false, network.key(of: plugin.name) == nil {
@@ -100,6 +101,7 @@ extension HubStatus.DeviceStatus {
         self.init(
             instance: instance, device: device, connected: entry.isConnected, battery: entry.battery,
             batteryLow: entry.isBatteryLow, lastError: entry.lastError?.text, lastErrorCode: entry.lastError?.code,
+            lastErrorSeverity: entry.lastError?.severity?.rawValue,
             lastErrorAt: entry.lastError.map { Timestamp(microseconds: $0.at).text },
             lastHeard: Timestamp(microseconds: entry.heardAt).text)
     }

@@ -21,6 +21,8 @@ struct DeviceBoard: Hashable, Sendable {
         var text: String
         /// The device's own number of it.
         var code: Int64?
+        /// Of what an older hub remembered nobody knows.
+        var severity: DeviceEvent.Severity?
         /// As ``Entry/heardAt``.
         var at: Int64
     }
@@ -61,9 +63,9 @@ struct DeviceBoard: Hashable, Sendable {
         }
         if event.isResolved {
             entry.lastError = nil
-        } else if event.severity == .error || event.event == "error" && event.severity == .warning {
+        } else if event.isError {
             let text = String((event.text ?? event.event).prefix(Self.longest.text))
-            entry.lastError = Fault(text: text, code: event.code, at: time)
+            entry.lastError = Fault(text: text, code: event.code, severity: event.severity, at: time)
         }
         entries[instance, default: [:]][name] = entry
         if let devices = entries[instance], devices.count > Self.most,
@@ -122,4 +124,9 @@ struct DeviceBoard: Hashable, Sendable {
         if let percent = told?.percent, (0...100).contains(percent) { entry.battery = Int(percent.rounded()) }
         entry.isBatteryLow = told?.low ?? (told?.percent.map { $0 <= Double(low) } ?? (event.severity != .info))
     }
+}
+
+extension DeviceEvent {
+    /// Whether `hub status` keeps it until it is taken back: an error, or a warning that calls itself one.
+    var isError: Bool { severity == .error || event == "error" && severity == .warning }
 }

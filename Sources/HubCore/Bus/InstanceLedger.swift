@@ -12,6 +12,10 @@ struct InstanceLedger {
         var lastError: String?
         /// Why its last log-in was refused, until it has a session.
         var logInFault: String?
+        /// Whether that is an error, not a warning.
+        var isGrave = false
+        /// Whether the process that told it is gone, and the next one tells by itself what is still wrong.
+        var isOfThePast = false
     }
     private var entries: [String: Entry]
 
@@ -29,6 +33,7 @@ struct InstanceLedger {
     mutating func sessionBegan(_ hello: Hello) {
         entries[hello.instance]?.sessions += 1
         entries[hello.instance]?.logInFault = nil
+        if self[hello.instance].isOfThePast { recovered(hello.instance) }
     }
 
     mutating func sessionEnded(_ hello: Hello) {
@@ -41,15 +46,23 @@ struct InstanceLedger {
         entries[instance]?.lastRecord = time
     }
 
-    mutating func failed(_ instance: String, _ reason: String) {
+    /// - Parameters:
+    ///   - isGrave: whether it is an error, not a warning.
+    ///   - isEnding: whether the plugin is about to end because of it.
+    mutating func failed(_ instance: String, _ reason: String, isGrave: Bool, isEnding: Bool = false) {
         entries[instance]?.lastError = reason
+        entries[instance]?.isGrave = isGrave
+        entries[instance]?.isOfThePast = isEnding
     }
 
     mutating func logInRefused(_ instance: String, _ reason: String) {
         entries[instance]?.logInFault = reason
     }
+    mutating func processEnded(_ instance: String) { entries[instance]?.isOfThePast = true }
 
     mutating func recovered(_ instance: String) {
         entries[instance]?.lastError = nil
+        entries[instance]?.isGrave = false
+        entries[instance]?.isOfThePast = false
     }
 }

@@ -83,6 +83,7 @@ extension Bus {
     func processEnded(_ instance: String) {
         tokens.revoke(instance)
         instanceSecrets[instance] = nil
+        ledger.processEnded(instance)
         closeFeed(of: instance)
         for (peer, session) in sessions.all where session.endpoint == .plugin(user: instance) {
             perform(sessions.gone(peer))

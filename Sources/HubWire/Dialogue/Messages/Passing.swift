@@ -80,7 +80,7 @@ private struct SubjectObject: BodyCoding {
 
 /// EVENT: something happened to a plugin or its device (Protocol §5.2).
 public struct DeviceEvent: Hashable, Sendable {
-    public enum Severity: String, Hashable, Sendable, CaseIterable { case info, warning, error }
+    public enum Severity: String, Hashable, Sendable, Codable, CaseIterable { case info, warning, error }
 
     /// `[a-z][A-Za-z0-9-]{0,63}`, a segment of the topic.
     public var event: String
