@@ -317,6 +317,39 @@ extension RunningHub {
         }
     }
 
+    @Test
+    func `R10.16 WANT said again has what is to be tried again come at once, but not another session's first WANT`()
+        async throws
+    {
+        try await withHub { hub in
+            let source = try await hub.client()
+            let sink = try await hub.client("files")
+            try await sink.want()
+            _ = try await source.give([weight("a"), weight("b")])
+            let later = #"{"result":"retry","after":3600000,"reason":"not yet"}"#
+            var open = 2
+            while open > 0 {
+                let delivery = try await sink.delivery()
+                open -= delivery.keys.count
+                await sink.done(delivery, delivery.keys.map { _ in later })
+            }
+            try await hub.sink("files/all") { $0["retrying"].int == 2 }
+            // Has somebody else begun, nothing has changed for what was put off.
+            let other = try await hub.client("files")
+            try await other.want()
+            #expect(await other.nextIfAny(within: .milliseconds(200)) == nil)
+            try await other.want()
+            var keys: Set<String> = []
+            while keys.count < 2 {
+                let delivery = try await other.delivery()
+                keys.formUnion(delivery.keys)
+                await other.deliver(delivery)
+            }
+            let account = try await hub.sink("files/all") { $0["delivered"].int == 2 }
+            #expect(account["retrying"].int == 0 && account["well"].truth == true)
+        }
+    }
+
     @Test func `R10.17 a pause holds everything of the subscription back, and WANT ends it`() async throws {
         try await withHub { hub in
             let source = try await hub.client()

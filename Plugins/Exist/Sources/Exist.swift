@@ -26,7 +26,7 @@ struct Exist: SinkPlugin {
             "acquire", help: "Takes the attributes over, also what another service took; then sends.", canDryRun: true
         ) { plugin, call in
             let exporter = try await plugin.exporter(call.hub)
-            return call.isDryRun ? try await exporter.report() : try await exporter.acquireAgain()
+            return call.isDryRun ? try await exporter.report(acquiring: true) : try await exporter.acquireAgain()
         },
         Command("release", help: "Gives the attributes back to the service that had them; their values stay.") {
             plugin, call in ["released": try await plugin.exporter(call.hub).giveBack()]
@@ -72,6 +72,15 @@ struct Exist: SinkPlugin {
 
     private func exporter(_ hub: PluginContext) async throws -> Exporter { try await holder.exporter(hub) }
 
+    func run(_ hub: PluginContext) async throws {
+        // Not with the first day that waits: hub status is to say at once that nobody is logged in (R11.9).
+        try await exporter(hub).lookForToken()
+        await hub.untilStopped()
+    }
+
+    /// The name of the one subscription.
+    static let want = "days"
+
     func wants(_ hub: PluginContext) async throws -> [Want] {
         let exporter = try await exporter(hub)
         let types = Set(exporter.settings.attributes.compactMap { $0.source?.type.rawValue }).sorted()
@@ -87,7 +96,7 @@ struct Exist: SinkPlugin {
                 "an account at Exist is one person's: name one with persons = [\"…\"] in [plugin.\(hub.instance)]"
                     + (names.isEmpty ? "" : "; there are \(names)"))
         }
-        return [Want("days", types: types, kinds: [.day], persons: hub.persons.map(\.name), start: .beginning)]
+        return [Want(Self.want, types: types, kinds: [.day], persons: hub.persons.map(\.name), start: .beginning)]
     }
 
     func deliver(

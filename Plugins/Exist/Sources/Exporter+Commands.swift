@@ -4,11 +4,21 @@ import PluginKit
 // What a person asks of it.
 extension Exporter {
     /// What would be sent now; asks Exist for the profile only, and sends nothing.
-    func report() async throws -> PlanReport {
-        try await alone { try await $0.makeReport() }
+    /// - Parameter acquiring: as if the attributes that another service has were taken over first.
+    func report(acquiring: Bool = false) async throws -> PlanReport {
+        try await alone { try await $0.makeReport(acquiring) }
     }
 
-    private func makeReport() async throws -> PlanReport {
+    /// `dry_run = true` promises that nothing at all is sent.
+    private func refuseIfDry() throws {
+        guard settings.isDryRun else { return }
+        throw CommandFailure(
+            "dry-run",
+            "dry_run = true is set in [plugin.\(hub.instance)]: nothing is sent; hub do \(hub.instance) plan shows what would be"
+        )
+    }
+
+    private func makeReport(_ acquiring: Bool) async throws -> PlanReport {
         var note: String?
         do {
             try await lookUp()
@@ -16,11 +26,11 @@ extension Exporter {
             note = text(of: trouble)
         }
         try await refreshShelf()
-        guard let plan = plan() else {
+        guard let plan = plan(acquiring: acquiring) else {
             throw CommandFailure("log-in", note ?? "Exist has not told the user's time zone yet; log in first")
         }
         let acquires = settings.attributes.map(\.name).filter {
-            account.ownership[$0]?.name == nil && account.ownership[$0]?.lost == nil
+            acquiring || account.ownership[$0]?.name == nil && account.ownership[$0]?.lost == nil
         }
         let calls = plan.isNeeded ? plan.chunks.count : 0
         let hours = (calls + acquires.count.signum() + 1 + account.calls.count) / settings.callsPerHour
@@ -44,20 +54,37 @@ extension Exporter {
 
     /// A run now, without waiting for the interval; limits and rests hold.
     func synchronizeNow() async throws -> SyncReport {
-        try await alone { exporter in
+        let report: SyncReport
+        do {
+            report = try await makeRun()
+        } catch {
+            await deliverAgain()
+            throw error
+        }
+        await deliverAgain()
+        return report
+    }
+
+    /// Has the hub deliver once more what it was told to try later: what Exist has confirmed meanwhile is answered at once, from the state.
+    private func deliverAgain() async { await hub.wantAgain(Exist.want) }
+
+    private func makeRun() async throws -> SyncReport {
+        try refuseIfDry()
+        return try await alone { exporter in
             let before = exporter.account.calls.count
-            var sent = 0
+            var items: [SyncPlan.Item] = []
             do {
                 try await exporter.lookUp()
                 try await exporter.own()
                 try await exporter.refreshShelf()
-                sent = exporter.plan().map { $0.isNeeded ? $0.items.count : 0 } ?? 0
+                items = exporter.plan().map { $0.isNeeded ? $0.items : [] } ?? []
                 try await exporter.synchronize(isLookedUp: true)
             } catch let trouble as Trouble {
                 throw CommandFailure("service", exporter.text(of: trouble))
             }
             return SyncReport(
-                sent: sent, calls: max(0, exporter.account.calls.count - before),
+                sent: items.count, confirmed: items.count { exporter.held[$0.key].has($0.value) },
+                calls: max(0, exporter.account.calls.count - before),
                 orphaned: exporter.plan()?.orphaned.count ?? 0,
                 lost: exporter.account.ownership.compactMapValues(\.lost))
         }
@@ -65,6 +92,7 @@ extension Exporter {
 
     /// Takes attributes over, also those that were lost, and sends what has piled up.
     func acquireAgain() async throws -> SyncReport {
+        try refuseIfDry()
         try await alone { exporter in
             for name in exporter.account.ownership.keys { exporter.account.ownership[name] = nil }
             try await exporter.save()
@@ -73,7 +101,8 @@ extension Exporter {
     }
 
     func giveBack() async throws -> [String] {
-        try await alone { exporter in
+        try refuseIfDry()
+        return try await alone { exporter in
             do {
                 try await exporter.lookUp()
                 return try await exporter.release()
@@ -85,6 +114,7 @@ extension Exporter {
 
     /// Puts a value where Exist keeps one that the hub has no more.
     func overwrite(_ name: String, _ date: LocalDate, _ number: Double) async throws {
+        try refuseIfDry()
         try await alone { exporter in
             guard let attribute = exporter.settings.attributes.first(where: { $0.name == name }) else {
                 throw CommandFailure("command", "\(name) is not among the attributes that are sent")

@@ -51,7 +51,7 @@ extension Exporter {
             if let known = answer(key, value) { return known }
             if let end { return end }
             // Sent, but as the value that the hub has by now; the delivery of that one follows.
-            if held[key].confirmed != nil, held[key].possible == nil {
+            if let now = wanted(key), held[key].has(now) {
                 return .delivered(receipt: receipt(key) + ", in a newer version")
             }
             return .retry(

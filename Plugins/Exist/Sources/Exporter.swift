@@ -91,11 +91,21 @@ actor Exporter {
     }
 
     /// What would be sent now, of one person's days.
-    func plan() -> SyncPlan? {
+    /// - Parameter acquiring: as if the attributes that another service has were taken over first.
+    func plan(acquiring: Bool = false) -> SyncPlan? {
         guard let judge else { return nil }
-        let mine = shelf.days.values.filter { $0.assignment.person?.uid == account.person }
-        let usable = Set(settings.attributes.map(\.name)).filter { account.ownership[$0]?.lost == nil }
+        let usable = Set(settings.attributes.map(\.name)).filter { acquiring || account.ownership[$0]?.lost == nil }
         return SyncPlan(mine, held: held, judge: judge, usable: usable)
+    }
+
+    private var mine: [StoredRecord] { shelf.days.values.filter { $0.assignment.person?.uid == account.person } }
+
+    /// The value that the hub has now of a day and wants to be at Exist; nil where there is none.
+    func wanted(_ key: DayKey) -> ExistValue? {
+        guard let judge, let stored = mine.first(where: { judge.key(of: $0) == key }),
+            case .send(_, let value) = judge.verdict(on: stored)
+        else { return nil }
+        return value
     }
 
     /// Asks who is logged in, and where they are.
@@ -130,6 +140,18 @@ actor Exporter {
         } catch let error as AskError {
             if error.code == .stopping { throw CancellationError() }
             throw try await setback("the hub gave no token: \(error)", hadNoEffect: true)
+        }
+    }
+
+    /// Has the hub hear whether anybody is logged in.
+    func lookForToken() async throws {
+        do {
+            _ = try await keeper.token()
+        } catch let error as TokenError {
+            hub.logger.warning("there is no token", metadata: ["reason": "\(error.message)"])
+        } catch let error as AskError {
+            guard error.code != .stopping else { throw CancellationError() }
+            hub.logger.warning("the hub gave no token", metadata: ["reason": "\(error)"])
         }
     }
 

@@ -31,7 +31,8 @@ struct PlanReport: Encodable, Sendable {
 
 /// What a run did.
 struct SyncReport: Encodable, Sendable {
-    var sent: Int
+    /// Values that had to be there, and how many of them Exist has confirmed.
+    var sent, confirmed: Int
     var calls: Int
     var orphaned: Int
     var lost: [String: String]

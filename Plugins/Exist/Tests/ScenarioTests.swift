@@ -35,6 +35,70 @@ import WebFaults
         await scene.end(run)
     }
 
+    @Test func `R11.9 whoever has not logged in is told so at once, before any day waits`() async throws {
+        let scene = try await ExistScene()
+        let run = scene.start()
+        await scene.hub.wait { $0.tokenFailures.contains { $0.kind == .auth } }
+        #expect(try await scene.calls() == [])
+        await scene.end(run)
+    }
+
+    @Test func `R10.16 what a sync has confirmed is asked for again, and answered at once`() async throws {
+        let scene = try await ExistScene(["interval": .string("1h")])
+        let run = try await scene.loggedIn()
+        #expect(try await scene.deliver(try ExistScene.days(3)).areDelivered)
+        let stored = await scene.hub.hold(days: [try ExistScene.day("2024-05-20", 81)])
+        #expect(try await scene.redeliver(stored).wait ?? 0 > 3_000_000)
+        let times = 2  // At the start, and after the log-in.
+        guard case .done(let report?) = await scene.hub.command("sync") else {
+            Issue.record("sync failed")
+            return
+        }
+        #expect(report.text.contains(#""confirmed":2"#) && report.text.contains(#""sent":2"#), "\(report.text)")
+        await scene.hub.wants("days", times: times + 1)
+        let known = try await scene.calls().count
+        #expect(try await scene.redeliver(stored) == [.delivered(receipt: "mira/weight/2024-05-20")])
+        #expect(try await scene.calls().count == known)
+        await scene.end(run)
+    }
+
+    @Test func `a sync tells how many values Exist has confirmed, not how many were tried`() async throws {
+        let scene = try await ExistScene(["reacquire": .string("never")])
+        let run = try await scene.loggedIn()
+        #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 80)]).areDelivered)
+        try await scene.control("steal", #"{"user":"mira","attribute":"weight","to":"withings"}"#)
+        await scene.hub.hold(days: [try ExistScene.day("2024-05-20", 81)])
+        guard case .done(let report?) = await scene.hub.command("sync") else {
+            Issue.record("sync failed")
+            return
+        }
+        #expect(report.text.contains(#""confirmed":0"#) && report.text.contains(#""sent":1"#), "\(report.text)")
+        #expect(report.text.contains(#""lost":{"weight":"#), "\(report.text)")
+        guard case .done(let plan?) = await scene.hub.command("acquire", isDryRun: true) else {
+            Issue.record("acquire cannot be planned")
+            return
+        }
+        #expect(
+            plan.text.contains(#""acquires":["weight"]"#), "what a dry run of acquire leaves out is done: \(plan.text)")
+        #expect(try await scene.values() == ["2024-05-20": "80"])
+        await scene.end(run)
+    }
+
+    @Test(arguments: ["sync", "acquire", "release"])
+    func `with dry_run nothing is sent, not by a command either`(_ command: String) async throws {
+        let scene = try await ExistScene(["dry_run": .boolean(true)])
+        let run = try await scene.loggedIn()
+        await scene.hub.hold(days: try ExistScene.days(3))
+        let known = try await scene.calls().count
+        guard case .failed(let code, let reason) = await scene.hub.command(command) else {
+            Issue.record("\(command) did something")
+            return
+        }
+        #expect(code == "dry-run" && reason.contains("hub do exist plan"), "\(reason)")
+        #expect(try await scene.calls().count == known)
+        await scene.end(run)
+    }
+
     @Test func `ninety values go out as 35, 35 and 20, in order of attribute and date`() async throws {
         let scene = try await ExistScene([
             "attributes": .list([.string("weight"), .string("body_fat"), .string("steps")])

@@ -20,6 +20,8 @@ extension Bus {
         if let older, older != guest.reference { tellReplaced(id, older) }
         sinks.end(id)
         if let older { pumpAll(of: older) }
+        // Its own session asks once more: something has changed there, and what it wanted to be tried later may be taken now (R10.16).
+        let isAgain = older == guest.reference
         let turn = sinks.nextTurn()
         sinks.opening[id] = turn
         let task = Task {
@@ -34,8 +36,9 @@ extension Bus {
                 }
                 let isNew = try await !store.sinkNames().contains(id)
                 if isNew { try await checkRoom(for: id) }
-                let state = try await store.openSink(
-                    id, terms, from: SinkStart(request.start), recordedAt: facts.clock.now())
+                let now = facts.clock.now()
+                let state = try await store.openSink(id, terms, from: SinkStart(request.start), recordedAt: now)
+                if isAgain { try await store.retryNow(id, recordedAt: now, waitTime: facts.waits.now()) }
                 opened(state, isNew: isNew, request, turn, guest)
             } catch let error as StoreError {
                 failed(id, error, turn, guest)

@@ -29,6 +29,13 @@ extension Store {
         return try await sink(id)
     }
 
+    /// Has everything that a sink is to be offered again later be due now.
+    ///
+    /// - Parameter waitTime: now by the clock of waits.
+    public func retryNow(_ id: SinkID, recordedAt: Int64, waitTime: Int64) async throws(StoreError) {
+        while try await write("retry now", recordedAt, { transaction in try transaction.retryNow(id, waitTime) }) {}
+    }
+
     /// How a sink stands.
     public func sink(_ id: SinkID) async throws(StoreError) -> SinkState {
         try await read("sink") { db in

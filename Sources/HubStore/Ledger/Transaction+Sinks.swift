@@ -121,6 +121,17 @@ extension Transaction {
         return count
     }
 
+    /// Has some of what waits for a later time be due now; `false` when nothing waits any more.
+    mutating func retryNow(_ name: SinkID, _ waitTime: Int64) throws -> Bool {
+        guard let index = caches.ledger.index(of: name) else { throw StoreError.unknownSink(name, "retry") }
+        try db.execute(
+            sql: """
+                UPDATE delivery SET due = ?2, wait = 0 WHERE sink = ?1
+                    AND number IN (SELECT number FROM delivery WHERE sink = ?1 AND due > ?2 LIMIT 20000)
+                """, arguments: [caches.ledger.sinks[index].id, waitTime])
+        return db.changesCount > 0
+    }
+
     /// Lets a sink's deliveries go on that waited for its authorisation.
     mutating func resumeSink(_ name: SinkID) throws {
         guard let index = caches.ledger.index(of: name) else { throw StoreError.unknownSink(name, "resume") }

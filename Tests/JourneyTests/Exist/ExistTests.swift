@@ -125,6 +125,42 @@ import Testing
         server.signal(SIGTERM)
     }
 
+    @Test
+    func
+        `nobody logged in is told from the start, and what a sync has sent is settled at once, not when its retry is due`()
+        async throws
+    {
+        let journey = try await ExistJourney(
+            at: "2024-05-20T12:00:00Z", rate: 1,
+            plugins: Self.plugins([("exist", "me")], more: "interval = \"1h\"\ngather = \"0s\""))
+        let (server, hub) = (try await journey.startServer(), try await journey.startHub())
+        #expect(try await ExistJourney.untilRight { journey.needsLogIn("exist") ? [] : ["nothing is said"] } == [])
+        let status = try await journey.host.command("status")
+        #expect(status.status == 1 && status.lines.contains { $0.contains("hub login exist") }, "\(status)")
+
+        func weigh(_ kilograms: String, at time: String) async throws {
+            let said = try await journey.host.command("log", "weight", kilograms, "kg", "--at", time, "--yes")
+            #expect(said.status == 0, "\(said)")
+        }
+        try await weigh("80", at: "2024-05-20T07:00:00")
+        try await journey.logInUntilDone("exist", as: "mira")
+        #expect(try await ExistJourney.untilRight { try journey.open("exist") } == [])
+        #expect(try await journey.host.command("status").status == 0)
+
+        try await weigh("81", at: "2024-05-20T08:00:00")
+        let waits = try await ExistJourney.untilRight {
+            try journey.account("exist")?.retrying ?? 0 > 0 ? [] : ["nothing is to be tried again"]
+        }
+        #expect(waits == [])
+        let sync = try await journey.host.command("do", "exist", "sync")
+        #expect(sync.status == 0, "\(sync)")
+        #expect(try journey.held()["2024-05-20"] == 80.5)
+        #expect(try await ExistJourney.untilRight { try journey.open("exist") } == [])
+        #expect(try journey.account("exist")?.refused == 0)
+        #expect(await journey.end(hub) == 0)
+        server.signal(SIGTERM)
+    }
+
     @Test func `each person's days go to their own account, and a trace of the day shows the receipt`() async throws {
         let last = try #require(LocalDate("2024-05-20")).daysSinceEpoch
         let journey = try await ExistJourney(
