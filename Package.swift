@@ -129,17 +129,21 @@ let package = Package(
         module("HubSettings"),
         tests("HubSettingsTests", ["Seeds", "HubSettings"], resources: [.copy("tagged.py")]),
         module("HubWire", ["JSON", "Samples", "HubSettings"]),
-        tests("HubWireTests", ["Seeds", "HubWire", "JSON", "Samples", "HubSettings"]),
+        module("HubSessions", ["HubWire"]),
+        tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "Samples", "HubSettings"]),
 
         // The hub.
         module("HubStore", ["JSON", "Samples", grdb, sqlite]),
         tests("HubStoreTests", ["Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
-        module("HubCore", ["HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
+        module(
+            "HubCore",
+            ["HubSessions", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
         tests(
             "HubCoreTests",
             [
-                "Seeds", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, grdb,
+                "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging,
+                lifecycle, grdb,
                 "HubProcess", "zoo", "example-source",
             ]),
         program(
@@ -169,11 +173,14 @@ let package = Package(
         module(
             "PluginKit",
             ["Digests", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", argumentParser, logging]),
-        module("PluginTesting", ["PluginKit", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", logging]),
+        module(
+            "PluginTesting",
+            ["PluginKit", "HubSessions", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", logging]),
         tests(
             "PluginKitTests",
             [
-                "Digests", "PluginKit", "PluginTesting", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ",
+                "Digests", "PluginKit", "PluginTesting", "HubSessions", "HubSettings", "HubWire", "PluginState",
+                "Samples", "ZeroMQ",
                 "example-source",
             ],
             resources: [.copy("Cases")]),

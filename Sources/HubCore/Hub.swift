@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HubSessions
 import HubSettings
 import HubStore
 import HubWire

@@ -1,3 +1,5 @@
+import HubSessions
+
 /// How the hub and its plugins are: what `hub status --json` prints and the door answers to the owner.
 public struct HubStatus: Codable, Hashable, Sendable {
     /// The store's permanent random name.

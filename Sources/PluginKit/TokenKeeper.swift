@@ -22,6 +22,9 @@ public actor TokenKeeper {
     /// Moments at which tests end the process.
     package enum Step: Sendable { case refreshed, written, put }
 
+    /// Milliseconds, of a hub that does not say how long its lease is.
+    private static let usualLease: Int64 = 60_000
+
     private let hub: PluginContext
     private let account: String
     private let margin: Duration
@@ -120,7 +123,7 @@ public actor TokenKeeper {
                     try await release(nil)
                     return leased
                 }
-                return try await renew(leased, version, for: .milliseconds(lease ?? TokenLeases.length))
+                return try await renew(leased, version, for: .milliseconds(lease ?? Self.usualLease))
             }
         }
     }

@@ -1,3 +1,4 @@
+import HubSessions
 public import HubWire
 
 extension FakeHub {

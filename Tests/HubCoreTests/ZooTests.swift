@@ -1,5 +1,6 @@
 import Foundation
 import HubProcess
+import HubSessions
 import HubSettings
 import HubWire
 import Testing

@@ -1,3 +1,4 @@
+import HubSessions
 import Samples
 import Seeds
 import Testing

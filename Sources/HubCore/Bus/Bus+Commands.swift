@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HubSessions
 import HubSettings
 import HubStore
 import HubWire

@@ -1,4 +1,5 @@
 import HubStore
+import HubSessions
 import HubWire
 import Logging
 import Samples

@@ -1,3 +1,4 @@
+import HubSessions
 import HubSettings
 import HubWire
 import ZeroMQ

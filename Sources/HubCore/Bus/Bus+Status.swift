@@ -1,4 +1,5 @@
 import Glibc
+import HubSessions
 import HubSettings
 import HubStore
 import HubWire

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HubSessions
 import HubWire
 
 /// What the instances of `hub.conf` have told of their devices, in this run of the hub or an earlier one: for `hub status`.

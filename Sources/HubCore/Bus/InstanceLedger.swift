@@ -1,3 +1,4 @@
+import HubSessions
 import HubWire
 
 /// What the hub has seen since it started of the instances that `hub.conf` names: for `hub status`.

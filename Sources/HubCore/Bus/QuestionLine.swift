@@ -1,3 +1,4 @@
+import HubSessions
 import HubWire
 
 /// A QUERY that a session has admitted.

@@ -1,3 +1,4 @@
+import HubSessions
 import HubSettings
 
 /// The way from the configuration that the hub follows to that of a file.

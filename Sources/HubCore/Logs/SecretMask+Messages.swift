@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HubSessions
 import HubWire
 
 /// What plugins write for people travels further than their logs: to the feed, into `hub status`, into the store and to whoever

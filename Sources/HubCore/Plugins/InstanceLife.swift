@@ -1,3 +1,5 @@
+import HubSessions
+
 /// The life of one instance's process: when it is started, given up, tried again.
 ///
 /// A value without clock and processes: events in, actions out. Times are monotonic milliseconds. There is at most one process, and

@@ -1,3 +1,5 @@
+import HubSessions
+
 /// How patient the hub is with the processes of its plugins; times are milliseconds.
 struct LifePolicy: Sendable, Hashable {
     /// The first pause before a restart; each further one doubles it.

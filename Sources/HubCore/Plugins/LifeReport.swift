@@ -1,3 +1,4 @@
+import HubSessions
 import HubWire
 
 /// What the supervisor tells of an instance's process, and how it reads in `hub status`.

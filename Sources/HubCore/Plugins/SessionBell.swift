@@ -1,3 +1,4 @@
+import HubSessions
 import Synchronization
 
 /// Tells the supervisor, from the bus's thread, which instances have a session.

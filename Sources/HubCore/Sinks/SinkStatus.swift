@@ -1,3 +1,5 @@
+import HubSessions
+
 /// One subscription: its account, and how it does.
 ///
 /// wanted = delivered + pending + retrying + refused + superseded + skipped. Times are RFC 3339.

@@ -1,3 +1,5 @@
+public import HubWire
+
 /// What a peer has proved to have read of all that was sent to it (R4.20).
 ///
 /// A PONG proves everything sent up to its PING. libzmq queues towards a peer that does not read; this bounds what it holds.

@@ -1,3 +1,5 @@
+public import HubWire
+
 /// Commands of owners on their way to plugins and back (Protocol §8.2): events in, actions out, no sockets and no clock.
 ///
 /// | state of an errand | exits |

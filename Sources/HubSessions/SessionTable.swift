@@ -1,3 +1,5 @@
+public import HubWire
+
 /// A session that may be over when one comes back to it, such as after a commit.
 public struct SessionReference: Hashable, Sendable {
     public let peer: RoutingID

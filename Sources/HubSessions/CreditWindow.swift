@@ -1,3 +1,5 @@
+public import HubWire
+
 /// The hub's account of one session's credit (Protocol §4.3).
 ///
 /// Law: `available + inFlight + withheld` is always the window that WELCOME granted, none of them is ever negative, and what the

@@ -1,3 +1,5 @@
+public import HubWire
+
 /// Which door a peer came through (Protocol §2).
 public enum Endpoint: Hashable, Sendable {
     /// Whoever may open the socket owns the data; no log-in.

@@ -1,3 +1,5 @@
+public import HubWire
+
 /// One session as the hub sees it (Protocol §4.1): events in, actions out, no sockets and no clock.
 ///
 /// | state | exits |

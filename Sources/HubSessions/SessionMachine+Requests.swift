@@ -1,3 +1,5 @@
+public import HubWire
+
 /// What a session may ask, and how much of it at a time.
 extension SessionMachine {
     mutating func receive(_ query: QueryRequest) -> [SessionAction] {
