@@ -211,7 +211,7 @@ public final class Hub: Service, Sendable {
             }
             return await group.reduce(nil) { $0 ?? $1 }
         }
-        await bus.settleAllSinks()
+        await bus.deliveries.settleAll()
         await bus.close()
         deviceMemory.write()
         loop.stop()

@@ -1,4 +1,4 @@
-public import HubWire
+import HubWire
 
 /// What a session may ask, and how much of it at a time.
 extension SessionMachine {

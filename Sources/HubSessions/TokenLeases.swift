@@ -1,5 +1,3 @@
-public import HubWire
-
 /// Who may refresh which token: one at a time, for a bounded time (Protocol §11).
 ///
 /// No sockets, no clock; monotonic milliseconds.

@@ -218,7 +218,8 @@ extension Bus {
         guard let guest = guests.removeValue(forKey: peer) else { return }
         for task in guest.questions.values { task.cancel() }
         questions.drop(guest.reference)
-        endSinks(of: guest.reference)
+        let session = guest.reference
+        onDeliveries { $0.end(of: session) }
         cancelCommands(of: guest.reference)
         perform(relay.ended(guest.reference))
         leases.ended(guest.reference)
@@ -253,10 +254,7 @@ extension Bus {
     /// Ends sessions that have been silent too long, once a second.
     func beat() {
         perform(sessions.tick(at: now))
-        if now - tidiedSinksAt >= 10_000 {
-            tidiedSinksAt = now
-            tidySinks()
-        }
+        onDeliveries { $0.beat() }
         if now - toldOfOmittedAt >= 60_000 {
             toldOfOmittedAt = now
             let omitted = sessionLog.takeOmitted()

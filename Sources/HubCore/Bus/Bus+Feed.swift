@@ -66,7 +66,7 @@ extension Bus {
 
     /// The head has moved: say so within a second (R7.3).
     func headMoved() {
-        wakeSinks()
+        onDeliveries { $0.wakeAll() }
         guard pulse.begin() else { return }
         loop.schedule(after: Pulse.afterBurst) { [weak self] in self?.assumeIsolated { $0.sayPulse() } }
     }

@@ -143,8 +143,12 @@ extension Bus {
         switch message {
         case .live(let live): pass(live, of: guest)
         case .event(let event): pass(mask(of: guest).hiding(event), of: guest)
-        case .want(let request): open(request, for: guest)
-        case .done(let report): take(mask(of: guest).hiding(report), from: guest)
+        case .want(let request):
+            let (names, peer) = (FilterNames("WANT", guest, facts), SinkPeer(guest))
+            onDeliveries { $0.open(request, names, for: peer) }
+        case .done(let report):
+            let (report, peer) = (mask(of: guest).hiding(report), SinkPeer(guest))
+            onDeliveries { $0.take(report, from: peer) }
         case .query(let query): answer(query, for: guest)
         case .command(let command): carryOut(command, for: guest)
         case .progress(let progress): relay(mask(of: guest).hiding(progress), from: guest)

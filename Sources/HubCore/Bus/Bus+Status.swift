@@ -9,7 +9,7 @@ import Samples
 extension Bus {
     func status() async -> HubStatus {
         let (reading, state) = await lookAtStore()
-        let sinks = reading?.sinks.map(status) ?? []
+        let sinks = reading.map { reading in onDeliveries { part in reading.sinks.map { part.status($0) } } } ?? []
         let cursor = store.cursor
         let tokens = Dictionary(grouping: reading?.tokens ?? [], by: \.account.instance)
         return HubStatus(

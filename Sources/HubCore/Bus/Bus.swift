@@ -51,7 +51,7 @@ actor Bus {
         }
     }
     let deviceMemory: DeviceMemory
-    var sinks = SinkBoard()
+    private(set) lazy var deliveries = Deliveries(of: store, on: loop, outlet: Outlet(self), logger: logger)
     var pulse = Pulse()
     /// The record and the place that are being published; memory used again.
     var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
@@ -86,8 +86,6 @@ actor Bus {
     var sessionLog = LogAllowance(burst: 100, interval: 10_000, now: 0)
     /// By `now`: when the log was last told what it does not show, and when peers were last looked for.
     var (toldOfOmittedAt, foundGoneAt): (Int64, Int64) = (0, -1_000)
-    /// By `now`: when the places of sinks were last written down.
-    var tidiedSinksAt: Int64 = 0
 
     init(
         facts: HubFacts, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,

@@ -46,7 +46,7 @@ struct ReplayToSink: OwnCommand {
             ) { call.progress(before + $0, of: nil, "\(id)") }
             total += count
             entries.append(Result.Entry(sink: "\(id)", records: count))
-            if !call.isDryRun { bus.wake(id) }
+            if !call.isDryRun { bus.onDeliveries { $0.wake(id) } }
         }
         return JSONText().object(Result(sinks: entries, dryRun: call.isDryRun))
     }
@@ -110,7 +110,9 @@ struct ForgetSink: OwnCommand {
             let account = try await bus.store.sink(id).account
             entries.append(Result.Entry(sink: "\(id)", undelivered: account.pending + account.retrying))
             guard !call.isDryRun else { continue }
-            bus.drop(id, WireError(.replaced, "a person had the hub forget this subscription"))
+            bus.onDeliveries {
+                $0.drop(id, WireError(.replaced, "a person had the hub forget this subscription"))
+            }
             try await bus.store.forgetSink(id, recordedAt: bus.facts.clock.now())
         }
         return JSONText().object(Result(sinks: entries, dryRun: call.isDryRun))

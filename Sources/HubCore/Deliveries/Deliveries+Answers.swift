@@ -9,58 +9,58 @@ import ZeroMQ
 ///
 /// Answers of all sinks that wait are counted in one transaction; while it is flushed to disk, the next collect. The loop never
 /// waits for it. The queue is bounded: a subscription with 10,000 answers that are not in the store is sent nothing more.
-extension Bus {
+extension Deliveries {
     /// A DONE that its session has admitted.
-    func take(_ report: DeliveryReport, from guest: Guest) {
-        let id = SinkID(instance: guest.hello.instance, want: report.want)
-        guard let pump = sinks.pumps[id], pump.session == guest.reference, let open = pump.open[report.delivery] else {
-            return refuse(report, "DONE.delivery: it is not open in this session", guest)
+    func take(_ report: DeliveryReport, from peer: SinkPeer) {
+        let id = SinkID(instance: peer.hello.instance, want: report.want)
+        guard let pump = pumps[id], pump.session == peer.session, let open = pump.open[report.delivery] else {
+            return refuse(report, "DONE.delivery: it is not open in this session", peer)
         }
         guard open.versions.count == report.results.count else {
             return refuse(
                 report,
                 "DONE.results: expected \(open.versions.count), one for each record of the delivery, found \(report.results.count)",
-                guest)
+                peer)
         }
-        let time = facts.waits.now()
+        let time = outlet.facts.waits.now()
         let answers = zip(open.versions, report.results).map { version, result in
             SinkAnswer(number: version.number, sequence: version.sequence, result: SinkResult(result, at: time))
         }
-        let wasFull = sinks.isFull(guest.reference)
-        _ = sinks.pumps[id]?.close(report.delivery, credit: report.credit)
+        let wasFull = isFull(peer.session)
+        _ = pumps[id]?.close(report.delivery, credit: report.credit)
         if let pause = report.pause {
-            sinks.pumps[id]?.restsUntil = time + pause.within(DeliveryResult.retryBounds) * 1_000
+            pumps[id]?.restsUntil = time + pause.within(DeliveryResult.retryBounds) * 1_000
         }
         if answers.contains(where: { if case .unauthorized = $0.result { true } else { false } }) {
-            sinks.pumps[id]?.isUnauthorized = true
-            logOfSessions(.warning, "a sink's log-in has failed", ["sink": "\(id)"])
+            pumps[id]?.isUnauthorized = true
+            outlet.log(.warning, "a sink's log-in has failed", ["sink": "\(id)"])
         }
-        sinks.unsettled[id, default: SinkBoard.Answers()].answers += answers
-        settleSinks()
+        unsettled[id, default: Answers()].answers += answers
+        settle()
         // Its credit is back, and may be used before the answers are in the store.
-        if wasFull { pumpAll(of: guest.reference) } else { self.pump(id) }
+        if wasFull { pumpAll(of: peer.session) } else { self.pump(id) }
     }
 
-    private func refuse(_ report: DeliveryReport, _ reason: String, _ guest: Guest) {
-        send(.error(WireError(.field, reason, ref: report.delivery, want: report.want)), to: guest.reference.peer)
+    private func refuse(_ report: DeliveryReport, _ reason: String, _ peer: SinkPeer) {
+        outlet.send(.error(WireError(.field, reason, ref: report.delivery, want: report.want)), to: peer.session)
     }
 
     // MARK: - To the store
 
     /// Counts in what waits, if nothing is being counted in.
-    func settleSinks() {
-        guard !sinks.isSettling, !sinks.unsettled.isEmpty else { return }
-        sinks.isSettling = true
-        let due = sinks.unsettled
-        (sinks.settling, sinks.unsettled) = (due, [:])
+    func settle() {
+        guard !isSettling, !unsettled.isEmpty else { return }
+        isSettling = true
+        let due = unsettled
+        (settling, unsettled) = (due, [:])
         let settlements = due.map { id, waiting in
             SinkSettlement(
-                sink: id, answers: waiting.answers, reached: waiting.reached ?? sinks.pumps[id]?.reached ?? 0)
+                sink: id, answers: waiting.answers, reached: waiting.reached ?? pumps[id]?.reached ?? 0)
         }
         Task {
             do throws(StoreError) {
                 try await store.settle(
-                    settlements, recordedAt: facts.clock.now(), waitTime: facts.waits.now())
+                    settlements, recordedAt: outlet.facts.clock.now(), waitTime: outlet.facts.waits.now())
                 settled(settlements)
             } catch {
                 notSettled(due, error)
@@ -69,65 +69,65 @@ extension Bus {
     }
 
     private func settled(_ settlements: [SinkSettlement]) {
-        if sinks.settlingFault != nil { logger.notice("answers of sinks can be stored again") }
-        sinks.settlingFault = nil
-        (sinks.isSettling, sinks.settling) = (false, [:])
+        if settlingFault != nil { logger.notice("answers of sinks can be stored again") }
+        settlingFault = nil
+        (isSettling, settling) = (false, [:])
         for settlement in settlements {
-            sinks.pumps[settlement.sink]?.settled(settlement.answers.lazy.map(\.number), reached: settlement.reached)
+            pumps[settlement.sink]?.settled(settlement.answers.lazy.map(\.number), reached: settlement.reached)
         }
-        let waiters = sinks.settleWaiters
-        sinks.settleWaiters = []
+        let waiters = settleWaiters
+        settleWaiters = []
         for waiter in waiters { waiter.resume() }
-        settleSinks()
+        settle()
         // A newer version of what was on its way may have waited for this.
         for settlement in settlements { wake(settlement.sink) }
     }
 
     /// Nothing is lost: the answers wait, and what is on its way stays there.
-    private func notSettled(_ due: [SinkID: SinkBoard.Answers], _ error: StoreError) {
-        if sinks.settlingFault == nil {
+    private func notSettled(_ due: [SinkID: Answers], _ error: StoreError) {
+        if settlingFault == nil {
             logger.error("answers of sinks cannot be stored", metadata: ["error": "\(error)"])
         }
-        sinks.settlingFault = error
-        sinks.settling = [:]
+        settlingFault = error
+        settling = [:]
         for (id, waiting) in due {
-            let later = sinks.unsettled[id]
-            sinks.unsettled[id] = SinkBoard.Answers(
+            let later = unsettled[id]
+            unsettled[id] = Answers(
                 answers: waiting.answers + (later?.answers ?? []), reached: later?.reached ?? waiting.reached)
         }
-        let waiters = sinks.settleWaiters
-        sinks.settleWaiters = []
+        let waiters = settleWaiters
+        settleWaiters = []
         for waiter in waiters { waiter.resume() }
-        loop.schedule(after: .milliseconds(Self.sinkRetry)) { [weak self] in
-            self?.assumeIsolated { bus in
-                bus.sinks.isSettling = false
-                bus.settleSinks()
+        loop.schedule(after: .milliseconds(Self.retryAfter)) { [weak self] in
+            self?.assumeIsolated {
+                $0.isSettling = false
+                $0.settle()
             }
         }
     }
 
     /// Returns when the answers of a subscription are in the store, or could not be stored.
     func settled(_ id: SinkID) async {
-        while !sinks.isSettled(id), sinks.settlingFault == nil {
-            await withCheckedContinuation { sinks.settleWaiters.append($0) }
+        while !isSettled(id), settlingFault == nil {
+            await withCheckedContinuation { settleWaiters.append($0) }
         }
     }
 
     /// Returns when all answers are in the store, or cannot be: what is not is delivered again.
-    func settleAllSinks() async {
-        for session in Set(sinks.pumps.values.map(\.session)) { endSinks(of: session) }
-        while !sinks.unsettled.isEmpty || !sinks.settling.isEmpty, sinks.settlingFault == nil {
-            settleSinks()
-            await withCheckedContinuation { sinks.settleWaiters.append($0) }
+    func settleAll() async {
+        for session in Set(pumps.values.map(\.session)) { end(of: session) }
+        while !unsettled.isEmpty || !settling.isEmpty, settlingFault == nil {
+            settle()
+            await withCheckedContinuation { settleWaiters.append($0) }
         }
     }
 
     /// Where nothing is wanted no answer moves a cursor: this does, now and then, so that a restart need not look again.
-    func tidySinks() {
-        for (id, pump) in sinks.pumps where pump.reached > pump.settledReached && sinks.isSettled(id) {
-            sinks.unsettled[id] = SinkBoard.Answers()
+    func tidy() {
+        for (id, pump) in pumps where pump.reached > pump.settledReached && isSettled(id) {
+            unsettled[id] = Answers()
         }
-        settleSinks()
+        settle()
     }
 }
 

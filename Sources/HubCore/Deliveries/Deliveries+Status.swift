@@ -4,17 +4,18 @@ import HubWire
 import Samples
 
 /// How sinks do, in numbers and in one sentence.
-extension Bus {
+extension Deliveries {
     func status(_ overview: SinkOverview) -> SinkStatus {
         let (id, account) = (overview.state.id, overview.state.account)
         func text(_ time: Int64?) -> String? { time.map { Timestamp(microseconds: $0).text } }
         let judged = judge(overview)
         return SinkStatus(
-            name: "\(id)", instance: id.instance, isOpen: sinks.pumps[id] != nil, isWell: judged.isWell,
+            name: "\(id)", instance: id.instance, isOpen: pumps[id] != nil, isWell: judged.isWell,
             note: judged.note, wanted: account.wanted, delivered: account.delivered, pending: account.pending,
             retrying: account.retrying, refused: account.refused, superseded: account.superseded,
             skipped: account.skipped, cursor: overview.state.cursor.description,
-            oldestPending: text(overview.oldestPending), nextRetry: text(overview.nextRetry.map(facts.waits.shown)),
+            oldestPending: text(overview.oldestPending),
+            nextRetry: text(overview.nextRetry.map(outlet.facts.waits.shown)),
             lastDelivered: text(overview.lastDelivered), lastFailure: text(overview.lastFailure?.at),
             lastFailureReason: overview.lastFailure?.reason,
             skips: Dictionary(
@@ -27,10 +28,10 @@ extension Bus {
     private func judge(_ overview: SinkOverview) -> (isWell: Bool, note: String?) {
         let (id, account) = (overview.state.id, overview.state.account)
         let waiting = account.pending + account.retrying
-        let isConfigured = facts.instances[id.instance] != nil
-        let isOpen = sinks.pumps[id] != nil
+        let isConfigured = outlet.facts.instances[id.instance] != nil
+        let isOpen = pumps[id] != nil
         if let reason = overview.state.paused {
-            let commands = facts.instances[id.instance]?.commands
+            let commands = outlet.facts.instances[id.instance]?.commands
             // A plugin without a log-in of its own has what it logs in with from hub.conf.
             let repair =
                 commands?.contains { $0.name == "login" } == false
@@ -39,7 +40,7 @@ extension Bus {
                 false, "its log-in has failed\(since(overview)): \(reason); \(Self.records(waiting)); \(repair)"
             )
         }
-        if let fault = sinks.faults[id] { return (false, fault) }
+        if let fault = faults[id] { return (false, fault) }
         if !isOpen {
             guard isConfigured else {
                 return (
@@ -52,7 +53,7 @@ extension Bus {
         if account.retrying > 0 {
             let next =
                 overview.nextRetry.map {
-                    ", again at \(Timestamp(microseconds: facts.waits.shown($0)).text)"
+                    ", again at \(Timestamp(microseconds: outlet.facts.waits.shown($0)).text)"
                 } ?? ""
             let reason = overview.lastFailure.map { ": \($0.reason)" } ?? ""
             return (true, "\(account.retrying) to be tried again\(since(overview))\(next)\(reason)")
@@ -65,7 +66,7 @@ extension Bus {
         }
         guard account.pending > 0 else { return (true, nil) }
         let latest = max(overview.lastDelivered ?? .min, overview.oldestPending ?? .min)
-        guard facts.clock.now() - latest < Self.patience || sinks.pumps[id]?.open.isEmpty == true else {
+        guard outlet.facts.clock.now() - latest < Self.patience || pumps[id]?.open.isEmpty == true else {
             return (
                 false,
                 "\(Self.records(account.pending)) since \(Timestamp(microseconds: latest).text): it does not answer"

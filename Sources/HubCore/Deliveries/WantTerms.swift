@@ -1,3 +1,4 @@
+import HubSessions
 import HubStore
 import HubWire
 import Samples
