@@ -1,3 +1,4 @@
+import HubSessions
 import HubWire
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import HubSessions
 import HubSettings
 import HubWire
 import Samples

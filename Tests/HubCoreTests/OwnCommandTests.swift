@@ -8,7 +8,7 @@ import Testing
 @Suite struct OwnCommandTests {
     @Test func `every command of the hub has a name of its own and a declaration without faults`() {
         let manifest = Manifest(
-            name: "hub", summary: "The hub.", version: "1", commands: OwnCommands.all.map { $0.declaration })
+            name: "own-commands", summary: "The hub.", version: "1", commands: OwnCommands.all.map { $0.declaration })
         #expect(manifest.faults == [])
     }
 

@@ -1,22 +1,22 @@
 import Foundation
 import HubProcess
 
-/// The programs of a README, exactly as they stand there.
+/// The programs of a document, exactly as they stand there.
 struct ReadmePrograms {
     private let programs: [String: String]
 
     private let file: String
 
     /// - Parameter file: below the project's folder.
-    init(_ file: String = "README.md") throws {
+    init(_ file: String = "Docs/Clients.md") throws {
         self.file = file
-        let readme = try String(
+        let text = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../\(file)"),
             encoding: .utf8)
         var programs: [String: String] = [:]
         var name: String?
         var block: [Substring]?
-        for line in readme.split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.hasPrefix("<!-- run: ") {
                 name = String(line.dropFirst("<!-- run: ".count).dropLast(" -->".count))
             } else if line == "```python", name != nil {

@@ -3,13 +3,13 @@ import HubProcess
 import Seeds
 import Testing
 
-/// What the README promises to people who write clients, done as they would do it.
+/// What Docs/Clients.md promises to people who write clients, done as they would do it.
 @Suite(.serialized) struct ReadmeTests {
     private let programs: ReadmePrograms
 
     init() throws { programs = try ReadmePrograms() }
 
-    @Test func `The README has the four programs`() throws {
+    @Test func `The document has the four programs`() throws {
         #expect(programs.names == ["follow.py", "publish.py", "remote.py", "subscribe.py"])
     }
 
@@ -45,9 +45,9 @@ import Testing
         return text
     }
 
-    /// As many records, of weight 1, 2, ….
+    /// As many records, of weights that a person may have.
     private static func weights(_ numbers: Range<Int>) -> String {
-        "[dict(BATCH['records'][0], value=n, key=f'k{n}') for n in range(\(numbers.lowerBound), \(numbers.upperBound))]"
+        "[dict(BATCH['records'][0], value=20 + n % 300, key=f'k{n}') for n in range(\(numbers.lowerBound), \(numbers.upperBound))]"
     }
 
     @Test(arguments: [true, false])
@@ -99,7 +99,7 @@ import Testing
         let lines = await follower.lines(count: 90)
         let heard = [String](lines.dropFirst(40))
         #expect(heard.count == 50 && Set(heard).count == 50)
-        let expected = (0..<50).map { n in "\(n + 1) quantity \(n < 20 ? n : n + 80)" }
+        let expected = (0..<50).map { n in "\(n + 1) quantity \(n < 20 ? 20 + n : 100 + n)" }
         #expect(heard.sorted() == expected.sorted())
         hub.signal(SIGTERM)
         #expect(await hub.waitForExit() == 0)

@@ -256,7 +256,8 @@ import Testing
         #expect(try await scene.refresh().said.contains("Mira"))
         let here = try await scene.host.command("logout", "cloud", "--yes", "--only-here")
         #expect(here.status == 0 && scene.server.counts.revoked == 1)
-        #expect(here.lines.count == 1 && here.lines[0].contains("by this hub only; the service was not told"), "\(here)")
+        #expect(
+            here.lines.count == 1 && here.lines[0].contains("by this hub only; the service was not told"), "\(here)")
         await end(hub)
     }
 }

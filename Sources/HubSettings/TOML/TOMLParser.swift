@@ -211,19 +211,4 @@ extension TOMLParser {
         cursor.offset += 1
         return .table(table.fields)
     }
-
-    /// An unclosed array reaches into the lines after it; it ends before the first that begins like a statement.
-    private func checkClosing(of start: Int) throws(TOMLFault) {
-        let message = "[ is not closed by ]"
-        guard cursor.next != nil else { throw cursor.fault(message, at: start) }
-        let bytes = cursor.bytes
-        let line = bytes[..<cursor.offset].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-        guard line > start else { return }
-        let text = String(decoding: bytes[line...].prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
-        guard text.prefixMatch(of: /\s*(\[\[?[A-Za-z"'][A-Za-z0-9_\-."' ]*\]\]?\s*($|#)|[A-Za-z0-9_\-."' ]+=)/) != nil
-        else {
-            return
-        }
-        throw TOMLFault(offset: start, message: message, resume: line)
-    }
 }

@@ -63,14 +63,14 @@ public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflec
     }
 
     /// An object of one number, such as the body of a PING.
-    static func object(_ member: String, _ number: Int64) -> RawJSON {
+    package static func object(_ member: String, _ number: Int64) -> RawJSON {
         var body = ObjectWriter()
         body.member(member, integer: number)
         return RawJSON(trusted: body.finished())
     }
 
     /// The integer that a member of this object is; `nil` where it is anything else.
-    func integer(_ member: String) -> Int64? {
+    package func integer(_ member: String) -> Int64? {
         bytes.withUnsafeBytes { bytes in
             guard let object = try? ObjectReader(bytes, path: "") else { return nil }
             return object.value(member).flatMap(object.integer)

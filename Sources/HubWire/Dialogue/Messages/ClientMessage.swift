@@ -140,7 +140,7 @@ func rawObject(_ body: UnsafeRawBufferPointer, _ path: String) throws(WireError)
 }
 
 /// A verb frame for an error message: printable ASCII, shortened.
-func printable(_ verb: UnsafeRawBufferPointer) -> String {
+package func printable(_ verb: UnsafeRawBufferPointer) -> String {
     let text = verb.prefix(24).map { (0x20...0x7E).contains($0) ? String(UnicodeScalar($0)) : "?" }.joined()
     return "\"\(text)\(verb.count > 24 ? "…" : "")\""
 }

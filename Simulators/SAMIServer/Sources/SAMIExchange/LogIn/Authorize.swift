@@ -221,9 +221,9 @@ extension Exchange {
         }
     }
 
-    /// `GET /logout`: logs a person out of the client with this redirect address. Ends the tokens that the person has given it, unless
-    /// told otherwise, and the browser's session.
+    /// `GET /logout`: logs a person out of the client with this redirect address.
     ///
+    /// Ends the tokens that the person has given it, unless told otherwise, and the browser's session.
     /// Who it is, a browser says by its session, and an app by the token that it wants to be rid of.
     func logOut(_ request: WebRequest) throws -> WebAnswer {
         let redirect = request.query("redirect_uri")
