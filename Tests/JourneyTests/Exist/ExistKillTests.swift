@@ -18,7 +18,7 @@ import Testing
     ]
     private static let switches = [
         "token_life=3600", "code_life=36000", "missing_value=zero_for_quantities", "range_check=on", "next_scheme=http",
-        "scope_denied=http403", "state=dropped", "retry_after=900", "rate_limit=300",
+        "scope_denied=http403", "retry_after=900", "rate_limit=300",
     ]
 
     /// The evening before a midnight, ten minutes in a second.
