@@ -15,7 +15,7 @@ import Testing
 
     @Test
     func
-        `R11.11 a fragment is handed over and taken out of the address, run by nobody, and refused if it is another's`()
+        `R11.11 a fragment is handed over and taken out of the address, never run, and not used if it is another's`()
         async throws
     {
         let scene = try LogInScene("flow = \"fragment\"")
@@ -31,14 +31,14 @@ import Testing
             #expect(try await page.complaints == [])
             #expect(await login.waitForExit() == 0, "\(login.errorLines)")
 
-            for (answer, sentence) in [
-                ("#access_token=stolen&state=another", "belongs to another log-in"),
-                ("#access_token=\(escaped(Self.hostile))&state=\(Self.hostile)", "belongs to another log-in"),
-                ("#error=\(escaped(Self.hostile))&error_description=\(escaped(Self.hostile))", "owned"),
-                ("?error=\(escaped(Self.hostile))&error_description=\(escaped(Self.hostile))", "owned"),
+            let error = "error=\(escaped(Self.hostile))&error_description=\(escaped(Self.hostile))"
+            for answer in [
+                "#access_token=stolen&state=another",
+                "#access_token=\(escaped(Self.hostile))&state=\(Self.hostile)", "#\(error)", "?\(error)",
             ] {
-                try await refuse(answer, sentence, scene, chromium)
+                try await waitsOn(answer, scene, chromium)
             }
+            for answer in ["#\(error)", "?\(error)"] { try await refuse(answer, "owned", scene, chromium) }
             #expect(try await scene.token()?.state == "valid", "the one that was there stays")
             try await waits(scene, chromium)
         }
@@ -46,20 +46,38 @@ import Testing
         #expect(await hub.waitForExit() == 0)
     }
 
-    /// An answer that is none of this log-in, or tries to be a part of the page.
-    private func refuse(
-        _ answer: String, _ sentence: String, _ scene: LogInScene, _ chromium: Chromium
-    ) async throws {
+    /// An answer without the mark of this log-in changes nothing, and cannot be a part of the page.
+    private func waitsOn(_ answer: String, _ scene: LogInScene, _ chromium: Chromium) async throws {
         let (login, _) = try await scene.begin()
         let page = try await chromium.page()
         try await page.open(scene.redirect + answer)
+        try await page.untilHeading("hub login")
+        #expect(try await page.sentence?.contains("does not bear the mark of the log-in") == true, "\(answer)")
+        try await isPlain(page, "hub login", answer)
+        #expect(login.isRunning)
+        login.signal(SIGINT)
+        #expect(await login.waitForExit() == 130)
+    }
+
+    /// A refusal with the mark of this log-in that tries to be a part of the page.
+    private func refuse(
+        _ answer: String, _ sentence: String, _ scene: LogInScene, _ chromium: Chromium
+    ) async throws {
+        let (login, url) = try await scene.begin()
+        let mark = try #require(URLComponents(string: url)?.queryItems?.first { $0.name == "state" }?.value)
+        let page = try await chromium.page()
+        try await page.open(scene.redirect + answer + "&state=\(mark)")
         try await page.untilHeading("The log-in has failed")
         #expect(try await page.sentence?.contains(sentence) == true, "\(answer)")
-        #expect(try await page.value("document.title") == "The log-in has failed")
-        #expect(try await page.value("document.querySelectorAll('img, svg, iframe').length") == "0")
+        try await isPlain(page, "The log-in has failed", answer)
         #expect(try await page.complaints == [], "\(answer)")
         #expect(await login.waitForExit() == 1)
         #expect(login.errorLines.last?.contains(sentence) == true, "\(login.errorLines)")
+    }
+
+    private func isPlain(_ page: Page, _ title: String, _ answer: String) async throws {
+        #expect(try await page.value("document.title") == title, "\(answer)")
+        #expect(try await page.value("document.querySelectorAll('img, svg, iframe').length") == "0", "\(answer)")
     }
 
     /// Who has no answer is told so, and changes nothing.
