@@ -166,10 +166,16 @@ extension RedirectListener {
         if request.host == address.authority, request.path == startPath { return begin(request, connection) }
         switch request.meaning(at: address, expecting: mark) {
         case .foreign:
+            let isScript = request.method == "POST"
+            // The page has taken a fragment out of its address.
+            let advice =
+                isScript
+                ? "end it there, log in again with --paste, and paste the address that the browser ends on"
+                : "copy the address of this page and paste it in the terminal"
             return answer(
                 connection, 400,
-                "This answer does not bear the mark of the log-in that waits in the terminal, and was not used. If you began that log-in in this browser, the service does not send the mark back: copy the address of this page and paste it in the terminal. If not, close this page.",
-                isScript: request.method == "POST")
+                "This answer does not bear the mark of the log-in that waits in the terminal, and was not used. If you began that log-in in this browser, the service does not send the mark back: \(advice). If not, close this page.",
+                isScript: isScript)
         case .lookAtFragment: return send(connection, RedirectPage.response(200, RedirectPage.fragment))
         case .refused(let status):
             return answer(connection, status, "There is nothing here.", isScript: request.method == "POST")
