@@ -42,8 +42,10 @@ else
 	swift build --build-tests
 	@tests="$$(swift build --show-bin-path)/health-hubPackageTests.xctest --testing-library swift-testing --no-parallel"; \
 	$$tests --skip '$(WHOLE)' >.build/parts.log 2>&1 & parts=$$!; \
-	$$tests --filter '$(WHOLE)'; whole=$$?; \
-	wait $$parts; parts=$$?; cat .build/parts.log; [ $$whole = 0 ] && [ $$parts = 0 ]
+	$$tests --filter '$(WHOLE)' >.build/whole.log 2>&1 & whole=$$!; \
+	tail -f --pid=$$whole .build/whole.log & \
+	wait $$whole; whole=$$?; wait $$parts; parts=$$?; cat .build/parts.log; \
+	[ $$whole = 0 ] && [ $$parts = 0 ] || { echo "What failed:"; grep -h '^✘' .build/whole.log .build/parts.log; exit 1; }
 endif
 
 # make test has 45 seconds of it.
