@@ -130,7 +130,7 @@ let package = Package(
         tests("HubSettingsTests", ["Seeds", "HubSettings"], resources: [.copy("tagged.py")]),
         module("HubWire", ["JSON", "Samples", "HubSettings"]),
         module("HubSessions", ["HubWire"]),
-        tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "Samples", "HubSettings"]),
+        tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "PluginKit", "Samples", "HubSettings"]),
 
         // The hub.
         module("HubStore", ["JSON", "Samples", grdb, sqlite]),

@@ -131,7 +131,7 @@ public final class Hub: Service, Sendable {
         let logs = try directories.logs()
         let committer = Committer(store: store, clock: clock)
         let (loop, context) = try bus()
-        let bell = SessionBell()
+        let bell = SessionChanges()
         let deviceMemory = DeviceMemory(data: HubFiles(configuration.hub).data, logger: logger)
         let bus = Bus(
             facts: facts, store: store, secrets: secrets, committer: committer, loop: loop, context: context,
@@ -195,7 +195,7 @@ public final class Hub: Service, Sendable {
             group.addTask { [told] in await ResourceWatch(keeper, bus).run(until: leaving) { told.raise() } }
             group.addTask {
                 while !leaving.isRaised {
-                    await bus.look(at: StoreRoom(store: directories.storePath))
+                    await bus.look(at: StoreSpace(store: directories.storePath))
                     await leaving.wait(upTo: Hub.roomInterval)
                 }
                 return nil

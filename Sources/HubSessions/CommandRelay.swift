@@ -2,14 +2,14 @@ public import HubWire
 
 /// Commands of owners on their way to plugins and back (Protocol §8.2): events in, actions out, no sockets and no clock.
 ///
-/// | state of an errand | exits |
+/// | state of a command | exits |
 /// |---|---|
 /// | running | OUTCOME: over · OUTCOME `ask`: asking · cancel: cancelling · deadline, asker gone: abandoned · plugin's session over: over (`lost`) |
 /// | asking | answer: running · the others as running |
 /// | cancelling | OUTCOME: over · nothing for ``patience``, deadline, asker gone: abandoned · plugin's session over: over |
 /// | abandoned | OUTCOME, plugin's session over: over |
 ///
-/// Law: the asker of each errand is told one outcome other than `ask`, unless its session ends first (R8.11). An abandoned errand has been
+/// Law: the asker of each command is told one outcome other than `ask`, unless its session ends first (R8.11). An abandoned command has been
 /// answered, and still counts for its plugin, which may be at it. Times are monotonic milliseconds.
 public struct CommandRelay: Sendable {
     /// Commands that a plugin may have open at a time; one more fails as `busy`.
@@ -23,7 +23,7 @@ public struct CommandRelay: Sendable {
 
     enum State: Hashable, Sendable { case running, asking, cancelling, abandoned }
 
-    struct Errand: Sendable {
+    struct RelayedCommand: Sendable {
         let asker: SessionReference
         /// The asker's number of the command.
         let number: Int64
@@ -42,13 +42,13 @@ public struct CommandRelay: Sendable {
     }
 
     /// By the hub's number, which plugins see.
-    private(set) var errands: [Int64: Errand] = [:]
+    private(set) var relayed: [Int64: RelayedCommand] = [:]
     private var lastNumber: Int64 = 0
 
     public init() {}
 
     /// Errands that a plugin's session is at.
-    public func count(of plugin: SessionReference) -> Int { errands.values.count { $0.plugin == plugin } }
+    public func count(of plugin: SessionReference) -> Int { relayed.values.count { $0.plugin == plugin } }
 }
 
 /// What the hub does for a relayed command, in this order.
@@ -78,7 +78,7 @@ extension CommandRelay {
             return [.outcome(CommandOutcome(id: number, .failed(code: "busy", reason: reason)), to: asker)]
         }
         lastNumber += 1
-        errands[lastNumber] = Errand(
+        relayed[lastNumber] = RelayedCommand(
             asker: asker, number: number, plugin: plugin, name: "\(command) of \(instance)", isDryRun: isDryRun,
             deadline: deadline.map { (now + $0, $0) })
         let request = CommandRequest(
@@ -94,24 +94,24 @@ extension CommandRelay {
     public mutating func answer(
         _ answer: RawJSON, to number: Int64, of asker: SessionReference
     ) throws(WireError) -> [RelayAction] {
-        guard let id = find(number, asker), let errand = errands[id], errand.state == .asking else {
+        guard let id = find(number, asker), let command = relayed[id], command.state == .asking else {
             throw WireError(.field, "COMMAND.answer: command \(number) has asked nothing", ref: number)
         }
-        errands[id]?.state = .running
-        return [.command(CommandRequest(id: id, content: .answer(answer)), to: errand.plugin)]
+        relayed[id]?.state = .running
+        return [.command(CommandRequest(id: id, content: .answer(answer)), to: command.plugin)]
     }
 
     /// The asker wants it stopped; saying so twice is harmless.
     public mutating func cancel(_ number: Int64, of asker: SessionReference, at now: Int64) -> [RelayAction] {
-        guard let id = find(number, asker), let errand = errands[id], errand.state != .cancelling else { return [] }
-        errands[id]?.state = .cancelling
+        guard let id = find(number, asker), let command = relayed[id], command.state != .cancelling else { return [] }
+        relayed[id]?.state = .cancelling
         let limit = (at: now + Self.patience, allowed: Self.patience)
-        errands[id]?.deadline = errand.deadline.map { $0.at <= limit.at ? $0 : limit } ?? limit
-        return [.command(CommandRequest(id: id, content: .cancel), to: errand.plugin)]
+        relayed[id]?.deadline = command.deadline.map { $0.at <= limit.at ? $0 : limit } ?? limit
+        return [.command(CommandRequest(id: id, content: .cancel), to: command.plugin)]
     }
 
     private func find(_ number: Int64, _ asker: SessionReference) -> Int64? {
-        errands.first { $0.value.number == number && $0.value.asker == asker && !$0.value.isAnswered }?.key
+        relayed.first { $0.value.number == number && $0.value.asker == asker && !$0.value.isAnswered }?.key
     }
 }
 
@@ -122,48 +122,48 @@ extension CommandRelay {
     public mutating func receive(
         _ progress: CommandProgress, from plugin: SessionReference, at now: Int64
     ) throws(WireError) -> [RelayAction] {
-        let errand = try errand(progress.id, plugin, "PROGRESS")
-        guard !errand.isAnswered else { return [] }
+        let command = try relayedCommand(progress.id, plugin, "PROGRESS")
+        guard !command.isAnswered else { return [] }
         var told = progress
-        told.id = errand.number
+        told.id = command.number
         if let text = told.text, text.utf8.count > Self.progressText {
             told.text = String(decoding: text.utf8.prefix(Self.progressText - 3), as: UTF8.self) + "…"
         }
-        if let last = errand.lastTold, now < last + Self.progressPause {
-            errands[progress.id]?.held = told
+        if let last = command.lastTold, now < last + Self.progressPause {
+            relayed[progress.id]?.held = told
             return []
         }
-        errands[progress.id]?.lastTold = now
-        errands[progress.id]?.held = nil
-        return [.progress(told, to: errand.asker)]
+        relayed[progress.id]?.lastTold = now
+        relayed[progress.id]?.held = nil
+        return [.progress(told, to: command.asker)]
     }
 
     /// - Throws: `field` for a command that the plugin has not open.
     public mutating func receive(
         _ outcome: CommandOutcome, from plugin: SessionReference
     ) throws(WireError) -> [RelayAction] {
-        let errand = try errand(outcome.id, plugin, "OUTCOME")
+        let command = try relayedCommand(outcome.id, plugin, "OUTCOME")
         if case .ask = outcome.content {
             // Who was told to give up has nothing more to ask.
-            guard errand.state == .running else { return [] }
-            errands[outcome.id]?.state = .asking
+            guard command.state == .running else { return [] }
+            relayed[outcome.id]?.state = .asking
         } else {
-            errands[outcome.id] = nil
+            relayed[outcome.id] = nil
         }
-        guard !errand.isAnswered else { return [] }
-        let held = errand.held.map { [RelayAction.progress($0, to: errand.asker)] } ?? []
-        errands[outcome.id]?.held = nil
-        return held + [.outcome(CommandOutcome(id: errand.number, outcome.content), to: errand.asker)]
+        guard !command.isAnswered else { return [] }
+        let held = command.held.map { [RelayAction.progress($0, to: command.asker)] } ?? []
+        relayed[outcome.id]?.held = nil
+        return held + [.outcome(CommandOutcome(id: command.number, outcome.content), to: command.asker)]
     }
 
     /// The `ref` of an ERROR names a message of the peer; these ids are the hub's, so the error has none.
-    private func errand(
+    private func relayedCommand(
         _ id: Int64, _ plugin: SessionReference, _ verb: String
-    ) throws(WireError) -> Errand {
-        guard let errand = errands[id], errand.plugin == plugin else {
+    ) throws(WireError) -> RelayedCommand {
+        guard let command = relayed[id], command.plugin == plugin else {
             throw WireError(.field, "\(verb).id: no command \(id) is open")
         }
-        return errand
+        return command
     }
 }
 
@@ -173,14 +173,14 @@ extension CommandRelay {
     /// A session is over, an asker's or a plugin's.
     public mutating func ended(_ session: SessionReference) -> [RelayAction] {
         var actions: [RelayAction] = []
-        for (id, errand) in errands.sorted(by: { $0.key < $1.key }) {
-            if errand.plugin == session {
-                errands[id] = nil
-                guard !errand.isAnswered, errand.asker != session else { continue }
-                let content = CommandOutcome.Content.failed(code: "lost", reason: Self.loss(of: errand))
-                actions.append(.outcome(CommandOutcome(id: errand.number, content), to: errand.asker))
-            } else if errand.asker == session, !errand.isAnswered {
-                actions += abandon(id, errand)
+        for (id, command) in relayed.sorted(by: { $0.key < $1.key }) {
+            if command.plugin == session {
+                relayed[id] = nil
+                guard !command.isAnswered, command.asker != session else { continue }
+                let content = CommandOutcome.Content.failed(code: "lost", reason: Self.loss(of: command))
+                actions.append(.outcome(CommandOutcome(id: command.number, content), to: command.asker))
+            } else if command.asker == session, !command.isAnswered {
+                actions += abandon(id, command)
             }
         }
         return actions
@@ -189,18 +189,18 @@ extension CommandRelay {
     /// Time has passed; call it at ``nextDeadline`` or whenever convenient.
     public mutating func tick(at now: Int64) -> [RelayAction] {
         var actions: [RelayAction] = []
-        for (id, errand) in errands.sorted(by: { $0.key < $1.key }) where !errand.isAnswered {
-            if let deadline = errand.deadline, now >= deadline.at {
-                let told = errand.state == .cancelling ? "was not given up" : "was not done"
+        for (id, command) in relayed.sorted(by: { $0.key < $1.key }) where !command.isAnswered {
+            if let deadline = command.deadline, now >= deadline.at {
+                let told = command.state == .cancelling ? "was not given up" : "was not done"
                 let reason =
-                    "\(errand.name) \(told) within \(deadline.allowed) ms; \(Self.possibility(errand))"
-                actions += abandon(id, errand)
+                    "\(command.name) \(told) within \(deadline.allowed) ms; \(Self.possibility(command))"
+                actions += abandon(id, command)
                 let content = CommandOutcome.Content.failed(code: "deadline", reason: reason)
-                actions.append(.outcome(CommandOutcome(id: errand.number, content), to: errand.asker))
-            } else if let held = errand.held, let last = errand.lastTold, now >= last + Self.progressPause {
-                errands[id]?.held = nil
-                errands[id]?.lastTold = now
-                actions.append(.progress(held, to: errand.asker))
+                actions.append(.outcome(CommandOutcome(id: command.number, content), to: command.asker))
+            } else if let held = command.held, let last = command.lastTold, now >= last + Self.progressPause {
+                relayed[id]?.held = nil
+                relayed[id]?.lastTold = now
+                actions.append(.progress(held, to: command.asker))
             }
         }
         return actions
@@ -208,26 +208,26 @@ extension CommandRelay {
 
     /// When `tick` has something to do next, if nothing is received until then.
     public var nextDeadline: Int64? {
-        errands.values.lazy.filter { !$0.isAnswered }.compactMap { errand in
-            let progress = errand.held == nil ? nil : errand.lastTold.map { $0 + Self.progressPause }
-            return [errand.deadline?.at, progress].compactMap(\.self).min()
+        relayed.values.lazy.filter { !$0.isAnswered }.compactMap { command in
+            let progress = command.held == nil ? nil : command.lastTold.map { $0 + Self.progressPause }
+            return [command.deadline?.at, progress].compactMap(\.self).min()
         }.min()
     }
 
     /// Nobody waits for it any more: the plugin is told to give up, if it was not before.
-    private mutating func abandon(_ id: Int64, _ errand: Errand) -> [RelayAction] {
-        errands[id]?.state = .abandoned
-        errands[id]?.held = nil
-        if errand.state == .cancelling { return [] }
-        return [.command(CommandRequest(id: id, content: .cancel), to: errand.plugin)]
+    private mutating func abandon(_ id: Int64, _ command: RelayedCommand) -> [RelayAction] {
+        relayed[id]?.state = .abandoned
+        relayed[id]?.held = nil
+        if command.state == .cancelling { return [] }
+        return [.command(CommandRequest(id: id, content: .cancel), to: command.plugin)]
     }
 
-    private static func loss(of errand: Errand) -> String {
-        "the session of the plugin ended before \(errand.name) did; \(possibility(errand))"
+    private static func loss(of command: RelayedCommand) -> String {
+        "the session of the plugin ended before \(command.name) did; \(possibility(command))"
     }
 
-    private static func possibility(_ errand: Errand) -> String {
-        errand.isDryRun
+    private static func possibility(_ command: RelayedCommand) -> String {
+        command.isDryRun
             ? "it was a dry run, and has changed nothing"
             : "it may have happened, in whole or in part: look before you repeat it"
     }

@@ -17,7 +17,7 @@ public final class Store: Sendable {
     private let lock: StoreLock
     private let writer: Writer
     let marks: OfferMarks
-    let readerLexicon = Lexicon()
+    let readerLexicon = TermCache()
     private let place: Mutex<Samples.Cursor>
 
     /// Opens the store, or makes it where there is none.
@@ -76,12 +76,12 @@ public final class Store: Sendable {
     /// Does what a person asked for by hand, in one durable transaction.
     ///
     /// A result per record, in order, groups included; what cannot be done to one is its rejection and stops nothing else.
-    public func carryOut(_ action: HandAction, recordedAt: Int64) async throws(StoreError) -> [HandResult] {
+    public func carryOut(_ action: ManualChange, recordedAt: Int64) async throws(StoreError) -> [ManualResult] {
         try await write("change by hand", recordedAt) { transaction in try transaction.carryOut(action) }
     }
 
     /// What `carryOut` would answer now; nothing is changed.
-    public func rehearse(_ action: HandAction, recordedAt: Int64) async throws(StoreError) -> [HandResult] {
+    public func rehearse(_ action: ManualChange, recordedAt: Int64) async throws(StoreError) -> [ManualResult] {
         try await onWriter("rehearse a change") { [writer] db in
             try writer.rehearsal(db, recordedAt: recordedAt) { transaction in try transaction.carryOut(action) }
         }
@@ -152,7 +152,7 @@ public final class Store: Sendable {
     ///
     /// - Parameter types: `nil` for every type. Fails when the answer would exceed 1,000 records.
     public func mostRecent(
-        types: Set<TypeID>? = nil, persons: Set<RecordQuery.Whose>? = nil, limit: Int = 1
+        types: Set<TypeID>? = nil, persons: Set<RecordQuery.Owner>? = nil, limit: Int = 1
     ) async throws(StoreError) -> [StoredRecord] {
         try await read("most recent") { [readerLexicon] db in
             try Reader(db, readerLexicon).mostRecent(types: types, persons: persons, limit: limit)

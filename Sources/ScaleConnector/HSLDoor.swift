@@ -2,10 +2,10 @@ import ScaleFrames
 import ScaleLinks
 import Synchronization
 
-/// The lobby of a link at which a program that speaks HSL/1 is awaited.
-final class HSLDoor: Doorkeeper {
+/// The handshakes of a link at which a program that speaks HSL/1 is awaited.
+final class HSLDoor: Admission {
     private struct State {
-        var lobby: HSLLobby
+        var handshakes: HSLHandshakes
         /// What the guest that was let in last has said.
         var greeting: HSLGreeting?
     }
@@ -16,16 +16,16 @@ final class HSLDoor: Doorkeeper {
     /// Nil where nobody is awaited, or a scale itself.
     init?(_ link: ScaleLink, _ dialogue: any ScaleDialogue) {
         guard link.awaitsHSL, let dialogue = dialogue as? HSLDialogue else { return nil }
-        state = Mutex(State(lobby: dialogue.lobby()))
+        state = Mutex(State(handshakes: dialogue.handshakes()))
     }
 
     var deadline: ContinuousClock.Instant? {
-        state.withLock { $0.lobby.deadline.map { startedAt + $0 } }
+        state.withLock { $0.handshakes.deadline.map { startedAt + $0 } }
     }
 
     func handle(_ event: DoorEvent, at now: ContinuousClock.Instant) -> [DoorOrder] {
         state.withLock { state in
-            let input: HSLLobby.Input
+            let input: HSLHandshakes.Input
             switch event {
             case .came(let number, let address): input = .came(number, from: address)
             case .said(let number, let bytes): input = .said(number, bytes)
@@ -33,10 +33,10 @@ final class HSLDoor: Doorkeeper {
             case .declined(let number): input = .declined(number)
             case .tick: input = .tick
             case .entered(let number):
-                state.greeting = state.lobby.enter(number)
+                state.greeting = state.handshakes.enter(number)
                 return []
             }
-            return state.lobby.handle(input, at: now - startedAt).map { action in
+            return state.handshakes.handle(input, at: now - startedAt).map { action in
                 switch action {
                 case .send(let bytes, let number): .say(number, bytes)
                 case .dismiss(let number): .dismiss(number)

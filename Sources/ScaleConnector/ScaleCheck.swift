@@ -29,7 +29,7 @@ public struct ScaleCheck {
         let runner: LinkRunner
         var dialogue = setup.dialogue(setup.device)
         let door = HSLDoor(setup.link, dialogue)
-        do throws(ScaleLinkError) { runner = try LinkRunner(setup.link, doorkeeper: door) } catch {
+        do throws(ScaleLinkError) { runner = try LinkRunner(setup.link, admission: door) } catch {
             throw PluginFailure(.failed, "\(error)")
         }
         defer { runner.stop() }

@@ -13,7 +13,7 @@ extension ScaleConnector {
     }
 
     /// Keeps what a command has fetched from the vendor's cloud.
-    mutating func keep(_ weighings: [CloudWeighing]) async throws -> ScaleDesk.Answer {
+    mutating func keep(_ weighings: [CloudWeighing]) async throws -> ScaleCommandQueue.Answer {
         guard device != nil else {
             return .refused("\(setup.model.rawValue): nobody knows yet which scale it is; set device_id, or wake it")
         }

@@ -18,7 +18,7 @@ public struct ScaleConnector {
 
     let hub: PluginContext
     let setup: ScaleSetup
-    let desk: ScaleDesk
+    let desk: ScaleCommandQueue
     let clock: LocalClock
     let rule: String
     var dialogue: any ScaleDialogue
@@ -40,7 +40,7 @@ public struct ScaleConnector {
     var impedanceWeight: Int?
     private var isConnected = false
     /// What the scale was asked for last, until it answers.
-    private var asked: (request: ScaleDesk.Request, command: ScaleCommand, reason: String?)?
+    private var asked: (request: ScaleCommandQueue.Request, command: ScaleCommand, reason: String?)?
     /// Until when the verification holds, in microseconds since 1970.
     private var verifiedUntil: Int64?
 
@@ -52,7 +52,7 @@ public struct ScaleConnector {
     ///
     /// - Throws: ``PluginFailure``.
     public init(
-        _ hub: PluginContext, _ setup: ScaleSetup, desk: ScaleDesk, cloud: (any ScaleCloud)? = nil
+        _ hub: PluginContext, _ setup: ScaleSetup, desk: ScaleCommandQueue, cloud: (any ScaleCloud)? = nil
     ) async throws {
         (self.hub, self.setup, self.desk, self.cloud) = (hub, setup, desk, cloud)
         (clock, rule) = setup.clock(persons: hub.persons.map(\.zone))
@@ -89,7 +89,7 @@ public struct ScaleConnector {
         let runner: LinkRunner
         let door = HSLDoor(setup.link, dialogue)
         do throws(ScaleLinkError) {
-            runner = try LinkRunner(setup.link, pause: setup.pause, doorkeeper: door)
+            runner = try LinkRunner(setup.link, pause: setup.pause, admission: door)
         } catch {
             throw PluginFailure(.failed, "\(error)")
         }
@@ -198,7 +198,7 @@ public struct ScaleConnector {
         }
     }
 
-    private mutating func answer(_ request: ScaleDesk.Request, _ answer: ScaleDesk.Answer) {
+    private mutating func answer(_ request: ScaleCommandQueue.Request, _ answer: ScaleCommandQueue.Answer) {
         asked = nil
         request.answer.resume(returning: answer)
     }

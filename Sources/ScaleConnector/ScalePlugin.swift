@@ -4,7 +4,7 @@ public import ScaleFrames
 /// A plugin that serves one scale with a ``ScaleConnector``.
 public protocol ScalePlugin: SourcePlugin {
     static var model: ScaleModel { get }
-    var desk: ScaleDesk { get }
+    var desk: ScaleCommandQueue { get }
     /// Reads the settings.
     func setup(_ settings: PluginSettings) throws -> ScaleSetup
 }
@@ -69,7 +69,7 @@ private struct DisclaimerResult: Encodable, Sendable {
     var note: String?
 }
 
-extension ScaleDesk {
+extension ScaleCommandQueue {
     /// Has weighings of the cloud kept, or says in the words of a command's failure why they are not.
     func demand(keeping weighings: [CloudWeighing], _ model: ScaleModel) async throws {
         switch await keep(weighings) {

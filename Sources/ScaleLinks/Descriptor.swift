@@ -78,7 +78,7 @@ final class Descriptor: Sendable {
 }
 
 /// Wakes a thread out of `poll`; may be rung from any other.
-struct Bell: Sendable {
+struct Wakeup: Sendable {
     /// Readable while the bell has been rung.
     let descriptor: Descriptor
     private let rope: Descriptor

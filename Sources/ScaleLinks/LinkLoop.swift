@@ -4,12 +4,12 @@ import Glibc
 struct LinkLoop {
     private let link: ScaleLink
     private let mailbox: Mailbox
-    private let bell: Bell
+    private let bell: Wakeup
     private let shortestPause: Duration
 
     private var listener: Listener?
     /// Those who have dialled, where somebody decides who is let in.
-    private var anteroom: Anteroom?
+    private var pending: PendingConnections?
     private var opening: Attempt?
     private var connection: Descriptor?
     /// The same, where it carries datagrams.
@@ -33,9 +33,9 @@ struct LinkLoop {
     /// How long a scale may take to answer a call.
     private static let openTimeout = Duration.seconds(10)
 
-    init(_ link: ScaleLink, _ mailbox: Mailbox, _ bell: Bell, pause: Duration, doorkeeper: (any Doorkeeper)?) {
+    init(_ link: ScaleLink, _ mailbox: Mailbox, _ bell: Wakeup, pause: Duration, admission: (any Admission)?) {
         (self.link, self.mailbox, self.bell, self.pause, shortestPause) = (link, mailbox, bell, pause, pause)
-        anteroom = doorkeeper.map { Anteroom($0) }
+        pending = admission.map { PendingConnections($0) }
     }
 
     mutating func run() {
@@ -59,11 +59,11 @@ struct LinkLoop {
                 var opening = attempt.opening
                 take(opening.expire(), of: opening)
             }
-            anteroom?.pass(at: now)
+            pending?.pass(at: now)
             if hasEnded { continue }
             // A new link begins only when the owner has seen the end of the last one, so that no byte gets across.
             let mayBegin = connection == nil && orders.isDrained
-            if mayBegin, let guest = anteroom?.admit(at: now) {
+            if mayBegin, let guest = pending?.admit(at: now) {
                 opened(guest)
                 continue
             }
@@ -86,18 +86,18 @@ struct LinkLoop {
         } else {
             files.append(pollfd(fd: opening?.descriptor.number ?? -1, events: Int16(POLLOUT), revents: 0))
         }
-        let mayCome = anteroom != nil || mayBegin && connection == nil
+        let mayCome = pending != nil || mayBegin && connection == nil
         files.append(pollfd(fd: mayCome ? listener?.descriptor.number ?? -1 : -1, events: Int16(POLLIN), revents: 0))
-        files += anteroom?.files ?? []
+        files += pending?.files ?? []
 
-        var due = [orders.alarm, opening?.deadline, anteroom?.deadline].compactMap(\.self)
+        var due = [orders.alarm, opening?.deadline, pending?.deadline].compactMap(\.self)
         if mayBegin, opening == nil, listener == nil || link.dialled != nil { due.append(tryAt) }
         guard poll(&files, nfds_t(files.count), LinkLoop.timeout(until: due.min())) > 0 else { return }
         if files[0].revents != 0 { bell.silence() }
-        anteroom?.serve(files[3...], at: .now)
+        pending?.serve(files[3...], at: .now)
         if files[2].revents != 0, let caller = listener?.accept() {
-            guard anteroom != nil else { return opened(caller) }
-            anteroom?.enter(caller, at: .now)
+            guard pending != nil else { return opened(caller) }
+            pending?.enter(caller, at: .now)
         }
         guard files[1].revents != 0 else { return }
         if let attempt = opening {
@@ -118,8 +118,8 @@ struct LinkLoop {
     }
 
     private mutating func tellOfGuests() {
-        for remark in anteroom?.takeRemarks() ?? [] { mailbox.post(.remark(remark)) }
-        if connection != nil, anteroom?.announces() == true { mailbox.post(.contested) }
+        for remark in pending?.takeRemarks() ?? [] { mailbox.post(.remark(remark)) }
+        if connection != nil, pending?.announces() == true { mailbox.post(.contested) }
     }
 
     // MARK: Opening
@@ -182,7 +182,7 @@ struct LinkLoop {
         case .done(let bytes):
             pause = shortestPause  // Whoever talks is there; silence after a connection is not.
             mailbox.post(.received(bytes))
-            anteroom?.decline(at: .now)
+            pending?.decline(at: .now)
         case .later, nil: break
         case .ended(let number): close(lost(number))
         }

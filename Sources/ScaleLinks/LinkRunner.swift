@@ -20,32 +20,32 @@ public final class LinkRunner: Sendable {
         case unreachable(ScaleLinkError)
         /// The time of ``LinkRunner/setAlarm(at:)`` has come.
         case alarm
-        /// Somebody whom the doorkeeper lets in waits for the link that stands to end.
+        /// Somebody whom the admission lets in waits for the link that stands to end.
         ///
         /// They are sent away when the other end of that link is heard before it has ended.
         case contested
-        /// What the doorkeeper has to say of others who came.
+        /// What the admission has to say of others who came.
         case remark(String)
     }
 
     /// What it connects to.
     public let link: ScaleLink
     private let mailbox: Mailbox
-    private let bell: Bell
+    private let bell: Wakeup
 
     /// Starts the thread, which begins to dial or listen at once.
     ///
     /// After a failure it waits `pause` (with jitter), then twice as long each time, up to 5 s for a Bluetooth link and
     /// 30 s for others. Throws when the machine is out of descriptors or threads.
     ///
-    /// - Parameter doorkeeper: who is let in where the link is awaited; nil: whoever dials first.
+    /// - Parameter admission: who is let in where the link is awaited; nil: whoever dials first.
     public init(
-        _ link: ScaleLink, pause: Duration = .seconds(1), doorkeeper: (any Doorkeeper)? = nil
+        _ link: ScaleLink, pause: Duration = .seconds(1), admission: (any Admission)? = nil
     ) throws(ScaleLinkError) {
-        bell = try Bell()
+        bell = try Wakeup()
         mailbox = Mailbox(bell)
         self.link = link
-        let loop = LinkLoop(link, mailbox, bell, pause: pause, doorkeeper: doorkeeper)
+        let loop = LinkLoop(link, mailbox, bell, pause: pause, admission: admission)
         try startThread { [mailbox] in
             var loop = loop
             loop.run()

@@ -54,13 +54,13 @@ final class Mailbox: Sendable {
     }
 
     private let state = Mutex(State())
-    private let bell: Bell
+    private let bell: Wakeup
 
     private static let readLimit = 16
     /// More unsent bytes than any dialogue with a scale has; a peer that takes none is hung up on.
     static let sendLimit = 65_536
 
-    init(_ bell: Bell) { self.bell = bell }
+    init(_ bell: Wakeup) { self.bell = bell }
 
     // MARK: The owner's side
 

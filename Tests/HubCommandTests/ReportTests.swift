@@ -74,10 +74,10 @@ import Testing
     }
 }
 
-@Suite struct HandAnswerTests {
+@Suite struct ManualAnswerTests {
     /// Between the look and the deed a record may be taken back: what was refused then must not be told as done, or as done before.
     @Test func `what was refused after all is told apart from what is so already`() throws {
-        let answer = try HandAnswer(
+        let answer = try ManualAnswer(
             RawJSON(
                 #"{"dryRun":false,"records":[{"number":1,"outcome":"duplicate"},{"number":2,"outcome":"retracted","reason":"2 was taken back"}]}"#
             ))

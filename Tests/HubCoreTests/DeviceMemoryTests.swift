@@ -5,8 +5,8 @@ import Testing
 @testable import HubCore
 
 @Suite struct DeviceMemoryTests {
-    private func board(_ battery: Int) -> DeviceBoard {
-        DeviceBoard(remembered: ["scale": ["HS4": DeviceBoard.Entry(battery: battery, heardAt: 1)]])
+    private func board(_ battery: Int) -> DeviceTable {
+        DeviceTable(remembered: ["scale": ["HS4": DeviceTable.Entry(battery: battery, heardAt: 1)]])
     }
 
     @Test(arguments: [nil, 70])

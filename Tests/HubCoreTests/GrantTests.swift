@@ -277,7 +277,7 @@ import Testing
         try await withHub(setting, in: folder) { hub in
             let calm = try await Self.listener(hub, "calm", ["sample/"])
             let loud = try await Self.listener(hub, "loud", ["sample/"])
-            let bound = Audience.Bound.instance.prefixes
+            let bound = Subscriptions.Bound.instance.prefixes
             for number in 0..<bound { try await loud.subscribe("sample/x.a.\(number)/") }
             try await eventually("its feed rests") {
                 hub.log.lines.contains { $0.contains("too many subscriptions") && $0.contains("of=loud") }

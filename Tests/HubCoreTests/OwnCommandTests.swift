@@ -39,7 +39,7 @@ import Testing
 
     @Test func `of progress told often the latest is handed over, once until it is taken`() {
         let calls = Mutex(0)
-        let teller = ProgressTeller(id: 3) { _ in calls.withLock { $0 += 1 } }
+        let teller = ProgressRelay(id: 3) { _ in calls.withLock { $0 += 1 } }
         for done in 1...1_000 { teller(Int64(done), of: 1_000) }
         #expect(calls.withLock { $0 } == 1)
         #expect(teller.take() == CommandProgress(id: 3, done: 1_000, total: 1_000))

@@ -8,13 +8,13 @@ import Testing
 @Suite struct RoomTests {
     private static let mega: Int64 = 1_000_000
 
-    private func room(_ free: Int64, of total: Int64 = 100_000, log: Int64 = 0) -> StoreRoom {
-        StoreRoom(free: free * RoomTests.mega, total: total * RoomTests.mega, log: log * RoomTests.mega)
+    private func room(_ free: Int64, of total: Int64 = 100_000, log: Int64 = 0) -> StoreSpace {
+        StoreSpace(free: free * RoomTests.mega, total: total * RoomTests.mega, log: log * RoomTests.mega)
     }
 
     @Test func `who keeps the log from being cut is named`() {
-        var watch = RoomWatch()
-        let room = StoreRoom(free: 1 << 40, total: 1 << 41, log: 600_000_000, readers: ["process 7 (python3)"])
+        var watch = SpaceWatch()
+        let room = StoreSpace(free: 1 << 40, total: 1 << 41, log: 600_000_000, readers: ["process 7 (python3)"])
         #expect(watch.look(room, at: "/s")?.text.contains("process 7 (python3) has been reading the store") == true)
     }
 
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `each change is told once, and a file that comes and goes tells nothing`() {
-        var watch = RoomWatch()
+        var watch = SpaceWatch()
         #expect(watch.look(room(50_000), at: "/s") == nil)
         #expect(watch.warning("/s") == nil)
         let low = watch.look(room(1_999), at: "/s")

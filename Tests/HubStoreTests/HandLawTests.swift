@@ -7,7 +7,7 @@ import Testing
 @Suite struct HandLawTests {
     /// Who follows some persons' records by their changes, and holds what it was told.
     private struct Follower {
-        let persons: Set<RecordQuery.Whose>?
+        let persons: Set<RecordQuery.Owner>?
         var cursor: Samples.Cursor
         var records: [Int64: StoredRecord] = [:]
 
@@ -59,7 +59,7 @@ import Testing
         let persons = try await store.ensurePersons(["me", "you"], recordedAt: 1)
         let owners: [Assignment] = persons.map(Assignment.person) + [.nobody(reason: "no rule")]
         var followers =
-            ([[.person("me")], [.person("you")], [.nobody], [.person("me"), .nobody]] as [Set<RecordQuery.Whose>?])
+            ([[.person("me")], [.person("you")], [.nobody], [.person("me"), .nobody]] as [Set<RecordQuery.Owner>?])
             .map { Follower(persons: $0, cursor: store.cursor) }
         followers.append(Follower(persons: nil, cursor: store.cursor))
         // A sink of one person, and what its target has.
@@ -136,7 +136,7 @@ import Testing
             }
             let numbers = known.keys.sorted().shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random))
             guard let number = numbers.first else { continue }
-            let action: HandAction
+            let action: ManualChange
             switch Int.random(in: 0..<7, using: &random) {
             case 0, 1:
                 action = .assign(
@@ -155,7 +155,7 @@ import Testing
             default:
                 action = .assignByRules(
                     numbers.map {
-                        HandAction.RuledRecord(number: $0, assignment: owners[Int.random(in: 0..<3, using: &random)])
+                        ManualChange.RuledRecord(number: $0, assignment: owners[Int.random(in: 0..<3, using: &random)])
                     })
             }
             let rehearsed = try await store.rehearse(action, recordedAt: Int64(round))
@@ -201,7 +201,7 @@ import Testing
         #expect(target == (try await current(store, [.person("me")])), "seed \(seed)")
         _ = try await sink.account()
         for listener in listeners {
-            let whose: RecordQuery.Whose = listener.person.map { .person($0.uid) } ?? .nobody
+            let whose: RecordQuery.Owner = listener.person.map { .person($0.uid) } ?? .nobody
             #expect(listener.records == (try await current(store, [whose])), "seed \(seed)")
         }
 
@@ -239,7 +239,7 @@ import Testing
     }
 
     private func current(
-        _ store: Store, _ persons: Set<RecordQuery.Whose>?
+        _ store: Store, _ persons: Set<RecordQuery.Owner>?
     ) async throws -> [Int64: StoredRecord] {
         var query = RecordQuery()
         query.persons = persons

@@ -14,7 +14,7 @@ import Testing
         store = try folder.open()
     }
 
-    private func hand(_ action: HandAction) async throws -> [HandResult] {
+    private func hand(_ action: ManualChange) async throws -> [ManualResult] {
         try await store.carryOut(action, recordedAt: 9)
     }
 
@@ -23,7 +23,7 @@ import Testing
         return (persons[0], persons[1])
     }
 
-    private func assign(_ numbers: [Int64], _ person: Person?, groups: Bool = true) async throws -> [HandResult] {
+    private func assign(_ numbers: [Int64], _ person: Person?, groups: Bool = true) async throws -> [ManualResult] {
         try await hand(
             .assign(
                 numbers: numbers, to: person.map(Assignment.person) ?? .nobody(reason: "a guest"), wholeGroups: groups,
@@ -301,7 +301,7 @@ import Testing
         _ = try await store.put([.sample(try sample("a")), .sample(try sample("b"))], .nobody(reason: "no rule"))
         _ = try await store.put([.sample(try sample("c"))], .person(you))
         _ = try await assign([2], nil)
-        let ruled = [1, 2, 3].map { HandAction.RuledRecord(number: $0, assignment: .person(me)) }
+        let ruled = [1, 2, 3].map { ManualChange.RuledRecord(number: $0, assignment: .person(me)) }
         let results = try await hand(.assignByRules(ruled))
         #expect(results.map(\.result.isDuplicate) == [false, true, true])
         #expect(try await store.records(numbers: [1, 2, 3]).map(\.assignment.person?.name) == ["me", nil, "you"])
@@ -459,7 +459,8 @@ import Testing
         let (_, you) = try await persons()
         _ = try await store.put(try sample("a", group: "g"), try sample("b", group: "g"))
         let before = try await store.all(RecordQuery())
-        let action = HandAction.assign(numbers: [1, 7], to: .person(you), wholeGroups: true, reason: "new words here")
+        let action = ManualChange.assign(
+            numbers: [1, 7], to: .person(you), wholeGroups: true, reason: "new words here")
         let rehearsed = try await store.rehearse(action, recordedAt: 9)
         #expect(try await store.all(RecordQuery()) == before)
         #expect(store.head == 2)
@@ -469,7 +470,7 @@ import Testing
     }
 
     @Test func `too much at once is refused whole`() async throws {
-        let numbers = Array(1...Int64(HandAction.maximumRecords + 1))
+        let numbers = Array(1...Int64(ManualChange.maximumRecords + 1))
         let error = await failure { _ = try await hand(.retract(numbers: numbers, reason: nil)) }
         #expect(error?.code == .query)
     }

@@ -105,7 +105,7 @@ private struct LedgerRun {
         else { return }
         let number = known.record.number
         let whose: [Assignment] = [.person(persons[0]), .person(persons[1]), .nobody(reason: "guest")]
-        let action: HandAction =
+        let action: ManualChange =
             switch Int.random(in: 0..<4, using: &random) {
             case 0: .retract(numbers: [number], reason: nil)
             case 1: .undoRetraction(numbers: [number])

@@ -368,7 +368,8 @@ import Testing
         #expect(reason.hasPrefix("no weight of anna, ben, carl is known yet"))
         home.household = Household(zip(home.people, Home.usual).map { Household.Member($0, expectedWeight: $1) })
         let ruled = waiting.map {
-            HandAction.RuledRecord(number: $0.number, assignment: .nobody(reason: "several"), household: home.household)
+            ManualChange.RuledRecord(
+                number: $0.number, assignment: .nobody(reason: "several"), household: home.household)
         }
         let results = try await home.store.carryOut(.assignByRules(ruled.reversed()), recordedAt: 2)
         #expect(results.allSatisfy { $0.result.placement != nil })
@@ -387,7 +388,7 @@ import Testing
         async throws
     {
         var migrator = DatabaseMigrator()
-        let steps = [Schema.version1, LedgerSchema.version2, HandSchema.version3]
+        let steps = [Schema.version1, LedgerSchema.version2, ManualSchema.version3]
         for (place, step) in steps.enumerated() {
             migrator.registerMigration("v\(place + 1)") { db in try db.execute(sql: step) }
         }

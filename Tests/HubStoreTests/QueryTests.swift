@@ -240,7 +240,7 @@ import Testing
                 query.sources = ["ihealth-hs3", "gap-filler"]
                 query.from = 0
                 let filter = try Filter(query, in: db)
-                for sql in try Reader(db, Lexicon()).lanes(filter, order).map(\.sql) {
+                for sql in try Reader(db, TermCache()).lanes(filter, order).map(\.sql) {
                     plans += try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] }
                 }
             }

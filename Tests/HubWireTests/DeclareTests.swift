@@ -1,4 +1,5 @@
 import HubWire
+import PluginKit
 import Samples
 import Testing
 

@@ -1,5 +1,6 @@
 import HubSessions
 import HubWire
+import PluginKit
 import Testing
 
 @Suite struct DialogueClientTests {
@@ -85,7 +86,7 @@ import Testing
     @Test func `R4.20 the client answers PING with the same body`() throws {
         var client = Self.open()
         let body = try #require(RawJSON(#"{"nonce":7}"#))
-        #expect(client.receive(.ping(body), at: 1) == [.send(OutgoingMessage(verb: .pong, body: body.bytes))])
+        #expect(client.receive(.ping(body), at: 1) == [.send(OutgoingMessage(.pong(body)))])
     }
 
     @Test func `HELLO is repeated, each time after twice as long`() {

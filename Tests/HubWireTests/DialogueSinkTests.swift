@@ -1,5 +1,6 @@
 import HubSessions
 import HubWire
+import PluginKit
 import Samples
 import Testing
 

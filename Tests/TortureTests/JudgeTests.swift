@@ -75,7 +75,7 @@ import TortureDiary
     private func findings(_ change: (inout Evidence) -> Void) -> [String] {
         var evidence = Self.good
         change(&evidence)
-        var judge = Judge(evidence)
+        var judge = Checker(evidence)
         return judge.judge()
     }
 

@@ -9,7 +9,7 @@ struct Timeline: CustomStringConvertible {
         for line in evidence.sources[identity.device] ?? [] {
             guard let steps = line.steps?.filter({ $0.key == identity.key }), !steps.isEmpty else { continue }
             events.append(
-                (line.at, "\(identity.device): gives version \(Judge.text(steps)), operation \(line.operation ?? 0)"))
+                (line.at, "\(identity.device): gives version \(Checker.text(steps)), operation \(line.operation ?? 0)"))
             let confirmed = evidence.sources[identity.device]?.first {
                 $0.event == .given && $0.operation == line.operation && $0.at >= line.at
             }
@@ -19,7 +19,7 @@ struct Timeline: CustomStringConvertible {
             for delivery in Handover.all(sink.lines) {
                 for (got, answer) in delivery.items where got.device == identity.device && got.step.key == identity.key
                 {
-                    let what = "number \(got.number), sequence \(got.seq), version \(Judge.text([got.step]))"
+                    let what = "number \(got.number), sequence \(got.seq), version \(Checker.text([got.step]))"
                     events.append(
                         (delivery.begin, "\(name): gets \(what), delivery \(delivery.pid)-\(delivery.number)"))
                     guard let answer, let end = delivery.end else { continue }

@@ -211,7 +211,7 @@ final class Torture {
             guard try Diary<SourceLine>.lines(diary(name)).last?.event == .finished else { return false }
         }
         guard let status = try? status(within: .seconds(2)), status.sinks.count == 2 else { return false }
-        let versions = Int64(Judge(try evidence([])).said.values.reduce(0) { $0 + $1.count })
+        let versions = Int64(Checker(try evidence([])).said.values.reduce(0) { $0 + $1.count })
         return status.head >= versions && status.sinks.allSatisfy { $0.pending == 0 && $0.retrying == 0 }
     }
 

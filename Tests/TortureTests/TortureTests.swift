@@ -30,7 +30,7 @@ import TortureDiary
         let ends = await torture.end()
         #expect(ends == ["source-outside": 0, "sink-outside": 0, "hub": 0], "TORTURE_SEED=\(seed)")
 
-        var judge = Judge(evidence)
+        var judge = Checker(evidence)
         let findings = judge.judge()
         print("torture: \(Self.summary(judge, evidence))")
         guard !findings.isEmpty else { return }
@@ -42,7 +42,7 @@ import TortureDiary
             """)
     }
 
-    private static func summary(_ judge: Judge, _ evidence: Evidence) -> String {
+    private static func summary(_ judge: Checker, _ evidence: Evidence) -> String {
         let kinds = Dictionary(grouping: evidence.disturbances, by: { "\($0.what) \($0.victim)" }).mapValues(\.count)
         let handovers = evidence.sinks.values.map { Handover.all($0.lines).reduce(0) { $0 + $1.items.count } }
         return """

@@ -12,7 +12,7 @@ actor Exporter {
     private let turn = Turn()
     var account: AccountState
     var held: HeldDays
-    private var shelf = Shelf()
+    private var shelf = DayTable()
     /// Since when a value waits for others.
     var gathering: Int64?
 
@@ -177,7 +177,7 @@ actor Exporter {
     func forget() async throws {
         let months = Set(held.days.keys.map(\.month))
         let calls = account.calls
-        (account, held, shelf) = (AccountState(), HeldDays(), Shelf())
+        (account, held, shelf) = (AccountState(), HeldDays(), DayTable())
         account.calls = calls
         try await save(months)
     }

@@ -40,7 +40,7 @@ final class ExistScene: Sendable {
                 ExistClient("other", secret: "shh", label: "Other", redirects: []),
             ])
         let forms = ExistSimulation.ExistService.forms
-        let desk = FaultDesk(try faults.map { try Fault($0, forms: forms) }, forms: forms)
+        let desk = FaultQueue(try faults.map { try Fault($0, forms: forms) }, forms: forms)
         let standIn = StandIn(service, faults: desk, clock: clock)
         let (ports, tell) = AsyncStream<Int>.makeStream()
         serving = Task { try await standIn.run(host: "127.0.0.1", port: 0) { tell.yield($0) } }

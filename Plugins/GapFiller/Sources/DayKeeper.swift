@@ -8,7 +8,7 @@ import PluginKit
 actor DayKeeper {
     private var hub: PluginContext?
     private var settings: FillerSettings?
-    private var library: Library?
+    private var library: ReadingIndex?
     /// Of the store that the library was read from.
     private var epoch: String?
     /// The hub has not confirmed what the library has gone on to: it is read again.
@@ -21,7 +21,7 @@ actor DayKeeper {
     private var isBusy = false
     /// Days that the hub would not have: tried again whenever a day begins or the hub is another.
     private var rejections = Rejections()
-    private let turnstile = Turnstile()
+    private let turnstile = SerialGate()
     private var isOpen = false
     private var openWaiters: [CheckedContinuation<Void, Never>] = []
     /// What people were last told is wrong; `nil` before they were told anything.
@@ -114,7 +114,7 @@ actor DayKeeper {
         }
         guard var next = library else { return }
         let now = hub.clock.now()
-        let edits = Library.latest(next.advance(to: now) + next.take(records, at: now))
+        let edits = ReadingIndex.latest(next.advance(to: now) + next.take(records, at: now))
         library = next
         // Until the hub has confirmed, another try must find the same work.
         isStale = true
@@ -135,7 +135,7 @@ actor DayKeeper {
         isDryRun: Bool, _ progress: Reconciliation.Progress = { _, _ in }
     ) async throws -> Reconciliation.Report {
         guard let hub, let settings else { throw PluginFailure(.failed, "the plugin has not read its settings yet") }
-        var library = Library(settings, zones: Self.zones(hub))
+        var library = ReadingIndex(settings, zones: Self.zones(hub))
         var cursor: Cursor?
         var waiting: [StoredRecord] = []
         for try await page in hub.query(filter([.quantity])) {
@@ -184,7 +184,7 @@ actor DayKeeper {
     // MARK: - What is wrong
 
     /// Tells people what is left out, once, and when it no longer is.
-    private func complain(_ hub: PluginContext, _ library: Library) async {
+    private func complain(_ hub: PluginContext, _ library: ReadingIndex) async {
         let text = Complaint.text(library, rejections)
         guard complaint != .some(text) else { return }
         complaint = .some(text)

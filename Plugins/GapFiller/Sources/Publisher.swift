@@ -4,7 +4,7 @@ import PluginKit
 /// Days on their way to the hub.
 struct Publisher: Sendable {
     let hub: PluginContext
-    let library: Library
+    let library: ReadingIndex
 
     /// More days than that at once are history, which the feed does not carry one by one.
     static let mostNews = 400
@@ -12,7 +12,7 @@ struct Publisher: Sendable {
     /// Stores changed days and retracts those that are no more; returns when the hub has answered each.
     ///
     /// - Parameter isRetry: gives the days that the hub had rejected to it again.
-    func store(_ edits: [Library.Edit], isRetry: Bool, _ rejections: inout Rejections) async throws {
+    func store(_ edits: [ReadingIndex.Edit], isRetry: Bool, _ rejections: inout Rejections) async throws {
         guard !edits.isEmpty || isRetry && !rejections.isEmpty else { return }
         try await remember(Set(edits.map { SeriesName(library.shelves[$0.shelf], $0.change.series) }))
         var records = edits.map { edit -> Record in
@@ -72,7 +72,7 @@ struct SeriesName: Hashable, Sendable {
         (self.person, self.type, self.series) = (person, type, series)
     }
 
-    init(_ shelf: Shelf, _ series: Int) {
+    init(_ shelf: SeriesTable, _ series: Int) {
         self.init(person: shelf.key.person, type: shelf.key.type, series: shelf.history.rules[series].name)
     }
 

@@ -4,7 +4,7 @@ import PluginKit
 /// Compares the days that should be with those that the hub has, and stores the difference.
 struct Reconciliation: Sendable {
     let hub: PluginContext
-    let library: Library
+    let library: ReadingIndex
     let isDryRun: Bool
 
     /// What was found, and done unless it was a dry run.
@@ -114,7 +114,7 @@ struct Reconciliation: Sendable {
 
     /// What is to be stored and retracted so that a series is what it should be.
     private func compare(
-        _ shelf: Shelf, _ series: Int, _ there: [LocalDate: DayValue]
+        _ shelf: SeriesTable, _ series: Int, _ there: [LocalDate: DayValue]
     ) -> (Report.Series, [Record]) {
         let today = library.today(of: shelf)
         var (there, changed): ([LocalDate: DayValue], [LocalDate: Record]) = (there, [:])

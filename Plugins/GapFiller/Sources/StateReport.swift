@@ -31,7 +31,7 @@ struct StateReport: Encodable, Sendable {
     /// Days that the hub would not have.
     var rejected: [Rejections.Kind]
 
-    init(_ library: Library, _ rejections: Rejections = Rejections()) {
+    init(_ library: ReadingIndex, _ rejections: Rejections = Rejections()) {
         rejected = rejections.kinds
         readings = library.readingCount
         series = library.shelves.flatMap { shelf in
@@ -59,7 +59,7 @@ struct StateReport: Encodable, Sendable {
 
 /// What people should know, in one line for `hub status`.
 enum Complaint {
-    static func text(_ library: Library, _ rejections: Rejections = Rejections()) -> String? {
+    static func text(_ library: ReadingIndex, _ rejections: Rejections = Rejections()) -> String? {
         var parts: [String] = []
         if let first = library.leftOut.min(by: { $0.key < $1.key }) {
             let count = library.leftOut.count

@@ -20,7 +20,7 @@ struct IHealthHS3: ScalePlugin {
     }
 
     var timing = Timing()
-    let desk = ScaleDesk()
+    let desk = ScaleCommandQueue()
 
     func setup(_ settings: PluginSettings) throws -> ScaleSetup {
         let common = try ScaleSettings(settings, .hs3)

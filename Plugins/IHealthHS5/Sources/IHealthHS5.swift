@@ -26,7 +26,7 @@ struct IHealthHS5: ScalePlugin {
     }
 
     var timing = Timing()
-    let desk = ScaleDesk()
+    let desk = ScaleCommandQueue()
     /// Numbers of users are given out one at a time.
     let turns = Turns()
 

@@ -25,7 +25,7 @@ struct Backfill: Sendable {
 
     private struct Part {
         let device: ServiceDevice
-        let outlook: Importer.Outlook?
+        let outlook: Importer.ImportRange?
     }
 
     func run() async throws -> Report {

@@ -13,7 +13,7 @@ actor Importer {
     private let service: SAMIService
     private let account: Account
     private let catalog: Catalog
-    private let bell: Bell
+    private let bell: Wakeup
     private var user: ServiceUser?
     private var known: [String: ServiceDevice] = [:]
     /// Up to where a reading of everything has come, by device.
@@ -24,7 +24,7 @@ actor Importer {
     /// Messages of a message's date that lies ahead of our clock are read too.
     private static let ahead: Int64 = 2 * 86_400_000
 
-    init(_ hub: PluginContext, _ account: Account, _ bell: Bell) {
+    init(_ hub: PluginContext, _ account: Account, _ bell: Wakeup) {
         (self.hub, self.account, self.bell) = (hub, account, bell)
         (service, settings) = (account.service, account.service.settings)
         catalog = Catalog(account)
@@ -251,7 +251,7 @@ actor Importer {
     }
 
     /// What a history is going to be, by its first page: the service does not say how many messages there are.
-    struct Outlook: Sendable {
+    struct ImportRange: Sendable {
         /// When the first message was measured, in milliseconds since 1970.
         let start: Int64
         /// Up to where there may be messages.
@@ -263,7 +263,7 @@ actor Importer {
     }
 
     /// - Returns: nil where there is no message from `since` on.
-    func outlook(of device: ServiceDevice, since: Int64) async throws -> Outlook? {
+    func outlook(of device: ServiceDevice, since: Int64) async throws -> ImportRange? {
         let began = ContinuousClock.now
         let page = MessagePage(
             try await account.call(service.messages(of: device.id, from: since, to: end, after: nil)))
@@ -272,6 +272,6 @@ actor Importer {
         // As dense as it begins.
         let share = Double(max(1, last - first)) / Double(end - first)
         let calls = page.next == nil ? 1 : max(2, Int((1 / max(share, 1e-6)).rounded(.up)))
-        return Outlook(start: first, end: end, calls: calls, each: ContinuousClock.now - began)
+        return ImportRange(start: first, end: end, calls: calls, each: ContinuousClock.now - began)
     }
 }

@@ -7,9 +7,9 @@ import WebSocketClient
 struct LiveStream: Sendable {
     let hub: PluginContext
     let parts: SAMI.Parts
-    let patience: Patience
+    let patience: RetryLoop
     /// Rung whenever something may have been missed.
-    let bell: Bell
+    let bell: Wakeup
 
     /// The service pings every 30 s; its own clients waited 35 to 40 s (reference §6.1).
     private static let silence = Duration.seconds(40)
@@ -32,7 +32,7 @@ struct LiveStream: Sendable {
                     "there is no live stream (\(error)), so that new messages come when it is opened again, by itself; hub refresh \(hub.instance) asks for them now"
                 )
                 if error.code == .refused(401) { refused = token }
-            } catch let error where Patience.mayPass(error) {
+            } catch let error where RetryLoop.mayPass(error) {
                 hub.logger.warning("a live message could not be read", metadata: ["reason": "\(error)"])
             }
             // A service that opens and closes at once is not asked again and again.
@@ -75,7 +75,7 @@ struct LiveStream: Sendable {
 }
 
 /// Wakes one waiter, now or when it next waits; rings that nobody waited for count as one.
-final class Bell: Sendable {
+final class Wakeup: Sendable {
     private let rings: AsyncStream<Void>
     private let rope: AsyncStream<Void>.Continuation
 

@@ -6,7 +6,7 @@ actor Poster {
     private let hub: PluginContext
     private let account: Account
     private let importer: Importer
-    private let troubles: Troubles
+    private let troubles: StatusReporter
     private let pace: Pace
     private var devices: [String: String] = [:]
     /// Until then posts go by REST, in microseconds since 1970.
@@ -14,7 +14,7 @@ actor Poster {
     private var backOff = BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(300))
     private var refusedToken: OAuthToken?
 
-    init(_ hub: PluginContext, _ account: Account, _ importer: Importer, _ troubles: Troubles) {
+    init(_ hub: PluginContext, _ account: Account, _ importer: Importer, _ troubles: StatusReporter) {
         (self.hub, self.account, self.importer, self.troubles) = (hub, account, importer, troubles)
         pace = Pace(hub)
     }
@@ -134,7 +134,7 @@ actor Poster {
     // MARK: - Sending
 
     /// What became of a message.
-    private enum Fate: Equatable {
+    private enum SendingState: Equatable {
         case known(DeliveryResult)
         /// Sent, and not answered.
         case unknown
@@ -148,12 +148,12 @@ actor Poster {
         }
     }
 
-    private static let unsent = Fate.known(
+    private static let unsent = SendingState.known(
         .retry(after: 1_000, reason: "the way to the service ended before it was sent"))
 
     private func send(
         _ facts: [PostFact], _ post: Post, _ device: String
-    ) async throws -> (fates: [Fate], failure: (any Error)?) {
+    ) async throws -> (fates: [SendingState], failure: (any Error)?) {
         let messages = facts.map { fact in
             SAMIService.message([fact.field: post.value(of: fact)], at: fact.time, device: device)
         }
@@ -162,7 +162,7 @@ actor Poster {
         {
             return (fates, nil)
         }
-        var fates: [Fate] = []
+        var fates: [SendingState] = []
         for (message, fact) in zip(messages, facts) {
             do {
                 let answer = try await account.call(try SAMIService.post(message))
@@ -188,7 +188,7 @@ actor Poster {
     /// - Returns: nil where there is no WebSocket, and nothing was sent.
     private func sendBySocket(
         _ messages: [[String: ServiceValue]], _ facts: [PostFact], _ post: Post, _ device: String
-    ) async throws -> [Fate]? {
+    ) async throws -> [SendingState]? {
         let socket = PostSocket(account: account, clock: hub.clock)
         var token = try await account.token(insteadOf: refusedToken)
         var report = try await socket.send(messages, of: device, token)
@@ -222,7 +222,7 @@ actor Poster {
     }
 
     /// What a refusal means for the record.
-    private func fate(of fact: PostFact, _ code: Int, _ message: String, _ wait: Duration?) -> Fate {
+    private func fate(of fact: PostFact, _ code: Int, _ message: String, _ wait: Duration?) -> SendingState {
         switch code {
         case 409: return .known(.delivered)
         case 401, 404: return .known(.retry(after: 1_000, reason: message))

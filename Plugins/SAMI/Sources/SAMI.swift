@@ -22,7 +22,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
         Command("look", help: "Shows who is logged in, the devices, and the last weights of the first scale.") {
             plugin, call in
             let parts = try await plugin.parts(call.hub)
-            let text = try await Walk(calls: parts.account, settings: parts.importer.settings).text()
+            let text = try await Walkthrough(calls: parts.account, settings: parts.importer.settings).text()
             return ["lines": text.split(separator: "\n").map(String.init)]
         },
         Command(
@@ -43,9 +43,9 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let account: Account
         let importer: Importer
         let poster: Poster
-        let troubles: Troubles
+        let troubles: StatusReporter
         /// Rung whenever there may be new messages.
-        let bell: Bell
+        let bell: Wakeup
     }
 
     private actor Holder {
@@ -53,11 +53,11 @@ struct SAMI: SinkPlugin, SourcePlugin {
 
         func parts(_ hub: PluginContext) throws -> Parts {
             if let made { return made }
-            let troubles = Troubles(hub)
+            let troubles = StatusReporter(hub)
             let watch = ServiceWatch(hub, troubles)
             let service = SAMIService(try SAMISettings(hub.settings), pace: Pace(hub), limiter: watch.limiter)
             let account = Account(hub, service, watch)
-            let bell = Bell()
+            let bell = Wakeup()
             let importer = Importer(hub, account, bell)
             let parts = Parts(
                 account: account, importer: importer, poster: Poster(hub, account, importer, troubles),
@@ -74,7 +74,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
     func run(_ hub: PluginContext) async throws {
         let parts = try await parts(hub)
         let bell = parts.bell
-        let patience = Patience(hub: hub, account: parts.account, troubles: parts.troubles)
+        let patience = RetryLoop(hub: hub, account: parts.account, troubles: parts.troubles)
         try await withThrowingTaskGroup(of: Void.self) { group in
             // Looks for new messages whenever the bell rings.
             group.addTask {
@@ -106,7 +106,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let posts = parts.importer.settings.posts
         guard !posts.isEmpty else { return [] }
         // What came from this account is not delivered to it.
-        let patience = Patience(hub: hub, account: parts.account, troubles: parts.troubles)
+        let patience = RetryLoop(hub: hub, account: parts.account, troubles: parts.troubles)
         let user = try await patience.until { try await parts.importer.whoever() }
         return posts.map { post in
             Want(post.name, types: post.fields.keys.sorted(), kinds: [.quantity], account: user.id, start: .now)
@@ -149,7 +149,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
         do {
             if let token = settings.token {
                 let calls = LooseAccount(service: service, token: token, instance: hub.instance)
-                return try await Walk(calls: calls, settings: settings).text()
+                return try await Walkthrough(calls: calls, settings: settings).text()
             }
             let answer = try await service.client.send(SAMIService.user)
             guard answer.status == 401 else {

@@ -14,7 +14,7 @@ final class Scene: Sendable {
     let place: TestPlace
     let hub: FakeHub
     let exchange: Exchange
-    let faults: FaultDesk
+    let faults: FaultQueue
     /// The exchange's.
     let clock: SettableClock
     let base: String
@@ -28,7 +28,7 @@ final class Scene: Sendable {
         var options = Exchange.Options()
         change(&options)
         let clock = try SettableClock()
-        let faults = FaultDesk(forms: Exchange.forms)
+        let faults = FaultQueue(forms: Exchange.forms)
         let exchange = try Exchange(options, clock: clock, faults: faults)
         (self.faults, self.exchange, self.clock) = (faults, exchange, clock)
         let (ports, port) = AsyncStream<Int>.makeStream()

@@ -24,7 +24,7 @@ final class Scene: Sendable {
                 ExistClient("hub", secret: "shh", label: "My hub", redirects: ["http://127.0.0.1:8737/"]),
                 ExistClient("other", secret: "shh", label: "Other", redirects: ["http://127.0.0.1:8738/"]),
             ])
-        let standIn = StandIn(service, faults: FaultDesk(forms: ExistService.forms), clock: clock)
+        let standIn = StandIn(service, faults: FaultQueue(forms: ExistService.forms), clock: clock)
         let (ports, tell) = AsyncStream<Int>.makeStream()
         serving = Task { try await standIn.run(host: "127.0.0.1", port: 0) { tell.yield($0) } }
         var iterator = ports.makeAsyncIterator()

@@ -9,7 +9,7 @@ struct Bench {
 
     let exchange: Exchange
     let clock: SettableClock
-    let faults = FaultDesk(forms: Exchange.forms)
+    let faults = FaultQueue(forms: Exchange.forms)
 
     init(_ change: (inout Exchange.Options) -> Void = { _ in }) throws {
         var options = Exchange.Options()

@@ -32,7 +32,7 @@ public protocol StandInService: Sendable {
 /// with 421.
 public struct StandIn<Service: StandInService>: Sendable {
     public let service: Service
-    public let faults: FaultDesk
+    public let faults: FaultQueue
     public let clock: SettableClock
     /// How long a request may take to come, and a connection be without one, in real time.
     private let patience: Duration
@@ -42,7 +42,7 @@ public struct StandIn<Service: StandInService>: Sendable {
     ///   - patience: longer than the minute for which many clients keep a connection, so that they are the ones to end it.
     ///   - connections: at most; who comes then waits until one ends.
     public init(
-        _ service: Service, faults: FaultDesk, clock: SettableClock, patience: Duration = .seconds(75),
+        _ service: Service, faults: FaultQueue, clock: SettableClock, patience: Duration = .seconds(75),
         connections: Int = 512
     ) {
         (self.service, self.faults, self.clock, self.patience) = (service, faults, clock, patience)

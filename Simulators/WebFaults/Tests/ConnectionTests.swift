@@ -26,7 +26,7 @@ import WebFaults
         _ body: @Sendable @escaping (Int, Counter) throws -> Void
     ) async throws {
         let counter = Counter()
-        let desk = FaultDesk(try faults.map { try Fault($0) })
+        let desk = FaultQueue(try faults.map { try Fault($0) })
         let (ports, port) = AsyncStream<Int>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

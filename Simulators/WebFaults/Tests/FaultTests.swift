@@ -53,7 +53,7 @@ struct FaultTests {
     }
 
     @Test func `what cannot happen at a place is left for another`() throws {
-        let desk = FaultDesk([try Fault("status=503*1"), try Fault("delay=1@live/frame")])
+        let desk = FaultQueue([try Fault("status=503*1"), try Fault("delay=1@live/frame")])
         let drawn = desk.draw(for: "/live/frame") { if case .delay = $0 { true } else { false } }
         #expect(drawn.map(\.kind) == [.delay(1)])
         #expect(desk.draw(for: "/live").map(\.kind) == [.status(503)])

@@ -93,7 +93,7 @@ struct AssignCommand: ParsableCommand {
         var rules = false
     }
 
-    private func assign(_ door: DoorClient, _ numbers: [Int64], isDryRun: Bool) throws -> [HandAnswer] {
+    private func assign(_ door: DoorClient, _ numbers: [Int64], isDryRun: Bool) throws -> [ManualAnswer] {
         try stride(from: 0, to: numbers.count, by: AssignCommand.most).map { start in
             let some = Array(numbers[start..<min(start + AssignCommand.most, numbers.count)])
             // All of the inbox is asked for: every group is among the numbers as a whole.
@@ -102,7 +102,7 @@ struct AssignCommand: ParsableCommand {
         }
     }
 
-    private func tell(_ answers: [HandAnswer]) throws {
+    private func tell(_ answers: [ManualAnswer]) throws {
         var output = Output()
         let units = options.readingUnits()
         for answer in answers {

@@ -72,7 +72,7 @@ struct DemoCommand: AsyncParsableCommand {
         let network = try ScaleProcess(
             .hs5, link: ["--listen", "udp://127.0.0.1:0"], clock: clock, zone: DemoCalendar.zone,
             more: ["--users", ""])
-        var stage = DemoStage(
+        var stage = DemoSetup(
             plan, directory, rate: rate, network: network,
             story: DemoStory(plan, isAside: json) { interruption.release() })
         let result: Result<Void, any Error>
@@ -85,7 +85,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     private func play(
-        _ stage: inout DemoStage, _ clock: String, _ seconds: Int, _ interruption: Interruption
+        _ stage: inout DemoSetup, _ clock: String, _ seconds: Int, _ interruption: Interruption
     ) async throws {
         var greeting = DemoGreeting(
             program: CommandLine.arguments[0], directory: stage.directory, plan: stage.plan, seconds: seconds)
@@ -105,7 +105,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     /// Exist's part, after the month, when its programs are built; left out at Ctrl-C.
     private func send(
-        _ end: inout DemoScene.End, _ build: DemoBuild, _ stage: inout DemoStage, _ greeting: inout DemoGreeting,
+        _ end: inout DemoScene.End, _ build: DemoBuild, _ stage: inout DemoSetup, _ greeting: inout DemoGreeting,
         _ interruption: Interruption
     ) async throws {
         end.calendar = end.calendar.going(at: 1)

@@ -70,7 +70,7 @@ struct EditCommand: ParsableCommand {
         let expected = try door.hand("edit", arguments, isDryRun: true)
         try expected.refuseRejections()
         if !undo, let after = expected.entries.first?.record {
-            let doubts = Doubt.about(after, last: before, now: welcome.time.microseconds, options.readingUnits())
+            let doubts = SlipCheck.about(after, last: before, now: welcome.time.microseconds, options.readingUnits())
             for doubt in doubts { Terminal.complain(doubt) }
             if !doubts.isEmpty, !dryRun { try Consent.ask("Is that right?", about: [], isGiven: yes) }
         }
@@ -111,7 +111,7 @@ struct EditCommand: ParsableCommand {
         return arguments
     }
 
-    private func tell(_ answer: HandAnswer, _ before: StoredRecord?) throws {
+    private func tell(_ answer: ManualAnswer, _ before: StoredRecord?) throws {
         guard let entry = answer.entries.first, let after = entry.record else {
             return try Output.print(undo ? "\(number) was not edited" : "\(number) is so already")
         }

@@ -88,8 +88,8 @@ struct LogCommand: ParsableCommand {
         var doubts: [String] = []
         for entry in expected.entries {
             guard let record = entry.record else { continue }
-            doubts += Doubt.about(record, last: entry.last, now: clock.now, units)
-            if key == nil, let last = entry.last, Doubt.isRepeat(record, of: last) {
+            doubts += SlipCheck.about(record, last: entry.last, now: clock.now, units)
+            if key == nil, let last = entry.last, SlipCheck.isRepeat(record, of: last) {
                 doubts.append("record \(last.number) says the same; hub edit \(last.number) corrects it")
             }
         }
@@ -154,7 +154,7 @@ struct LogCommand: ParsableCommand {
         return now
     }()
 
-    private func tell(_ answer: HandAnswer) throws {
+    private func tell(_ answer: ManualAnswer) throws {
         if json { return try Output.json(answer.text) }
         let units = options.readingUnits()
         var table = RecordText.table()

@@ -51,7 +51,7 @@ struct LogInCommand: AsyncParsableCommand {
         let result = try await blocking { [name, paste] in
             let door = try DoorClient(endpoint: endpoint, command: "login")
             _ = try LogInPlugin(name, of: door, doing: "login")
-            let desk = LogInDesk(isPasting: paste)
+            let desk = LogInHandler(isPasting: paste)
             do {
                 let result = try call.run(door, interruption, ask: desk.ask)
                 desk.end("You may close this page.", isWell: true)

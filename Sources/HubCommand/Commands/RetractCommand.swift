@@ -90,7 +90,7 @@ struct RetractCommand: ParsableCommand {
         return records.isEmpty ? [] : table.takeLines()
     }
 
-    private func lines(_ answer: HandAnswer) -> [String] {
+    private func lines(_ answer: ManualAnswer) -> [String] {
         answer.entries.filter { !$0.isRejected }.map { entry in
             switch (entry.outcome, undo) {
             case ("stored", false): "\(entry.number) \(dryRun ? "would be retracted" : "retracted")"

@@ -17,7 +17,7 @@ struct DemoScene: Sendable {
     let exist: ExistStandIn?
     let story: DemoStory
     let interruption: Interruption
-    let witness = DemoWitness()
+    let witness = DemoObserver()
 
     /// What is left to show when it is over.
     struct End: Sendable {
@@ -73,7 +73,7 @@ struct DemoScene: Sendable {
         }
         _ = try await loggedIn
         let numbers = interruption.isOver ? [:] : try await createUsers()
-        let players = DemoPlayers(
+        let players = DemoRunner(
             plan: plan, scales: scales, calendar: calendar, witness: witness, door: endpoints.door, numbers: numbers,
             story: story)
         if await !play(players) {
@@ -124,7 +124,7 @@ struct DemoScene: Sendable {
     // MARK: The month
 
     /// - Returns: whether the month is over.
-    private func play(_ players: DemoPlayers) async -> Bool {
+    private func play(_ players: DemoRunner) async -> Bool {
         let playing = Task { [interruption] in
             await players.play()
             let isWhole = !Task.isCancelled

@@ -8,7 +8,7 @@ import ZeroMQ
 
 /// Leads the hub's own commands: checks, begins, cancels, and answers each once (R8.11).
 extension Bus {
-    func carryOut(_ request: CommandRequest, for guest: Guest) {
+    func carryOut(_ request: CommandRequest, for guest: Peer) {
         let key = CommandKey(session: guest.reference, id: request.id)
         switch request.content {
         case .answer(let answer):
@@ -54,7 +54,7 @@ extension Bus {
     }
 
     private func begin(_ order: any OwnCommand, _ key: CommandKey, isDryRun: Bool, deadline: Int64?) {
-        let teller = ProgressTeller(id: key.id) { [weak self] teller in
+        let teller = ProgressRelay(id: key.id) { [weak self] teller in
             Task { await self?.tell(teller, key) }
         }
         let call = CommandCall(isDryRun: isDryRun, progress: teller)
@@ -97,7 +97,7 @@ extension Bus {
     }
 
     /// Sends the latest that a command has told of itself, at most ten times a second.
-    private func tell(_ teller: ProgressTeller, _ key: CommandKey) {
+    private func tell(_ teller: ProgressRelay, _ key: CommandKey) {
         guard let toldAt = commands[key]?.toldAt else { return }
         let wait = toldAt + 100 - now
         guard wait <= 0 else {

@@ -60,10 +60,10 @@ extension Bus {
         let end = ContinuousClock.now + Self.longestTurn
         let (mostFrames, mostBytes) = (3 + facts.policy.limits.batchRecords, facts.largestMessage)
         var (time, bytes) = (now, 0)
-        looks += 1
+        clockReads += 1
         // Out of the actor for the turn: each look at it there is checked at run time, and a message is looked at a dozen times.
         var message = Multipart()
-        var lane = LiveLane()
+        var lane = LiveBurst()
         swap(&message, &incoming)
         swap(&lane, &self.lane)
         defer {
@@ -93,7 +93,7 @@ extension Bus {
             bytes += message.byteCount
             guard count.isMultiple(of: 16) || bytes > 16_384 else { continue }
             (time, bytes) = (now, 0)
-            looks += 1
+            clockReads += 1
             guard ContinuousClock.now < end else { return }
         }
     }
@@ -246,8 +246,8 @@ extension Bus {
     ///
     /// So before a HELLO is refused because there are too many sessions, each of them is sent a PING, at most once a second.
     private func findGone() {
-        guard now - foundGoneAt >= 1_000 else { return }
-        foundGoneAt = now
+        guard now - probedPeersAt >= 1_000 else { return }
+        probedPeersAt = now
         for peer in sessions.all.keys { send(.ping(.emptyObject), to: peer) }
     }
 

@@ -148,7 +148,7 @@ extension Bus {
 
     private func publishWhatIsInVain(_ feed: Feed) {
         guard let grant = feed.grant, feed.wants(.notice, for: .instance(grant.instance)) else { return }
-        publish(Self.prefixes(of: feed, inVainFor: grant).prefix(Guest.mostToldInVain), inVainOn: feed)
+        publish(Self.prefixes(of: feed, inVainFor: grant).prefix(Peer.mostToldInVain), inVainOn: feed)
     }
 
     private func publish(_ prefixes: some Collection<[UInt8]>, inVainOn feed: Feed) {
@@ -171,7 +171,7 @@ extension Bus {
     }
 
     private func tell(_ peer: RoutingID, _ prefix: [UInt8]) {
-        guard let guest = guests[peer], guest.toldInVain.count < Guest.mostToldInVain,
+        guard let guest = guests[peer], guest.toldInVain.count < Peer.mostToldInVain,
             guest.toldInVain.insert(prefix).inserted
         else { return }
         let reason = Self.refusal(of: prefix, guest.hello.instance, guest.policy.grants.read)

@@ -11,7 +11,7 @@ extension Bus {
     ///
     /// Somebody who steps on a scale, or a waveform, sends these faster than all else together.
     /// - Returns: `false` when it is nothing for the lane; then nothing has happened.
-    func takeLive(_ message: borrowing Multipart, on lane: inout LiveLane, at now: Int64) -> Bool {
+    func takeLive(_ message: borrowing Multipart, on lane: inout LiveBurst, at now: Int64) -> Bool {
         guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)) else { return false }
         let peer = RoutingID(message.unsafeBytes(of: 0))
         if lane.guest?.reference.peer != peer {
@@ -30,13 +30,13 @@ extension Bus {
             return chosen
         }
         guard !lane.track.feeds.isEmpty else { return true }
-        lane.track.stamp(facts.clock.time, at: looks)
+        lane.track.stamp(facts.clock.time, at: clockReads)
         if lane.isFull { lane.send(isBroken) }
         lane.append(live)
         return true
     }
 
-    private func begin(_ track: inout LiveTrack, _ live: PlainLive, of guest: Guest) -> Bool {
+    private func begin(_ track: inout LiveTrack, _ live: PlainLive, of guest: Peer) -> Bool {
         let unit = live.unit.map { String(decoding: $0, as: UTF8.self) }
         guard
             let id = try? type(
@@ -52,7 +52,7 @@ extension Bus {
 
     /// The type of a LIVE that may be published: what stands on the feed must be what it says it is (R5.10).
     private func type(
-        of name: String, unit: String?, hasValue: Bool, _ guest: Guest
+        of name: String, unit: String?, hasValue: Bool, _ guest: Peer
     ) throws(WireError) -> TypeID {
         guard let type = guest.registry.resolve(name) else {
             let nearest = guest.registry.suggestion(for: name).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -76,18 +76,18 @@ extension Bus {
         return type.id
     }
 
-    private func leave(_ lane: inout LiveLane) {
+    private func leave(_ lane: inout LiveBurst) {
         guard let left = lane.leave() else { return }
         sessions.takeBack(left.allowance, from: left.peer, at: left.heardAt)
     }
 
     /// Sends what is on the lane and gives back what it holds: before anything else happens, so that all keeps its order.
-    func clear(_ lane: inout LiveLane) {
+    func clear(_ lane: inout LiveBurst) {
         lane.send(isBroken)
         leave(&lane)
     }
 
-    func pass(_ live: LiveValue, of guest: Guest) {
+    func pass(_ live: LiveValue, of guest: Peer) {
         do throws(WireError) {
             let type = try type(of: live.type, unit: live.unit, hasValue: live.value != nil, guest)
             let person = person(of: live.subject, guest)
@@ -104,11 +104,11 @@ extension Bus {
         }
     }
 
-    private func person(of subject: Subject?, _ guest: Guest) -> Person? {
+    private func person(of subject: Subject?, _ guest: Peer) -> Person? {
         facts.rules.assignment(of: subject, instance: guest.hello.instance, allowed: guest.policy.persons).person
     }
 
-    func pass(_ event: DeviceEvent, of guest: Guest) {
+    func pass(_ event: DeviceEvent, of guest: Peer) {
         let instance = guest.hello.instance
         if event.isResolved {
             ledger.recovered(instance)
@@ -125,7 +125,7 @@ extension Bus {
     }
 
     private func publish(
-        _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of guest: Guest,
+        _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of guest: Peer,
         to readership: Readership
     ) {
         let common: [(name: String, value: RawJSON)] = [
@@ -135,7 +135,7 @@ extension Bus {
         publish(topic, body.bytes, to: readership)
     }
 
-    func complain(_ error: WireError, to guest: Guest) {
+    func complain(_ error: WireError, to guest: Peer) {
         send(.error(error), to: guest.reference.peer)
     }
 }

@@ -5,7 +5,7 @@ import Samples
 
 /// Questions and their answers.
 extension Bus {
-    func answer(_ query: QueryRequest, for guest: Guest) {
+    func answer(_ query: QueryRequest, for guest: Peer) {
         questions.append(Question(query: query, guest: guest))
         beginQuestions()
     }

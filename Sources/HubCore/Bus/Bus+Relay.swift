@@ -52,7 +52,7 @@ extension Bus {
     }
 
     /// A plugin tells how far it has come.
-    func relay(_ progress: CommandProgress, from guest: Guest) {
+    func relay(_ progress: CommandProgress, from guest: Peer) {
         do throws(WireError) {
             perform(try relay.receive(progress, from: guest.reference, at: now))
         } catch {
@@ -61,7 +61,7 @@ extension Bus {
     }
 
     /// A plugin has done what it was asked for, or not.
-    func relay(_ outcome: CommandOutcome, from guest: Guest) {
+    func relay(_ outcome: CommandOutcome, from guest: Peer) {
         do throws(WireError) {
             perform(try relay.receive(outcome, from: guest.reference))
         } catch {

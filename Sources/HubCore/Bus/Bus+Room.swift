@@ -7,7 +7,7 @@ import Samples
 /// The room on the store's disk, and what the service manager is told.
 extension Bus {
     /// Takes note of the room, says what changed, and finds out whether a store that did not work does again.
-    func look(at room: StoreRoom?) async {
+    func look(at room: StoreSpace?) async {
         if let room, let change = roomWatch.look(room, at: facts.storePath) {
             if change.isGood {
                 logger.notice("\(change.text)")
@@ -15,7 +15,7 @@ extension Bus {
                 logger.warning("\(change.text)")
             }
             readSubscriptions()
-            let body = RoomNotice(
+            let body = SpaceNotice(
                 level: change.isGood ? "notice" : "warning", subject: "store", text: change.text,
                 time: facts.clock.time.text)
             publish(.notice, JSONText().object(body).bytes, to: .owner)
@@ -61,6 +61,6 @@ extension Bus {
     }
 }
 
-private struct RoomNotice: Encodable {
+private struct SpaceNotice: Encodable {
     let level, subject, text, time: String
 }

@@ -20,7 +20,7 @@ extension Bus {
             let intake = Intake(
                 instance: hello.instance, policy: policy, rules: facts.rules,
                 validation: RecordValidation(registry: registry))
-            guests[peer] = Guest(
+            guests[peer] = Peer(
                 reference, endpoint, logIn: logIn(of: endpoint), hello, policy, registry, intake)
             ledger.sessionBegan(hello)
             if endpoint != .owner, hello.mode == .run { bell.sessionBegan(hello.instance) }
@@ -49,7 +49,7 @@ extension Bus {
     }
 
     private func policy(for hello: Hello, _ endpoint: Endpoint) throws(WireError) -> InstancePolicy {
-        guard hello.plugin != HandRecord.plugin, hello.instance != "hub" else {
+        guard hello.plugin != ManualRecord.plugin, hello.instance != "hub" else {
             throw WireError(
                 .instance, "HELLO: the plugin \"hand\" and the instance \"hub\" are the hub's own; take other names")
         }

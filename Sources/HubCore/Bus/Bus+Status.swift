@@ -98,7 +98,7 @@ extension Endpoint {
 }
 
 extension HubStatus.DeviceStatus {
-    init(instance: String, device: String, entry: DeviceBoard.Entry) {
+    init(instance: String, device: String, entry: DeviceTable.Entry) {
         self.init(
             instance: instance, device: device, connected: entry.isConnected, battery: entry.battery,
             batteryLow: entry.isBatteryLow, lastError: entry.lastError?.text, lastErrorCode: entry.lastError?.code,

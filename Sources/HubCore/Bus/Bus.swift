@@ -35,17 +35,17 @@ actor Bus {
     var incoming = Multipart()
     var outgoing = Multipart()
     /// Empty but in a turn of the door.
-    var lane = LiveLane()
+    var lane = LiveBurst()
 
     var sessions: SessionTable
     /// Begins the name of each session, so that none of this hub's has one's of the hub before (R4.31).
     let sessionPrefix = String(UInt64.random(in: 0 ... .max), radix: 36)
     /// What the hub keeps for each session beside its state.
-    var guests: [RoutingID: Guest] = [:]
+    var guests: [RoutingID: Peer] = [:]
     var tokens = LaunchTokens()
     var declared = DeclaredTypes()
-    var ledger: InstanceLedger
-    var devices: DeviceBoard {
+    var ledger: InstanceCounters
+    var devices: DeviceTable {
         didSet {
             if devices != oldValue { deviceMemory.note(devices, mayWait: devices.saysTheSame(as: oldValue)) }
         }
@@ -55,17 +55,17 @@ actor Bus {
     var pulse = Pulse()
     /// The record and the place that are being published; memory used again.
     var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
-    /// How often the door has looked at the clocks: the messages between two looks have the same time.
-    var looks = 0
+    /// How often the door has looked at the clocks: the messages between two readings have the same time.
+    var clockReads = 0
     /// The store's last failure, until a commit succeeds again.
     var storeFault: StoreError?
-    var roomWatch = RoomWatch()
+    var roomWatch = SpaceWatch()
     /// What the store is being asked for `hub status`, and since when.
     var storeReading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
     /// Whether the log was told that confirmed records stay in the store's log.
     var hasToldOfCheckpoint = false
     var onStopCommand: (@Sendable () -> Void)?
-    var questions = QuestionLine()
+    var questions = QuestionQueue()
     var commands: [CommandKey: RunningCommand] = [:]
     var relay = CommandRelay()
     var relayTimer: PollLoop.Timer?
@@ -75,7 +75,7 @@ actor Bus {
     /// What the supervisor says of the instances it runs.
     var lives: [String: LifeReport] = [:]
     /// Hears which instances have a session.
-    let bell: SessionBell
+    let bell: SessionChanges
     let lifePolicy: LifePolicy
     /// Who carries out what a person asks about plugins; not there until they are started.
     weak var supervisor: Supervisor?
@@ -85,28 +85,28 @@ actor Bus {
     private(set) var fallbacks: [String: String] = [:]
     var sessionLog = LogAllowance(burst: 100, interval: 10_000, now: 0)
     /// By `now`: when the log was last told what it does not show, and when peers were last looked for.
-    var (toldOfOmittedAt, foundGoneAt): (Int64, Int64) = (0, -1_000)
+    var (toldOfOmittedAt, probedPeersAt): (Int64, Int64) = (0, -1_000)
 
     init(
         facts: HubFacts, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,
         context: Context, devices: DeviceMemory,
-        bell: SessionBell = SessionBell(), lifePolicy: LifePolicy = LifePolicy(), logger: Logger
+        bell: SessionChanges = SessionChanges(), lifePolicy: LifePolicy = LifePolicy(), logger: Logger
     ) {
         (self.bell, self.lifePolicy) = (bell, lifePolicy)
         (self.facts, self.store, self.secrets, self.committer) = (facts, store, secrets, committer)
         (self.loop, self.context, self.logger) = (loop, context, logger)
         deviceMemory = devices
-        self.devices = DeviceBoard(remembered: devices.read())
+        self.devices = DeviceTable(remembered: devices.read())
         self.devices.adopt(instances: facts.plugins.map(\.name))
         sessions = SessionTable(policy: facts.policy)
         network = Network(facts.network)
-        ledger = InstanceLedger(instances: facts.plugins.map(\.name))
+        ledger = InstanceCounters(instances: facts.plugins.map(\.name))
     }
 
     /// A session's companion; only on the poll loop.
     ///
     /// A class, because every message looks at it, and its decoder keeps memory that must have one owner.
-    final class Guest {
+    final class Peer {
         let reference: SessionReference
         /// Where it came in.
         let endpoint: Endpoint

@@ -9,7 +9,7 @@ import Synchronization
 final class DeviceMemory: Sendable {
     private struct State {
         /// What is not on the disk yet.
-        var board: DeviceBoard?
+        var board: DeviceTable?
         /// Whether it is to be there soon.
         var isDue = false
         var waiting: CheckedContinuation<Void, Never>?
@@ -25,10 +25,10 @@ final class DeviceMemory: Sendable {
     init(data: String, logger: Logger) { (path, self.logger) = ("\(data)/devices.json", logger) }
 
     /// What the last run wrote; nothing where it cannot be read, for devices tell it all again.
-    func read() -> [String: [String: DeviceBoard.Entry]] {
+    func read() -> [String: [String: DeviceTable.Entry]] {
         guard let file = FileManager.default.contents(atPath: path) else { return [:] }
         do {
-            return try JSONDecoder().decode([String: [String: DeviceBoard.Entry]].self, from: file)
+            return try JSONDecoder().decode([String: [String: DeviceTable.Entry]].self, from: file)
         } catch {
             logger.warning(
                 "what was known of devices cannot be read and is begun anew", metadata: ["file": "\(path)"])
@@ -39,7 +39,7 @@ final class DeviceMemory: Sendable {
     /// Notes a change; returns at once.
     ///
     /// - Parameter mayWait: whether it is enough to write it with the next one, or when the hub stops.
-    func note(_ board: DeviceBoard, mayWait: Bool) {
+    func note(_ board: DeviceTable, mayWait: Bool) {
         let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
             state.board = board
             if mayWait { return nil }

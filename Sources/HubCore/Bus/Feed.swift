@@ -26,7 +26,7 @@ final class Feed {
     /// What its listeners may read; `nil` is everything.
     var grant: ReadGrant? { didSet { changes.note() } }
     private let security: Security
-    private(set) var audience: Audience { didSet { changes.note() } }
+    private(set) var audience: Subscriptions { didSet { changes.note() } }
     private let changes: FeedChanges
     private var socket: Socket?
     /// Whether the log says that it cannot be opened.
@@ -34,7 +34,7 @@ final class Feed {
 
     init(_ endpoint: String, _ security: Security, grant: ReadGrant? = nil, changes: FeedChanges) {
         (self.endpoint, self.security, self.grant, self.changes) = (endpoint, security, grant, changes)
-        audience = Audience(grant == nil ? .owner : .instance)
+        audience = Subscriptions(grant == nil ? .owner : .instance)
     }
 
     /// Whether other machines reach it.
@@ -81,7 +81,7 @@ final class Feed {
     /// Ends the connections of all that listen here.
     func close() {
         socket = nil
-        audience = Audience(audience.bound)
+        audience = Subscriptions(audience.bound)
     }
 
     /// Reads what listeners subscribed to, some of it at a time.

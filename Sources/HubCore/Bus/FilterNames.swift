@@ -12,7 +12,7 @@ struct FilterNames {
     /// Persons of `hub.conf`, in its order, for reasons.
     let persons: [String]
 
-    init(_ verb: String, _ guest: Bus.Guest, _ facts: HubFacts) {
+    init(_ verb: String, _ guest: Bus.Peer, _ facts: HubFacts) {
         (self.verb, registry, known) = (verb, guest.registry, facts.knownPersons)
         let reading = ReadGrant(guest.policy.grants.read, of: guest.hello.instance)
         self.reading = reading

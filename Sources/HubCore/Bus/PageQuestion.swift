@@ -15,7 +15,7 @@ struct PageQuestion {
         query.persons =
             filter.isOfNobody
             ? names.reading.persons == nil ? [.nobody] : []
-            : try names.persons(filter.persons).map { Set($0.map(RecordQuery.Whose.person)) }
+            : try names.persons(filter.persons).map { Set($0.map(RecordQuery.Owner.person)) }
         query.sources = filter.sources.map(Set.init)
         query.kinds = request.selection
         (query.from, query.to) = (filter.from?.microseconds, filter.to?.microseconds)

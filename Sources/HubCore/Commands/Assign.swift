@@ -39,7 +39,7 @@ struct Assign: OwnCommand {
             throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
         }
         guard (to == nil) == nobody else { throw CommandFailure(problems: ["to: expected a person, or nobody"]) }
-        let action = HandAction.assign(
+        let action = ManualChange.assign(
             numbers: numbers, to: try assignment(bus.facts), wholeGroups: !alone, reason: reason)
         let results = try await bus.carryOut(action, isDryRun: call.isDryRun)
         return try await bus.report(results, isDryRun: call.isDryRun)
@@ -67,7 +67,7 @@ struct RuleRun {
         var left: [String: Int64] = [:]
     }
 
-    func run(_ progress: ProgressTeller, on bus: isolated Bus) async throws -> RawJSON {
+    func run(_ progress: ProgressRelay, on bus: isolated Bus) async throws -> RawJSON {
         var report = Report(dryRun: isDryRun)
         var query = RecordQuery()
         query.persons = [.nobody]
@@ -79,7 +79,7 @@ struct RuleRun {
             let page = try await bus.store.page(query)
             let ruled = page.records.map { record in
                 let finding = bus.facts.finding(of: record)
-                return HandAction.RuledRecord(
+                return ManualChange.RuledRecord(
                     number: record.number, assignment: finding.assignment, household: finding.household)
             }
             let results = try await bus.carryOut(.assignByRules(ruled), isDryRun: isDryRun)
@@ -97,7 +97,7 @@ struct RuleRun {
         }
     }
 
-    private static func why(_ record: StoredRecord, _ rule: HandAction.RuledRecord) -> String {
+    private static func why(_ record: StoredRecord, _ rule: ManualChange.RuledRecord) -> String {
         if rule.household?.members.isEmpty == false { return "neither their source nor their weight tells well enough" }
         return switch (rule.assignment, record.assignment) {
         case (.nobody(let reason), _): reason

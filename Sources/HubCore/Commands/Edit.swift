@@ -9,7 +9,7 @@ struct Edit: OwnCommand {
     static let declaration = CommandDeclaration(
         "edit", help: "Corrects a sample, or takes its corrections back; no source can undo it.",
         arguments: [SettingDeclaration("number", .integer(Bounds(1)), help: "The record's number.", required: true)]
-            + HandRecord.valueArguments + [
+            + ManualRecord.valueArguments + [
                 SettingDeclaration("start", .string(), help: "When, RFC 3339; of an instant the end moves with it."),
                 SettingDeclaration("end", .string(), help: "The end of an interval, RFC 3339."),
                 SettingDeclaration("note", .string(), help: "A remark, kept in the metadata."),
@@ -35,14 +35,14 @@ struct Edit: OwnCommand {
             throw CommandFailure(
                 problems: [undo ? "undo: takes the number alone" : "expected value, name, start, end or note, or undo"])
         }
-        let action: HandAction
+        let action: ManualChange
         if undo {
             action = .undoEdit(numbers: [number])
         } else {
             guard let stored = try await bus.store.records(numbers: [number]).first else {
                 return try await bus.report(
                     [
-                        HandResult(
+                        ManualResult(
                             number: number,
                             result: .rejected(
                                 Rejection(code: "unknown", reason: "no record has the number \(number)")))
@@ -60,7 +60,7 @@ struct Edit: OwnCommand {
         // What is no sample now, the store refuses with the right words.
         guard case .sample(let sample) = stored.record else { return edit }
         if value != nil || name != nil || unit != nil {
-            var record = HandRecord(
+            var record = ManualRecord(
                 type: sample.type.rawValue, kind: sample.value.kind, start: sample.start.text, key: "edit")
             try record.take(value: value, unit: unit, name: name)
             let (checked, canonical) = try record.checked(registry)

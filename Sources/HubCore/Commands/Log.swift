@@ -9,7 +9,7 @@ struct Log: OwnCommand {
     static let declaration = CommandDeclaration(
         "log", help: "Enters a record by hand.",
         arguments: [SettingDeclaration("type", .string(), help: "A type, or another name of it.", required: true)]
-            + HandRecord.valueArguments + [
+            + ManualRecord.valueArguments + [
                 SettingDeclaration(
                     "values", .list(of: .number()),
                     help: "Of a correlation: the values of its members in their order, such as systolic, diastolic."),
@@ -46,7 +46,7 @@ struct Log: OwnCommand {
             last[place] = try await bus.store.mostRecent(types: [sample.type], persons: [.person(person.uid)]).first
         }
         let results = try await bus.carryOut(.log(records), isDryRun: call.isDryRun)
-        return HandReport(results, others: [:], last: last, isDryRun: call.isDryRun).json
+        return ManualReport(results, others: [:], last: last, isDryRun: call.isDryRun).json
     }
 
     private func person(_ facts: HubFacts) throws(CommandFailure) -> Person {
@@ -85,7 +85,7 @@ struct Log: OwnCommand {
                 : "values: expected one for each of \(members.map(\.rawValue).joined(separator: ", "))"
             throw CommandFailure(problems: [problem])
         }
-        var record = HandRecord(type: type, start: start, end: end, zone: zone, key: key)
+        var record = ManualRecord(type: type, start: start, end: end, zone: zone, key: key)
         record.metadata = try metadata()
         guard let values else {
             try record.take(value: value, unit: unit, name: name)
@@ -94,7 +94,7 @@ struct Log: OwnCommand {
         record.join(group: key)
         return [try record.checked(registry)]
             + (try zip(members, values).enumerated().map { place, member in
-                var record = HandRecord(
+                var record = ManualRecord(
                     type: member.0.rawValue, start: start, end: end, zone: zone, key: "\(key) \(place + 1)")
                 try record.take(value: member.1, unit: unit, name: nil)
                 record.join(group: key)

@@ -21,7 +21,7 @@ struct CommandCall: Sendable {
     /// Change nothing and say what would be done (R8.9).
     let isDryRun: Bool
     /// Tells the asker how far it has come; from any thread, as often as convenient.
-    let progress: ProgressTeller
+    let progress: ProgressRelay
 }
 
 /// Why a command failed, as its OUTCOME says it.

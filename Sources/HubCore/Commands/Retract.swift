@@ -24,7 +24,7 @@ struct Retract: OwnCommand {
             throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
         }
         guard !undo || reason == nil else { throw CommandFailure(problems: ["reason: undo takes none"]) }
-        let action: HandAction =
+        let action: ManualChange =
             undo ? .undoRetraction(numbers: numbers) : .retract(numbers: numbers, reason: reason)
         let results = try await bus.carryOut(action, isDryRun: call.isDryRun)
         return try await bus.report(results, isDryRun: call.isDryRun)

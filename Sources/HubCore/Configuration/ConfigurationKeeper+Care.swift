@@ -31,7 +31,7 @@ extension ConfigurationKeeper {
         for section in before.loaded.configuration?.plugins.filter(\.enabled) ?? [] {
             let name = section.name
             guard let current = self.section(name), current != section else { continue }
-            let former = Former(
+            let former = Predecessor(
                 section: section, manifest: before.manifests[name], executable: before.executables[name])
             watches[name] = Watch(former: former, until: policy.watchPeriod)
         }

@@ -8,14 +8,14 @@ import Logging
 /// section back, it alone; the file with which all were last well is kept for the next start of the hub.
 actor ConfigurationKeeper {
     /// What an instance ran with when it was well.
-    struct Former {
+    struct Predecessor {
         let section: PluginInstance
         let manifest: Manifest?
         let executable: String?
     }
 
     struct Watch {
-        let former: Former
+        let former: Predecessor
         /// Monotonic milliseconds.
         let until: Int64
     }
@@ -137,12 +137,12 @@ extension ConfigurationKeeper {
     }
 
     /// What those of `instances` run with that are well.
-    private func wellOnes(_ instances: Set<String>) async -> [String: Former] {
+    private func wellOnes(_ instances: Set<String>) async -> [String: Predecessor] {
         let well = await supervisor.running
-        var former: [String: Former] = [:]
+        var former: [String: Predecessor] = [:]
         for name in instances.intersection(well) {
             guard let section = section(name) else { continue }
-            former[name] = Former(
+            former[name] = Predecessor(
                 section: section, manifest: checked.manifests[name], executable: checked.executables[name])
         }
         return former
@@ -169,7 +169,7 @@ extension ConfigurationKeeper {
         await goBack(instance, to: watch.former, because: fault)
     }
 
-    private func goBack(_ instance: String, to former: Former, because fault: Fault) async {
+    private func goBack(_ instance: String, to former: Predecessor, because fault: Fault) async {
         var (wanted, next) = (checked, configuration)
         guard let index = next.plugins.firstIndex(where: { $0.name == instance }) else { return }
         next.plugins[index] = former.section

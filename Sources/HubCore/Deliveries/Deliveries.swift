@@ -125,7 +125,7 @@ struct SinkPeer: Sendable {
     let session: SessionReference
     let hello: Hello
 
-    init(_ guest: Bus.Guest) { (session, hello) = (guest.reference, guest.hello) }
+    init(_ guest: Bus.Peer) { (session, hello) = (guest.reference, guest.hello) }
 }
 
 extension Bus {

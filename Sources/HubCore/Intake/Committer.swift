@@ -21,11 +21,11 @@ final class Committer: Sendable {
     enum Outcome: Sendable {
         case committed([(work: Work, results: [HubStore.RecordResult])])
         /// A person did something by hand.
-        case hand([HandResult])
+        case hand([ManualResult])
         /// Nothing of these was stored.
         case failed([Work], StoreError)
 
-        fileprivate var ofHand: Result<[HandResult], StoreError>? {
+        fileprivate var ofHand: Result<[ManualResult], StoreError>? {
             switch self {
             case .hand(let results): .success(results)
             case .failed(_, let error): .failure(error)
@@ -35,19 +35,19 @@ final class Committer: Sendable {
     }
 
     /// What a person does by hand, which stands in the same line as the batches: what is published must be in the order of the sequence.
-    private struct Handwork: Sendable {
-        let action: HandAction
-        let answer: CheckedContinuation<Result<[HandResult], StoreError>?, Never>
+    private struct ManualWork: Sendable {
+        let action: ManualChange
+        let answer: CheckedContinuation<Result<[ManualResult], StoreError>?, Never>
     }
 
     private enum Waiting: Sendable {
         case batch(Work)
-        case hand(Handwork)
+        case hand(ManualWork)
     }
 
     private enum Next: Sendable {
         case batches([Work])
-        case hand(Handwork)
+        case hand(ManualWork)
 
         func failed(_ error: StoreError) -> Outcome {
             if case .batches(let works) = self { .failed(works, error) } else { .failed([], error) }
@@ -85,9 +85,9 @@ final class Committer: Sendable {
     /// Does what a person asked for; the outcome is reported before this returns.
     ///
     /// - Returns: a result per record; `nil` when no more commits come.
-    func carryOut(_ action: HandAction) async throws(StoreError) -> [HandResult]? {
+    func carryOut(_ action: ManualChange) async throws(StoreError) -> [ManualResult]? {
         let result = await withCheckedContinuation { answer in
-            if !add(.hand(Handwork(action: action, answer: answer))) { answer.resume(returning: nil) }
+            if !add(.hand(ManualWork(action: action, answer: answer))) { answer.resume(returning: nil) }
         }
         return try result?.get()
     }

@@ -14,7 +14,7 @@ extension Bus {
         return secrets
     }
 
-    func mask(of guest: Guest) -> SecretMask { instanceSecrets(of: guest.hello.instance)?.mask ?? SecretMask.nothing }
+    func mask(of guest: Peer) -> SecretMask { instanceSecrets(of: guest.hello.instance)?.mask ?? SecretMask.nothing }
 }
 
 extension SecretMask {

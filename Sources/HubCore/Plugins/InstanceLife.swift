@@ -14,7 +14,7 @@ struct InstanceLife: Sendable {
         /// Its process lives on without a session.
         case silent(since: Int64)
         /// Its process was told to end.
-        case ending(Sequel)
+        case ending(NextAction)
         /// Started again at this time.
         case waiting(until: Int64)
         /// Crashed too often: waits for a person.
@@ -26,7 +26,7 @@ struct InstanceLife: Sendable {
     }
 
     /// What follows once a process that was told to end has ended.
-    enum Sequel: Sendable, Hashable {
+    enum NextAction: Sendable, Hashable {
         case stop, launch
         case fault(Fault)
     }

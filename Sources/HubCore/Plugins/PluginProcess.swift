@@ -24,7 +24,7 @@ struct PluginProcess: Sendable {
         var kill: Duration
     }
 
-    private enum Happening { case outputEnded, processEnded, toEnd }
+    private enum Event { case outputEnded, processEnded, toEnd }
 
     /// Runs the program until it ends by itself or `end` is asked for.
     ///
@@ -71,7 +71,7 @@ struct PluginProcess: Sendable {
     ) async {
         let process = execution.processIdentifier.value
         let (output, errors) = (execution.standardOutput, execution.standardError)
-        await withTaskGroup(of: Happening.self) { group in
+        await withTaskGroup(of: Event.self) { group in
             group.addTask {
                 await read(output, .out)
                 return .outputEnded

@@ -41,7 +41,7 @@ actor Supervisor {
     let logger: Logger
     let endpoints: HubEndpoints
     private let logs: PluginLogFiles
-    let bell: SessionBell
+    let bell: SessionChanges
     private let began: ContinuousClock.Instant
     let left: LeftProcesses
     private let launches: AsyncStream<Launch>
@@ -56,7 +56,7 @@ actor Supervisor {
 
     /// - Parameter began: where the milliseconds of the bus and of all lives begin.
     init(
-        endpoints: HubEndpoints, bus: Bus, bell: SessionBell, logs: PluginLogFiles, policy: LifePolicy,
+        endpoints: HubEndpoints, bus: Bus, bell: SessionChanges, logs: PluginLogFiles, policy: LifePolicy,
         began: ContinuousClock.Instant, logger: Logger
     ) {
         (self.endpoints, self.bus, self.bell, self.logs) = (endpoints, bus, bell, logs)

@@ -6,7 +6,7 @@ import Samples
 
 /// Tokens: the hub keeps them, the plugin speaks OAuth (Protocol §11).
 extension Bus {
-    func answer(_ request: TokenRequest, for guest: Guest) {
+    func answer(_ request: TokenRequest, for guest: Peer) {
         let (session, key) = (guest.reference, TokenLeases.Key(guest, request.account))
         tokenAnswer(to: request.id, guest) { secrets throws(WireError) in
             let account = TokenAccount(instance: guest.hello.instance, name: request.account)
@@ -30,7 +30,7 @@ extension Bus {
         }
     }
 
-    func store(_ put: TokenPut, for guest: Guest) {
+    func store(_ put: TokenPut, for guest: Peer) {
         instanceSecrets(of: guest.hello.instance)?.learn(put.token.bytes)
         tokenAnswer(to: put.id, guest) { secrets throws(WireError) in
             let account = TokenAccount(instance: guest.hello.instance, name: put.account)
@@ -63,7 +63,7 @@ extension Bus {
 
     /// Answers one question of an instance that `hub.conf` names, and of its own accounts only.
     private func tokenAnswer(
-        to id: Int64, _ guest: Guest,
+        to id: Int64, _ guest: Peer,
         _ content: @escaping (SecretStore) async throws(WireError) -> TokenAnswer.Content
     ) {
         Task {
@@ -126,7 +126,7 @@ extension Bus {
 }
 
 extension TokenLeases.Key {
-    fileprivate init(_ guest: Bus.Guest, _ account: String) {
+    fileprivate init(_ guest: Bus.Peer, _ account: String) {
         self.init(instance: guest.hello.instance, account: account)
     }
 }

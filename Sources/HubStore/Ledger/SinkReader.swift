@@ -125,7 +125,7 @@ struct SinkReader {
         statement.bind(1, row.number)
         statement.bind(2, version)
         guard try statement.step() else { return nil }
-        let lost = try SampleRow(statement, reader.lexicon, db)
+        let lost = try SampleRow(statement, reader.termCache, db)
         var record = Departure.record(
             of: lost.sample.source, lost.sample.key, type: lost.sample.type, from: lost.assignment.person,
             number: row.number, sequence: row.sequence, cause: .person)
@@ -143,14 +143,14 @@ struct SinkReader {
         let end = min(head, after + SinkReader.window)
         var merge = Merge(
             lanes: try sink.match.runs(after: after, through: end).map { run in
-                try Lane(run.table, run.index, run.conditions, by: .sequence, sort: run.sort, in: db)
+                try RowCursor(run.table, run.index, run.conditions, by: .sequence, sort: run.sort, in: db)
             })
         while let front = merge.front() {
             guard !filling.isFull, draft.decisions.count < SinkReader.maximumDecisions else {
                 draft.page.hasMore = true
                 return
             }
-            let stored = try merge.lanes[front.lane].take(reader.lexicon, db)
+            let stored = try merge.lanes[front.lane].take(reader.termCache, db)
             draft.page.position = stored.sequence
             let row = try DeliveryRow.find(sink.id, stored.number, in: db)
             if row?.sequence == stored.sequence { continue }

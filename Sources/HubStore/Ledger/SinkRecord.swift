@@ -135,8 +135,8 @@ extension SinkRecord {
         isBusy = row.integer(9) != 0
         paused = row.text(10)
         target = SinkTerms.Target(
-            plugin: row.text(11) ?? "", systems: Set(row.text(12).map(Lines.list) ?? []),
-            accounts: Set(row.text(13).map(Lines.list) ?? []))
+            plugin: row.text(11) ?? "", systems: Set(row.text(12).map(LineListCoding.list) ?? []),
+            accounts: Set(row.text(13).map(LineListCoding.list) ?? []))
         abilities = SinkTerms.Abilities(bits: row.integer(14))
         zone = row.text(15) ?? "UTC"
         account = SinkAccount()
@@ -176,9 +176,9 @@ extension SinkRecord {
         var eras: [Era] = []
         while try statement.step() {
             let filter = SinkFilter(
-                types: try statement.text(2).map { Set(try Lines.list($0).map { try TypeID($0) }) },
-                kinds: statement.text(3).map { Set(Lines.list($0).compactMap(RecordKind.init)) },
-                persons: statement.text(4).map { Set(Lines.list($0)) })
+                types: try statement.text(2).map { Set(try LineListCoding.list($0).map { try TypeID($0) }) },
+                kinds: statement.text(3).map { Set(LineListCoding.list($0).compactMap(RecordKind.init)) },
+                persons: statement.text(4).map { Set(LineListCoding.list($0)) })
             eras.append(
                 Era(
                     after: statement.integer(0), head: statement.integer(1), filter: filter,
@@ -249,8 +249,8 @@ extension SinkRecord {
             in: db)
         statement.bind(1, id)
         statement.bind(2, target.plugin)
-        statement.bind(3, Lines.text(list: target.systems.sorted()))
-        statement.bind(4, Lines.text(list: target.accounts.sorted()))
+        statement.bind(3, LineListCoding.text(list: target.systems.sorted()))
+        statement.bind(4, LineListCoding.text(list: target.accounts.sorted()))
         statement.bind(5, abilities.bits)
         statement.bind(6, zone)
         try statement.run()
@@ -262,9 +262,9 @@ extension SinkRecord {
         save.bind(1, id)
         save.bind(2, era.after)
         save.bind(3, era.head)
-        save.bind(4, era.filter.types.map { Lines.text(list: $0.map(\.rawValue).sorted()) ?? "" })
-        save.bind(5, era.filter.kinds.map { Lines.text(list: $0.map(\.rawValue).sorted()) ?? "" })
-        save.bind(6, era.filter.persons.map { Lines.text(list: $0.sorted()) ?? "" })
+        save.bind(4, era.filter.types.map { LineListCoding.text(list: $0.map(\.rawValue).sorted()) ?? "" })
+        save.bind(5, era.filter.kinds.map { LineListCoding.text(list: $0.map(\.rawValue).sorted()) ?? "" })
+        save.bind(6, era.filter.persons.map { LineListCoding.text(list: $0.sorted()) ?? "" })
         try save.run()
     }
 }

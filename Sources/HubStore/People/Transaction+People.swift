@@ -68,7 +68,7 @@ extension Transaction {
     }
 
     /// What the rules of today say of a sample that waits, as if it came in now.
-    mutating func judge(waiting row: SampleRow, _ ruled: HandAction.RuledRecord, _ household: Household) throws
+    mutating func judge(waiting row: SampleRow, _ ruled: ManualChange.RuledRecord, _ household: Household) throws
         -> Judgement
     {
         if ruled.assignment.person != nil {
@@ -220,7 +220,7 @@ extension Transaction {
         statement.bind(1, group)
         statement.bind(2, plugin)
         var rows: [SampleRow] = []
-        while try statement.step() { rows.append(try SampleRow(statement, caches.lexicon, db)) }
+        while try statement.step() { rows.append(try SampleRow(statement, caches.termCache, db)) }
         return rows
     }
 

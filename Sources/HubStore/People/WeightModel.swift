@@ -24,14 +24,14 @@ public enum WeightModel {
     }
 
     /// A normal distribution.
-    struct Belief: Hashable {
+    struct NormalDistribution: Hashable {
         var mean: Double
         var variance: Double
 
         /// What both say, each as far as it is certain.
-        func combined(with other: Belief) -> Belief {
+        func combined(with other: NormalDistribution) -> NormalDistribution {
             let share = variance / (variance + other.variance)
-            return Belief(mean: mean + share * (other.mean - mean), variance: other.variance * share)
+            return NormalDistribution(mean: mean + share * (other.mean - mean), variance: other.variance * share)
         }
     }
 
@@ -44,7 +44,7 @@ public enum WeightModel {
     /// How likely it is beforehand that somebody else stood on the scale.
     static let guestShare = 0.05
     /// What people weigh, children among them.
-    static let anybody = Belief(mean: 65, variance: 625)
+    static let anybody = NormalDistribution(mean: 65, variance: 625)
     /// How uncertain the first weighings leave the weight, kg².
     private static let beginning = 4.0
     private static let microsecondsPerDay = 86_400_000_000.0
@@ -54,25 +54,25 @@ public enum WeightModel {
     /// - Parameter weighings: oldest first.
     static func belief(
         at moment: Int64, from weighings: [Weighing], expected: Double? = nil, tolerance: Double
-    ) -> Belief? {
+    ) -> NormalDistribution? {
         let before = weighings.prefix { $0.start <= moment }
         let after = weighings.suffix(from: before.endIndex)
-        var belief: Belief?
+        var belief: NormalDistribution?
         for part in [filtered(Array(before), to: moment), filtered(after.reversed(), to: moment)] {
             guard let part else { continue }
             belief = belief?.combined(with: part) ?? part
         }
         guard let expected else { return belief }
-        let stated = Belief(mean: expected, variance: max(tolerance * tolerance, 0.01))
+        let stated = NormalDistribution(mean: expected, variance: max(tolerance * tolerance, 0.01))
         return belief?.combined(with: stated) ?? stated
     }
 
     /// - Parameter weighings: in the order of their distance to the moment, the furthest first.
-    private static func filtered(_ weighings: [Weighing], to moment: Int64) -> Belief? {
+    private static func filtered(_ weighings: [Weighing], to moment: Int64) -> NormalDistribution? {
         guard let first = weighings.first else { return nil }
         // A single misread weighing must not be what all others are judged by.
         let opening = weighings.prefix(5).map(\.kilograms).sorted()
-        var belief = Belief(mean: opening[opening.count / 2], variance: beginning)
+        var belief = NormalDistribution(mean: opening[opening.count / 2], variance: beginning)
         var time = first.start
         for weighing in weighings {
             belief.variance += drift * days(time, weighing.start)
@@ -86,7 +86,7 @@ public enum WeightModel {
             } else {
                 error = max(error, surprise * surprise / (limit * limit) - belief.variance)
             }
-            belief = belief.combined(with: Belief(mean: weighing.kilograms, variance: error))
+            belief = belief.combined(with: NormalDistribution(mean: weighing.kilograms, variance: error))
         }
         belief.variance += drift * days(time, moment)
         return belief

@@ -83,7 +83,9 @@ public struct WeightOdds: Hashable, Sendable {
         return "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10) kg"
     }
 
-    private static func evidence(of kilograms: Double, _ belief: WeightModel.Belief, share: Double) -> Double {
+    private static func evidence(of kilograms: Double, _ belief: WeightModel.NormalDistribution, share: Double)
+        -> Double
+    {
         // What a weighing adds to the uncertainty; `anybody` has it already.
         let variance = belief.variance + WeightModel.noise
         let distance = kilograms - belief.mean

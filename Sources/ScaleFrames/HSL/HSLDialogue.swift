@@ -17,9 +17,9 @@ public struct HSLDialogue: ScaleDialogue {
 
     /// For a link that is awaited: where whoever dials greets and proves itself before it gets the session.
     ///
-    /// - Parameter seed: another one each time: with the nonces of an earlier lobby an overheard proof would be good again.
-    public func lobby(seed: [UInt8] = HSLSession.freshSeed()) -> HSLLobby {
-        HSLLobby(settings: session.settings, seed: seed)
+    /// - Parameter seed: another one each time: with the nonces of an earlier link an overheard proof would be good again.
+    public func handshakes(seed: [UInt8] = HSLSession.freshSeed()) -> HSLHandshakes {
+        HSLHandshakes(settings: session.settings, seed: seed)
     }
 
     public var deadline: Duration? { session.deadline }

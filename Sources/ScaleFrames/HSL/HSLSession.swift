@@ -26,7 +26,7 @@ public struct HSLSession: Sendable {
     /// When the link is made anew, because something could not be kept.
     var reconnectAt: Duration?
 
-    /// Whether this is only a greeting, in an ``HSLLobby``: who has proved itself waits there to be welcomed.
+    /// Whether this is only a greeting, in an ``HSLHandshakes``: who has proved itself waits there to be welcomed.
     var isGuest = false
     var isProven = false
 

@@ -31,7 +31,7 @@ public enum ScaleInput: Sendable, Hashable {
     case linkOpened
     /// Whose link opens next: the address of the machine at its other end, where there is one.
     case caller(String?)
-    /// The link stands, with a program that has greeted and proved itself in an ``HSLLobby``.
+    /// The link stands, with a program that has greeted and proved itself in an ``HSLHandshakes``.
     ///
     /// In place of ``linkOpened``, and for HSL/1 alone.
     case greeted(HSLGreeting)

@@ -15,7 +15,7 @@ public final class VendorCloud: Sendable {
 
     public init() async throws {
         let service = IHealthCloud()
-        let standIn = StandIn(service, faults: FaultDesk(), clock: try SettableClock())
+        let standIn = StandIn(service, faults: FaultQueue(), clock: try SettableClock())
         let (ports, tell) = AsyncStream<Int>.makeStream()
         serving = Task { try await standIn.run(host: "127.0.0.1", port: 0) { tell.yield($0) } }
         var iterator = ports.makeAsyncIterator()

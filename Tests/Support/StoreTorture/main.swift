@@ -17,7 +17,7 @@ else {
 let type = try TypeID("weight")
 let store = try Store(path: CommandLine.arguments[1], now: 0)
 let owner = try await store.ensurePersons(["me"], recordedAt: 0)[0]
-let courier = CommandLine.arguments.count == 5 ? try await Courier(store) : nil
+let courier = CommandLine.arguments.count == 5 ? try await ProcessChannel(store) : nil
 var next = first
 while true {
     let records = (next..<next + size).compactMap { index in

@@ -10,7 +10,7 @@ final class ServiceWatch: Sendable {
     /// Of the calls that read.
     let limiter = RateLimiter(patience: .seconds(86_400), told: windows)
     private let hub: PluginContext
-    private let troubles: Troubles
+    private let troubles: StatusReporter
     /// The service's clock less ours, in milliseconds.
     private let offset = Mutex<Int64>(0)
 
@@ -18,7 +18,7 @@ final class ServiceWatch: Sendable {
     private static let tolerance: Int64 = 300_000
     private static let longWait = Duration.seconds(60)
 
-    init(_ hub: PluginContext, _ troubles: Troubles) { (self.hub, self.troubles) = (hub, troubles) }
+    init(_ hub: PluginContext, _ troubles: StatusReporter) { (self.hub, self.troubles) = (hub, troubles) }
 
     /// Milliseconds since 1970 by the service's clock, as far as it has shown it.
     var now: Int64 { hub.clock.now() / 1_000 + offset.withLock { $0 } }

@@ -100,7 +100,7 @@ struct ExistServerCommand: AsyncParsableCommand {
         for text in fault { faults.append(try Fault(text, forms: ExistService.forms)) }
         let service = try ExistService(path: state, clock: clock, switches: switches)
         try service.register(try users(), try clients())
-        return StandIn(service, faults: FaultDesk(faults, forms: ExistService.forms, seed: seed), clock: clock)
+        return StandIn(service, faults: FaultQueue(faults, forms: ExistService.forms, seed: seed), clock: clock)
     }
 
     private func users() throws -> [ExistUser] {

@@ -42,11 +42,11 @@ public final class Exchange: Sendable {
     let options: Options
     let database: DatabaseQueue
     let clock: SettableClock
-    let faults: FaultDesk
+    let faults: FaultQueue
     let limits: RateLimits
     let sockets = SocketRegistry()
 
-    public init(_ options: Options, clock: SettableClock, faults: FaultDesk) throws {
+    public init(_ options: Options, clock: SettableClock, faults: FaultQueue) throws {
         (self.options, self.clock, self.faults) = (options, clock, faults)
         limits = RateLimits(
             isOn: options.hasRateLimits, own: options.limits.map { RateLimits.Own(minute: $0.minute, day: $0.day) })

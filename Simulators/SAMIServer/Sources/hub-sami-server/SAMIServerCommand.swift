@@ -97,10 +97,10 @@ struct SAMIServerCommand: AsyncParsableCommand {
     func run() async throws {
         let (host, port) = try address()
         let time: SettableClock
-        let faults: FaultDesk
+        let faults: FaultQueue
         do {
             time = try SettableClock(clock)
-            faults = FaultDesk(try fault.map { try Fault($0, forms: Exchange.forms) }, forms: Exchange.forms)
+            faults = FaultQueue(try fault.map { try Fault($0, forms: Exchange.forms) }, forms: Exchange.forms)
         } catch let error as WebFaultsError {
             throw ValidationError(error.description)
         }

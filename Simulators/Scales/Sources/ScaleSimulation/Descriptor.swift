@@ -76,7 +76,7 @@ final class Descriptor: Sendable {
 }
 
 /// A bell that wakes a thread out of `poll`, and may be rung from any other.
-struct Bell: Sendable {
+struct Wakeup: Sendable {
     /// Readable while the bell has been rung.
     let descriptor: Descriptor
     private let rope: Descriptor

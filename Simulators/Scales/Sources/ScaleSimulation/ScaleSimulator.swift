@@ -61,7 +61,7 @@ public final class ScaleSimulator: Sendable {
 
     private let options: Options
     private let report: @Sendable (SimulatorEvent) -> Void
-    private let bell: Bell
+    private let bell: Wakeup
     private let commands = Mutex<[SimulatorCommand]>([])
     private let opened: Mutex<OpenedLink?>
 
@@ -73,7 +73,7 @@ public final class ScaleSimulator: Sendable {
     /// `report` is called on the thread of ``run()``.
     public init(_ options: Options, report: @escaping @Sendable (SimulatorEvent) -> Void) throws(SimulatorError) {
         (self.options, self.report) = (options, report)
-        bell = try Bell()
+        bell = try Wakeup()
         switch options.link {
         case .listen(let wanted):
             let (listener, address) = try wanted.listen()

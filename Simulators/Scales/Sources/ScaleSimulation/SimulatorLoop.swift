@@ -52,7 +52,7 @@ struct SimulatorLoop {
     var uptime: Duration { ContinuousClock.now - startedAt }
     var now: ScaleMoment { ScaleMoment(uptime: uptime, wall: options.clock.wall) }
 
-    mutating func run(_ bell: Bell, _ commands: () -> [SimulatorCommand]) throws(SimulatorError) {
+    mutating func run(_ bell: Wakeup, _ commands: () -> [SimulatorCommand]) throws(SimulatorError) {
         while !hasEnded {
             dialWhenDue()
             wait(bell)
@@ -71,7 +71,7 @@ struct SimulatorLoop {
 
     // MARK: Waiting
 
-    mutating func wait(_ bell: Bell) {
+    mutating func wait(_ bell: Wakeup) {
         var files = [pollfd(fd: bell.descriptor.number, events: Int16(POLLIN), revents: 0)]
         let link = linkNumber
         if let datagrams {

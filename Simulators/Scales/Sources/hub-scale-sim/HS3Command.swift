@@ -6,7 +6,7 @@ struct HS3Command: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hs3",
         abstract: "An iHealth HS3: weight only, a memory of 200 weighings, a serial link.",
-        discussion: Teaching.discussion(
+        discussion: LongHelp.discussion(
             """
             Try it:
               hub-scale-sim hs3 --listen tcp://127.0.0.1:4711 --memory 3 --play 10

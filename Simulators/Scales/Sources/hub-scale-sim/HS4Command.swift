@@ -6,7 +6,7 @@ struct HS4Command: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hs4",
         abstract: "An iHealth HS4 or HS4S: weight only, also while it settles; a log-in.",
-        discussion: Teaching.discussion(
+        discussion: LongHelp.discussion(
             """
             Try it:
               hub-scale-sim hs4 --listen tcp://127.0.0.1:4712 --memory 3

@@ -6,7 +6,7 @@ struct HS5Command: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hs5",
         abstract: "An iHealth HS5: weight and body composition, 20 users, on the network.",
-        discussion: Teaching.discussion(
+        discussion: LongHelp.discussion(
             """
             Try it:
               hub-scale-sim hs5 --listen udp://127.0.0.1:10000 --users 11,22 --memory 4

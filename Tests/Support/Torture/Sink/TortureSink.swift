@@ -35,7 +35,7 @@ import TortureDiary
         try desk.write(SinkLine(.begin, pid: getpid(), delivery: delivery, records: try records.map(Self.got)))
         try await Task.sleep(for: .milliseconds(try hub.settings.integer("delay")))
         let isCalm = FileManager.default.fileExists(atPath: try hub.settings.text("finish"))
-        let mood = try hub.settings.boolean("failing") && !isCalm ? Mood.random() : .fine
+        let mood = try hub.settings.boolean("failing") && !isCalm ? Behaviour.random() : .fine
         let why = "\(getpid())-\(delivery)"
         func end(_ answers: [SinkLine.Answer]) throws {
             try desk.write(SinkLine(.end, pid: getpid(), delivery: delivery, answers: answers))
@@ -69,10 +69,10 @@ import TortureDiary
         }
     }
 
-    private enum Mood {
+    private enum Behaviour {
         case fine, moody, away, refusing, loggedOut
 
-        static func random() -> Mood {
+        static func random() -> Behaviour {
             switch Int.random(in: 0..<100) {
             case 0..<12: .away
             case 12..<15: .refusing

@@ -88,7 +88,7 @@ extension Exchange {
     }
 }
 
-extension FaultDesk {
+extension FaultQueue {
     /// Whether sockets stay open without a word: no pings, no messages.
     var isSilent: Bool { faults.contains { $0.kind == .form("silent") } }
 }

@@ -14,7 +14,7 @@ extension Exchange {
 
     /// What the socket of a handshake is to hear; nil for a device's.
     /// - Throws: ``APIError``, which the handshake answers with.
-    func hearing(_ handshake: WebRequest) throws -> SocketRegistry.Hearing? {
+    func hearing(_ handshake: WebRequest) throws -> SocketRegistry.Subscription? {
         switch socket(handshake.path) {
         case .websocket: nil
         case .live: .messages(try liveFilter(handshake))

@@ -3,7 +3,7 @@ import Synchronization
 /// Which sockets are open, and what each wants to hear.
 final class SocketRegistry: Sendable {
     /// What a socket hears beside the actions for the devices that are registered on it.
-    enum Hearing: Sendable {
+    enum Subscription: Sendable {
         case messages(LiveFilter)
         case events(EventFilter)
     }
@@ -15,7 +15,7 @@ final class SocketRegistry: Sendable {
     }
 
     private struct Entry {
-        var hearing: Hearing?
+        var hearing: Subscription?
         /// Registered on a device socket, each with who did it.
         var devices: [String: Caller] = [:]
         let continuation: AsyncStream<Frame>.Continuation
@@ -39,7 +39,7 @@ final class SocketRegistry: Sendable {
 
     /// - Parameter hearing: nil for a device socket.
     /// - Returns: frames to send; when they end, the socket is to be closed.
-    func open(_ hearing: Hearing?) -> (number: Int, frames: AsyncStream<Frame>) {
+    func open(_ hearing: Subscription?) -> (number: Int, frames: AsyncStream<Frame>) {
         let (frames, continuation) = AsyncStream<Frame>.makeStream(bufferingPolicy: .bufferingOldest(Self.bound))
         let number = state.withLock { state in
             state.last += 1

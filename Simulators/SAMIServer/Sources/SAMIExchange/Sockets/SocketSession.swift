@@ -24,7 +24,7 @@ final class SocketSession: SocketTalk {
     private let exchange: Exchange
     private let handshake: WebRequest
     /// Nil for a device's socket, which is listened to.
-    private let hearing: SocketRegistry.Hearing?
+    private let hearing: SocketRegistry.Subscription?
     private let number: Int
     private let frames: AsyncStream<SocketRegistry.Frame>
 

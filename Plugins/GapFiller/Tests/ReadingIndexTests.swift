@@ -1,0 +1,249 @@
+import DaySeries
+import Foundation
+import HubSettings
+import PluginKit
+import Testing
+
+@testable import GapFiller
+
+/// From delivered records to changed days, without a hub.
+@Suite struct ReadingIndexTests {
+    private let now = moment("2024-05-20T10:00:00+02:00")
+
+    static func settings(_ values: [String: SettingValue] = [:]) throws -> FillerSettings {
+        let defaults = FillerSettings.declarations.compactMap { declaration in
+            declaration.defaultValue.map { (declaration.name, $0) }
+        }
+        return try FillerSettings(
+            PluginSettings(Dictionary(defaults) { first, _ in first }.merging(values) { $1 }))
+    }
+
+    private func library(_ values: [String: SettingValue] = [:]) throws -> ReadingIndex {
+        ReadingIndex(try Self.settings(values), zones: ["me": "Europe/Berlin", "anna": "Asia/Tokyo"])
+    }
+
+    /// Dates and values of edits; `-` for a day that is no more.
+    private func texts(_ edits: [ReadingIndex.Edit], _ library: ReadingIndex) -> [String] {
+        edits.map { edit in
+            let shelf = library.shelves[edit.shelf]
+            let day = edit.change.now.map { day in
+                "\(day.value)" + (day.age > 0 ? " of \(LocalDate(day.observedOn).text.suffix(5))" : "")
+            }
+            return "\(shelf.key.person) \(LocalDate(edit.change.day).text.suffix(5)) \(day ?? "-")"
+        }
+    }
+
+    @Test func `a late weigh-in changes the days from its own to the next measured one, and no others`() throws {
+        var library = try library()
+        library.load([weight(1, 80, "2024-05-10"), weight(2, 79, "2024-05-18")], at: now)
+        let edits = library.take([weight(3, 78.5, "2024-05-14")], at: now)
+        #expect(
+            texts(edits, library) == [
+                "me 05-14 78.5", "me 05-15 78.5 of 05-14", "me 05-16 78.5 of 05-14", "me 05-17 78.5 of 05-14",
+            ])
+    }
+
+    @Test func `a correction and a deletion reach as far as the value stood`() throws {
+        var library = try library()
+        library.load([weight(1, 80, "2024-05-10"), weight(2, 79, "2024-05-18")], at: now)
+        #expect(
+            texts(library.take([weight(2, 78, "2024-05-18", sequence: 3)], at: now), library) == [
+                "me 05-18 78.0", "me 05-19 78.0 of 05-18", "me 05-20 78.0 of 05-18",
+            ])
+        #expect(
+            texts(library.take([retraction(2, sequence: 4)], at: now), library) == [
+                "me 05-18 80.0 of 05-10", "me 05-19 80.0 of 05-10", "me 05-20 80.0 of 05-10",
+            ])
+        let gone = library.take([retraction(1, sequence: 5)], at: now)
+        #expect(gone.count == 11 && gone.allSatisfy { $0.change.now == nil })
+    }
+
+    @Test func `a weigh-in that is another person's now leaves the one and comes to the other`() throws {
+        var library = try library()
+        library.load([weight(1, 80, "2024-05-19")], at: now)
+        let edits = library.take([weight(1, 80, "2024-05-19", sequence: 2, person: "anna")], at: now)
+        #expect(
+            Set(texts(edits, library)) == [
+                "me 05-19 -", "me 05-20 -", "anna 05-19 80.0", "anna 05-20 80.0 of 05-19",
+            ])
+    }
+
+    @Test func `a note, a repeat and an old version change nothing`() throws {
+        var library = try library()
+        library.load([weight(1, 80, "2024-05-19", sequence: 5)], at: now)
+        #expect(library.take([weight(1, 80, "2024-05-19", sequence: 9, note: "with shoes")], at: now).isEmpty)
+        #expect(library.take([weight(1, 80, "2024-05-19", sequence: 9)], at: now).isEmpty)
+        #expect(library.take([weight(1, 70, "2024-05-19", sequence: 8)], at: now).isEmpty)
+        #expect(library.take([retraction(77, sequence: 10)], at: now).isEmpty)
+    }
+
+    @Test func `what is no weight is left out and reported until it is corrected or taken back`() throws {
+        var library = try library()
+        library.load(
+            [weight(1, 0, "2024-05-19"), weight(2, 9_000, "2024-05-19"), weight(3, 80, "2024-05-18")], at: now)
+        #expect(library.leftOut.keys.sorted() == [1, 2])
+        #expect(Complaint.text(library)?.contains("2 records are in no day, such as 1: zero is no measurement") == true)
+        #expect(Complaint.text(library)?.contains("9000") == false)
+        #expect(!library.take([weight(1, 80.5, "2024-05-19", sequence: 4)], at: now).isEmpty)
+        #expect(library.take([retraction(2, sequence: 5)], at: now).isEmpty)
+        #expect(library.leftOut.isEmpty && Complaint.text(library) == nil)
+    }
+
+    @Test func `what the hub marked implausible is in no day until a person has confirmed it`() throws {
+        var library = try library()
+        library.load(
+            [weight(1, 450, "2024-05-19", implausible: [.value]), weight(2, 80, "2024-05-18")]
+                + [weight(3, 81, "2024-05-17", implausible: [.start])], at: now)
+        #expect(library.leftOut.keys.sorted() == [1, 3] && library.readingCount == 1)
+        #expect(Complaint.text(library)?.contains("hub inbox") == true)
+        let edits = library.take([weight(1, 450, "2024-05-19", sequence: 4)], at: now)
+        #expect(texts(edits, library).contains("me 05-19 450.0"))
+        #expect(library.leftOut.keys.sorted() == [3])
+    }
+
+    @Test func `what was filled in is no reading`() throws {
+        var library = try library()
+        let filled = weight(1, 80, "2024-05-19", provenance: .filled(method: "guess", basis: []))
+        library.load([filled], at: now)
+        #expect(library.readingCount == 0)
+        #expect(library.leftOut[1]?.reason.contains("filled in") == true)
+    }
+
+    @Test func `steps of two sources are reported and not added, until the settings choose one`() throws {
+        let steps = [
+            steps(1, 4_000, "2024-05-19", "phone"), steps(2, 3_900, "2024-05-19", "watch"),
+            steps(3, 100, "2024-05-18", "watch"),
+        ]
+        var undecided = try library(["types": .list([.string("stepCount")])])
+        undecided.load(steps, at: now)
+        let series = undecided.shelves[0].history.series(0, through: undecided.today(of: undecided.shelves[0]))
+        #expect(series.map(\.value) == [100])
+        #expect(Complaint.text(undecided)?.contains("stepCount of me has no sum on 1 day") == true)
+        #expect(StateReport(undecided).conflicts.map(\.sources) == [["phone", "watch"]])
+
+        var decided = try library([
+            "types": .list([.string("stepCount")]), "sources": .list([.string("me:stepCount=watch")]),
+        ])
+        _ = decided.take(steps, at: now)
+        #expect(decided.shelves[0].history.series(0, through: .max - 40).map(\.value) == [100, 3_900])
+        #expect(Complaint.text(decided) == nil)
+    }
+
+    @Test func `each person's day begins at their own midnight, and never ends again`() throws {
+        var library = try library()
+        let before = moment("2024-05-19T16:59:59+02:00")  // 23:59:59 in Tokyo.
+        library.load([weight(1, 80, "2024-05-18"), weight(2, 60, "2024-05-18", person: "anna")], at: before)
+        #expect(library.nextDay(after: before) == moment("2024-05-20T00:00:00+09:00"))
+        #expect(texts(library.advance(to: before + 1_000_000), library) == ["anna 05-20 60.0 of 05-18"])
+        #expect(texts(library.advance(to: before), library).isEmpty)
+        #expect(texts(library.advance(to: before + 2_000_000), library).isEmpty)
+        #expect(
+            Set(texts(library.advance(to: moment("2024-05-21T00:00:00+02:00")), library)) == [
+                "me 05-20 80.0 of 05-18", "me 05-21 80.0 of 05-18", "anna 05-21 60.0 of 05-18",
+            ])
+    }
+
+    @Test func `what changes while it is read counts once, in its newest version`() throws {
+        var library = try library()
+        library.load([weight(1, 80, "2024-05-18"), weight(1, 82, "2024-05-19", sequence: 7)], at: now)
+        library.load([weight(1, 81, "2024-05-20", sequence: 9)], at: now)
+        #expect(library.readingCount == 1)
+        let days = library.shelves[0].history.series(0, through: library.today(of: library.shelves[0]))
+        #expect(days.map(\.value) == [81])
+    }
+
+    @Test func `of several edits of a day the last counts`() throws {
+        var library = try library()
+        library.load([weight(1, 80, "2024-05-18")], at: now)
+        let edits =
+            library.take([weight(2, 79, "2024-05-20")], at: now) + library.take([retraction(2, sequence: 9)], at: now)
+        #expect(edits.count == 2)
+        #expect(texts(ReadingIndex.latest(edits), library) == ["me 05-20 80.0 of 05-18"])
+    }
+
+    @Test func `what is dated after today waits for its day`() throws {
+        var library = try library()
+        let now = moment("2024-05-10T10:00:00+02:00")
+        library.load([weight(1, 80, "2024-05-09")], at: now)
+        #expect(library.take([weight(2, 79, "2024-05-11")], at: now).isEmpty)
+        #expect(texts(library.advance(to: now + 86_400_000_000), library) == ["me 05-11 79.0"])
+    }
+
+    @Test func `a person whose zone nobody knows has no days, and people are told`() throws {
+        var library = ReadingIndex(try Self.settings(), zones: ["me": "Mars/Olympus"])
+        library.load([weight(1, 80, "2024-05-19")], at: now)
+        #expect(library.leftOut[1]?.reason == "the zone of me is none that this machine knows")
+    }
+
+    @Test func `a day says what it is made of, and a carried one from where`() throws {
+        var library = try library(["day_start": .string("04:00")])
+        library.load([weight(1, 80, "2024-05-19"), weight(2, 81, "2024-05-19", hour: 20)], at: now)
+        let shelf = library.shelves[0]
+        let days = shelf.history.series(0, through: library.today(of: shelf))
+            .map { shelf.record($0, of: 0, source: Source(plugin: "gap-filler")) }
+        #expect(days.map(\.method) == ["mean", "carried"])
+        #expect(days.map(\.age) == [nil, 1])
+        #expect(days.map { $0.observedOn?.text } == [nil, "2024-05-19"])
+        #expect(days.allSatisfy { $0.value == 80.5 && $0.basis == [.number(1), .number(2)] && $0.zone == nil })
+        #expect(days[0].metadata?.text == #"{"formula":"mean30","formulaVersion":"1","dayStart":"04:00"}"#)
+    }
+
+    @Test func `a heart rate has weighted means of its days, whatever the other types have`() throws {
+        let settings = try Self.settings([
+            "types": .list([.string("weight"), .string("heartRate")]),
+            "series": .list([.string("mean"), .string("maximum")]),
+        ])
+        #expect(
+            settings.types.map { settings.rules(of: $0).map(\.name) } == [
+                ["mean30", "maximum30"], ["weightedMean", "maximum"],
+            ])
+    }
+
+    // MARK: - Settings
+
+    @Test(
+        arguments: [
+            (["types": .list([.string("wieght")])], "did you mean weight"),
+            (["types": .list([.string("environmentalAudioExposure")])], "decibels"),
+            (["types": .list([.string("sleepAnalysis")])], "no quantity"),
+            (["types": .list([])], "at least one type"),
+            (["series": .list([])], "setting series"),
+            (["day_zone": .string("fixed")], "setting zone"),
+            (["zone": .string("Europe/Berlin")], "setting zone"),
+            (["sources": .list([.string("stepCount=phone")])], "not among types"),
+            (
+                [
+                    "types": .list([.string("stepCount")]),
+                    "sources": .list([.string("stepCount=phone"), .string("stepCount=watch")]),
+                ], "count things twice"
+            ),
+            (["stop_carrying": .list([.string("weight=2024-13-01")])], "setting stop_carrying"),
+        ] as [([String: SettingValue], String)])
+    func `settings that cannot be meant are refused with the reason`(values: [String: SettingValue], reason: String)
+        throws
+    {
+        let failure = #expect(throws: PluginFailure.self) { try Self.settings(values) }
+        #expect(failure?.message.contains(reason) == true, "\(failure?.message ?? "")")
+        #expect(failure?.exit == .settings)
+    }
+
+    @Test func `a type is carried, averaged or summed by what it is`() throws {
+        let settings = try Self.settings([
+            "types": .list([.string("bodyMass"), .string("bloodGlucose"), .string("stepCount")]),
+            "series": .list([.string("mean"), .string("minimum")]), "carry_days": .integer(7),
+        ])
+        #expect(
+            settings.types.map { settings.rules(of: $0).map(\.name) } == [
+                ["mean7", "minimum7"], ["mean", "minimum"], ["sum"],
+            ])
+        #expect(settings.summary.contains("weight (mean7, minimum7)"))
+    }
+
+    @Test func `sample.conf says what the manifest declares`() throws {
+        let rendered = SampleConfiguration.render(instance: "gap-filler", declarations: FillerSettings.declarations)
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../sample.conf")
+        #expect(try String(contentsOf: file, encoding: .utf8) == rendered)
+        #expect(GapFiller.fullManifest.faults.isEmpty)
+        #expect(GapFiller.commands.map(\.declaration.name) == ["recompute", "report"])
+    }
+}

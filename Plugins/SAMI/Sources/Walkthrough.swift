@@ -1,0 +1,49 @@
+import CloudClient
+import Foundation
+import PluginKit
+
+/// The walk-through of SAMI's first tutorial: who I am, which devices I own, what the scale's fields are, and its last weights.
+struct Walkthrough: Sendable {
+    let calls: any ServiceCalls
+    let settings: SAMISettings
+
+    /// - Parameter showsValues: weights are shown to whoever asked, and not to a log.
+    func text() async throws -> String {
+        let catalog = Catalog(calls)
+        let user = try await catalog.user()
+        let devices = try await catalog.devices(of: user.id)
+        var lines = [
+            "I am \(user.fullName ?? user.id) (\(user.id))\(user.createdOn.map { ", since \($0.localDate.text)" } ?? "")."
+        ]
+        lines.append(
+            devices.isEmpty
+                ? "I own no devices."
+                : devices.count == 1 ? "I own one device:" : "I own \(devices.count) devices:")
+        for device in devices {
+            lines.append("  \(device.name) (\(device.id)), a \(try await catalog.name(of: device.type))")
+        }
+        for device in devices where settings.reads(device) {
+            let manifest = try await catalog.manifest(device.type, version: nil)
+            guard manifest.units["weight"] != nil else { continue }
+            lines += try await scale(device, manifest)
+            // As the tutorial does: the first one.
+            break
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private func scale(_ device: ServiceDevice, _ manifest: ServiceManifest) async throws -> [String] {
+        let fields = manifest.units.sorted { $0.key < $1.key }
+            .map { $0.value.isEmpty ? $0.key : "\($0.key) (\($0.value))" }
+        let answer = try await calls.call(SAMIService.last(20, of: device.id))
+        let weights = (answer["data"]?.list ?? []).compactMap { ServiceMessage($0) }
+            .compactMap { message in message.data["weight"]?.double.map { (message.time, $0) } }
+        let unit = manifest.units["weight"] ?? ""
+        var lines = ["\(device.name) has the fields \(fields.joined(separator: ", "))."]
+        lines.append(weights.isEmpty ? "It has no weights yet." : "Its last weights:")
+        for (time, weight) in weights.prefix(10) {
+            lines.append("  \(Timestamp(microseconds: time * 1_000, offsetMinutes: 0).text)  \(weight) \(unit)")
+        }
+        return lines
+    }
+}

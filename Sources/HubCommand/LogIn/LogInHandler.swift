@@ -1,0 +1,97 @@
+import Foundation
+import HubWire
+
+/// Leads a person through what a plugin's log-in asks: a page in the browser, or something to paste.
+final class LogInHandler {
+    private let isPasting: Bool
+    private var listener: RedirectListener?
+
+    /// - Parameter isPasting: no browser here; what it ends on is pasted.
+    init(isPasting: Bool) { self.isPasting = isPasting }
+
+    deinit { end("it was given up", isWell: false) }
+
+    /// Tells the browser that waits, if one does, how it ended.
+    func end(_ text: String, isWell: Bool) {
+        listener?.end(text, isWell: isWell)
+        listener = nil
+        HiddenLine.end()
+    }
+
+    func ask(_ question: CommandQuestion) throws -> CallWatch.Answer {
+        end("the next question is in the terminal", isWell: true)
+        if let url = question.url { try LogInHandler.check(url) }
+        guard let redirect = question.redirect else { return try TerminalAnswer.ask(question) }
+        guard !isPasting, let url = question.url, let address = RedirectAddress(redirect) else {
+            return try paste(question)
+        }
+        guard let mark = LogInHandler.mark(of: url) else {
+            throw Failure(
+                .dialogue,
+                "the plugin wants a page opened without the state by which its answer is known (R11.10); that is a mistake of the plugin, and --paste does without"
+            )
+        }
+        let listener = try RedirectListener(address, page: url, mark: mark)
+        self.listener = listener
+        Terminal.say(question.prompt)
+        Terminal.say("  \(url)")
+        if Browser.open(listener.start) { Terminal.say("(it should have opened in your browser)") }
+        Terminal.say("Waiting for the answer at \(address.text) …")
+        // Whoever has the browser on another machine may still paste here what it ended on.
+        let line = Terminal.canAsk ? HiddenLine() : nil
+        return { try (listener.take() ?? line?.take()).map(RawJSON.string) }
+    }
+
+    private func paste(_ question: CommandQuestion) throws -> CallWatch.Answer {
+        Terminal.say("\(question.prompt) Any browser does, on any machine:")
+        if let url = question.url { Terminal.say("  \(url)") }
+        Terminal.say(
+            """
+            It ends on an address that begins with \(question.redirect ?? "") and may not load.
+            Paste that whole address here, or the code the page shows (it is not displayed):
+            """)
+        let line = HiddenLine()
+        return { try line.take().map(RawJSON.string) }
+    }
+
+    /// The `state` in a page's address; nil where there is none.
+    private static func mark(of url: String) -> String? {
+        let query = url.split(separator: "?", maxSplits: 1).dropFirst().first?.prefix { $0 != "#" }
+        return query.flatMap { RedirectRequest.member("state", of: String($0)) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// What a plugin sends goes to a terminal and to another program.
+    private static func check(_ url: String) throws {
+        let isPlain = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        guard isPlain, url.hasPrefix("https://") || url.hasPrefix("http://") else {
+            throw Failure(
+                .dialogue, "the plugin wants a page opened whose address is none: expected http:// or https://")
+        }
+    }
+}
+
+/// The person's browser.
+enum Browser {
+    /// Opens a page, if there is a browser here.
+    ///
+    /// `$BROWSER` is a program that takes the address; else the desktop knows. Every user of the machine can see the address.
+    static func open(_ url: String) -> Bool {
+        guard let (program, arguments) = opener else { return false }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [program] + arguments + [url]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        return (try? process.run()) != nil
+    }
+
+    private static var opener: (String, [String])? {
+        let environment = ProcessInfo.processInfo.environment
+        if let words = environment["BROWSER"]?.split(separator: " ").map(String.init), let program = words.first {
+            return (program, Array(words.dropFirst()))
+        }
+        let hasDesktop = ["DISPLAY", "WAYLAND_DISPLAY"].contains { !(environment[$0] ?? "").isEmpty }
+        return hasDesktop ? ("xdg-open", []) : nil
+    }
+}

@@ -1,0 +1,133 @@
+import FoundationEssentials
+import HubSessions
+import HubWire
+
+/// What the instances of `hub.conf` have told of their devices, in this run of the hub or an earlier one: for `hub status`.
+struct DeviceTable: Hashable, Sendable {
+    struct Entry: Hashable, Sendable, Codable {
+        /// `nil` while its plugin has no session, and before it has said so; not kept beyond the hub's run.
+        var isConnected: Bool?
+        /// Percent.
+        var battery: Int?
+        var isBatteryLow = false
+        var lastError: Fault?
+        /// By the hub's clock, microseconds since 1970.
+        var heardAt: Int64
+
+        private enum CodingKeys: String, CodingKey { case battery, isBatteryLow, lastError, heardAt }
+    }
+
+    /// What is wrong with a device, in words for people.
+    struct Fault: Hashable, Sendable, Codable {
+        var text: String
+        /// The device's own number of it.
+        var code: Int64?
+        /// Of what an older hub remembered nobody knows.
+        var severity: DeviceEvent.Severity?
+        /// As ``Entry/heardAt``.
+        var at: Int64
+    }
+    private var entries: [String: [String: Entry]] = [:]
+
+    /// Devices of an instance; of more, the one that was heard longest ago is forgotten.
+    static let most = 16
+    private static let longest = (device: 64, text: 300)
+    /// Percent, where the device does not say itself that its battery is low.
+    private static let low = 15
+
+    /// What an earlier run of the hub knew.
+    init(remembered: [String: [String: Entry]] = [:]) { entries = remembered }
+
+    /// What the next run is to know, by instance and device.
+    var memory: [String: [String: Entry]] { entries }
+
+    /// By instance and device.
+    var all: [(instance: String, device: String, entry: Entry)] {
+        entries.sorted { $0.key < $1.key }.flatMap { instance, devices in
+            devices.sorted { $0.key < $1.key }.map { (instance, $0.key, $0.value) }
+        }
+    }
+
+    mutating func note(_ event: DeviceEvent, of instance: String, at time: Int64) {
+        guard let name = event.device.map({ String($0.prefix(Self.longest.device)) }) else {
+            // What is over without a device's name is over for all of them.
+            if event.isResolved { change(instance) { $0.lastError = nil } }
+            return
+        }
+        var entry = entries[instance]?[name] ?? Entry(heardAt: time)
+        entry.heardAt = time
+        switch event.event {
+        case "connected": entry.isConnected = true
+        case "disconnected": entry.isConnected = false
+        case "battery": Self.note(battery: event, in: &entry)
+        default: break
+        }
+        if event.isResolved {
+            entry.lastError = nil
+        } else if event.isError {
+            let text = String((event.text ?? event.event).prefix(Self.longest.text))
+            entry.lastError = Fault(text: text, code: event.code, severity: event.severity, at: time)
+        }
+        entries[instance, default: [:]][name] = entry
+        if let devices = entries[instance], devices.count > Self.most,
+            let oldest = devices.min(by: { $0.value.heardAt < $1.value.heardAt })
+        {
+            entries[instance]?[oldest.key] = nil
+        }
+    }
+
+    /// A device that is known has given a record.
+    mutating func heard(_ device: String, of instance: String, at time: Int64) {
+        entries[instance]?[String(device.prefix(Self.longest.device))]?.heardAt = time
+    }
+
+    /// Whether devices of an instance are known.
+    func knows(_ instance: String) -> Bool { entries[instance] != nil }
+
+    /// Whether nothing differs but when the devices were heard.
+    func saysTheSame(as other: DeviceTable) -> Bool {
+        func still(_ board: DeviceTable) -> [String: [String: Entry]] {
+            board.entries.mapValues { devices in
+                devices.mapValues { entry in
+                    var entry = entry
+                    entry.heardAt = 0
+                    return entry
+                }
+            }
+        }
+        return still(self) == still(other)
+    }
+
+    /// An instance has no session now: whether its devices are connected nobody knows.
+    mutating func lost(_ instance: String) { change(instance) { $0.isConnected = nil } }
+
+    /// Keeps what is known of these instances, and forgets the others.
+    mutating func adopt(instances: some Sequence<String>) {
+        let kept = Set(instances)
+        entries = entries.filter { kept.contains($0.key) }
+    }
+
+    private mutating func change(_ instance: String, _ body: (inout Entry) -> Void) {
+        for name in (entries[instance] ?? [:]).keys {
+            if var entry = entries[instance]?[name] {
+                body(&entry)
+                entries[instance]?[name] = entry
+            }
+        }
+    }
+
+    private static func note(battery event: DeviceEvent, in entry: inout Entry) {
+        struct Battery: Decodable {
+            var percent: Double?
+            var low: Bool?
+        }
+        let told = event.data.flatMap { try? JSONDecoder().decode(Battery.self, from: Data($0.bytes)) }
+        if let percent = told?.percent, (0...100).contains(percent) { entry.battery = Int(percent.rounded()) }
+        entry.isBatteryLow = told?.low ?? (told?.percent.map { $0 <= Double(low) } ?? (event.severity != .info))
+    }
+}
+
+extension DeviceEvent {
+    /// Whether `hub status` keeps it until it is taken back: an error, or a warning that calls itself one.
+    var isError: Bool { severity == .error || event == "error" && severity == .warning }
+}

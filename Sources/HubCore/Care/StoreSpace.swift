@@ -1,0 +1,70 @@
+import Glibc
+import HubStore
+
+/// How much room the store has left, and how long its log has become.
+struct StoreSpace: Hashable, Sendable {
+    /// Bytes that this user may still write to the store's disk, and its size.
+    var free, total: Int64
+    /// The size of the write-ahead log.
+    var log: Int64
+    /// The other programs that keep a long log from being cut.
+    var readers: [String] = []
+
+    /// As it is now; `nil` where the system does not say.
+    init?(store path: String) {
+        var disk = statvfs()
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        guard statvfs(folder.isEmpty ? "/" : folder, &disk) == 0 else { return nil }
+        let unit = Int64(disk.f_frsize)
+        (free, total) = (Int64(clamping: disk.f_bavail) * unit, Int64(clamping: disk.f_blocks) * unit)
+        var file = stat()
+        log = stat(path + "-wal", &file) == 0 ? Int64(file.st_size) : 0
+        if log > StoreSpace.longLog / 2 { readers = LockHolders.others(of: path) }
+    }
+
+    init(free: Int64, total: Int64, log: Int64 = 0, readers: [String] = []) {
+        (self.free, self.total, self.log, self.readers) = (free, total, log, readers)
+    }
+
+    /// Less is low: a fiftieth of the disk, but at least 200 MB, and never more than 2 GB.
+    var floor: Int64 { max(200_000_000, min(2_000_000_000, total / 50)) }
+
+    /// The log is cut at 16 MB unless somebody reads for very long.
+    static let longLog: Int64 = 512_000_000
+}
+
+/// What a person should know about the room, from one look to the next.
+struct SpaceWatch {
+    private(set) var room: StoreSpace?
+    private(set) var isLow = false
+    private(set) var isLogLong = false
+
+    /// What changed, as words for the log and `hub/notice/`; `nil` when nothing did.
+    mutating func look(_ room: StoreSpace, at path: String) -> (isGood: Bool, text: String)? {
+        let before = warning(path)
+        self.room = room
+        // A little more room than the floor ends the warning, lest it come and go with every file.
+        isLow = room.free < (isLow ? room.floor + room.floor / 4 : room.floor)
+        isLogLong = room.log > (isLogLong ? StoreSpace.longLog / 2 : StoreSpace.longLog)
+        let now = warning(path)
+        guard (before == nil) != (now == nil) else { return nil }
+        return now.map { (false, $0) } ?? (true, "there is room again on the store's disk")
+    }
+
+    /// One line: what is wrong and what to do; `nil` when nothing is.
+    func warning(_ path: String) -> String? {
+        guard let room else { return nil }
+        if isLow {
+            return
+                "only \(room.free / 1_000_000) MB are free on the disk of \(path): make room before it is full, for then nothing more can be confirmed"
+        }
+        if isLogLong {
+            let cause =
+                room.readers.isEmpty
+                ? "no other program is seen to read it, so a long answer of the hub's own keeps it from being cut; it is cut when that has ended"
+                : "\(room.readers.joined(separator: ", ")) has been reading the store for long and keeps it from being cut; end it"
+            return "\(path)-wal has \(room.log / 1_000_000) MB: \(cause)"
+        }
+        return nil
+    }
+}

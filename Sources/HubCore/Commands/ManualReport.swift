@@ -1,0 +1,82 @@
+import HubStore
+import HubWire
+import Samples
+
+/// What a command of a person's own hand did to each record, or would do (Protocol §8.3).
+struct ManualReport {
+    private struct Entry: Encodable {
+        /// 0 for a new record that was rejected.
+        var number: Int64
+        var type: String?
+        var person: String?
+        /// `stored`, `duplicate` (it is so already), or the code of a rejection, such as `unknown`.
+        var outcome: String
+        var seq: Int64?
+        /// Of a rejection: why.
+        var reason: String?
+    }
+
+    let json: RawJSON
+
+    /// - Parameters:
+    ///   - others: records that stay as they are, as far as they are known.
+    ///   - last: by the place of a new record, the newest of its type and person until now.
+    init(_ results: [ManualResult], others: [Int64: StoredRecord], last: [Int: StoredRecord] = [:], isDryRun: Bool) {
+        var bytes = Array("{\"dryRun\":\(isDryRun),\"records\":[".utf8)
+        for (place, result) in results.enumerated() {
+            if place > 0 { bytes.append(UInt8(ascii: ",")) }
+            var record = others[result.number]
+            var entry = Entry(number: result.number, outcome: "duplicate")
+            var members: [(name: String, value: RawJSON)] = []
+            switch result.result {
+            case .stored(let placement):
+                (entry.outcome, record) = ("stored", placement.record)
+                if let record { members.append(("record", Self.canonical(record))) }
+            case .duplicate: break
+            case .rejected(let rejection): (entry.outcome, entry.reason) = (rejection.code, rejection.reason)
+            }
+            (entry.type, entry.person) = (record?.type.rawValue, record?.assignment.person?.name)
+            entry.seq = record?.sequence
+            if let last = last[place] { members.append(("last", Self.canonical(last))) }
+            let object = JSONText().object(entry)
+            bytes += (object.setting(members) ?? object).bytes
+        }
+        json = RawJSON(trusted: bytes + Array("]}".utf8))
+    }
+
+    private static func canonical(_ record: StoredRecord) -> RawJSON {
+        var bytes: [UInt8] = []
+        RecordEncoder.append(record, to: &bytes)
+        return RawJSON(trusted: bytes)
+    }
+}
+
+extension Bus {
+    /// Does what a person asked for, in the line of the commits, or says what that would do.
+    ///
+    /// - Throws: `stopping` when no more commits come.
+    func carryOut(_ action: ManualChange, isDryRun: Bool) async throws -> [ManualResult] {
+        if isDryRun { return try await store.rehearse(action, recordedAt: facts.clock.now()) }
+        guard let results = try await committer.carryOut(action) else {
+            throw CommandFailure("stopping", "the hub is stopping; nothing was changed")
+        }
+        return results
+    }
+
+    /// The report on what was done to records that are there.
+    func report(_ results: [ManualResult], isDryRun: Bool) async throws -> RawJSON {
+        let unchanged = results.filter { if case .stored = $0.result { false } else { $0.number > 0 } }.map(\.number)
+        var others: [Int64: StoredRecord] = [:]
+        for chunk in unchanged.chunks(of: RecordQuery.maximumPage) {
+            for record in try await store.records(numbers: chunk) { others[record.number] = record }
+        }
+        return ManualReport(results, others: others, isDryRun: isDryRun).json
+    }
+}
+
+extension Array {
+    /// The elements in pieces of at most `size`.
+    func chunks(of size: Int) -> [[Element]] {
+        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+    }
+}

@@ -1,0 +1,40 @@
+import HubWire
+import Synchronization
+
+/// Takes what a command tells of its progress, from any thread, and hands on the latest: telling often costs little, and nobody is flooded.
+final class ProgressRelay: Sendable {
+    private struct State {
+        var latest: CommandProgress?
+        var isAwaited = false
+    }
+    private let state = Mutex(State())
+    private let id: Int64
+    private let handOver: @Sendable (ProgressRelay) -> Void
+
+    /// - Parameters:
+    ///   - id: the asker's number of the command.
+    ///   - handOver: called when there is something to `take`, once until it is taken.
+    init(id: Int64, handOver: @escaping @Sendable (ProgressRelay) -> Void) {
+        (self.id, self.handOver) = (id, handOver)
+    }
+
+    /// - Parameters:
+    ///   - done: how much has been done, in whatever the command counts.
+    ///   - total: of how much, where that is known.
+    ///   - text: what is being done, for people.
+    func callAsFunction(_ done: Int64, of total: Int64? = nil, _ text: String? = nil) {
+        let isFirst = state.withLock { state in
+            state.latest = CommandProgress(id: id, done: done, total: total, text: text)
+            defer { state.isAwaited = true }
+            return !state.isAwaited
+        }
+        if isFirst { handOver(self) }
+    }
+
+    func take() -> CommandProgress? {
+        state.withLock { state in
+            state.isAwaited = false
+            return state.latest.take()
+        }
+    }
+}

@@ -1,0 +1,76 @@
+public import Samples
+
+/// What a person does by hand: a layer over what sources say, which no source can undo (Protocol §6.8, §6.9).
+public enum ManualChange: Hashable, Sendable {
+    /// Enters records of one's own; those of one group are stored together or not at all.
+    case log([IntakeRecord])
+    /// Changes a sample.
+    case edit(number: Int64, SampleEdit)
+    /// Takes edits away: what the source said last shows again.
+    case undoEdit(numbers: [Int64])
+    /// Takes records back.
+    case retract(numbers: [Int64], reason: String?)
+    /// Takes retractions by hand back: what would stand without them shows again.
+    case undoRetraction(numbers: [Int64])
+    /// Says whose samples are, or that they are nobody's yet; with `wholeGroups` of everything they were measured together with.
+    case assign(numbers: [Int64], to: Assignment, wholeGroups: Bool, reason: String?)
+    /// Says whose samples are by the hub's rules, for those of the inbox that no hand has put there.
+    case assignByRules([RuledRecord])
+
+    /// A record of the inbox and whose it is by the rules as they are now.
+    public struct RuledRecord: Hashable, Sendable {
+        public var number: Int64
+        /// By what its source said of whom it measured.
+        public var assignment: Assignment
+        /// Whom its group or its weight may tell, where that did not.
+        public var household: Household?
+
+        /// What the rules have to go by.
+        public init(number: Int64, assignment: Assignment, household: Household? = nil) {
+            (self.number, self.assignment, self.household) = (number, assignment, household)
+        }
+    }
+
+    /// The most records that one action may concern, groups included.
+    public static let maximumRecords = 10_000
+}
+
+/// What a person changes of a sample; what is `nil` stays as it is.
+///
+/// Applied to the sample as it stands when its turn comes.
+public struct SampleEdit: Hashable, Sendable {
+    /// The type the value was checked for; an edit of a sample that has become of another type is refused.
+    public var type: TypeID
+    public var value: SampleValue?
+    /// A quantity in the unit of its type's registry entry; `nil` where `value` is exactly that.
+    public var canonical: StoredRecord.CanonicalValue?
+    /// Of an instant it moves the end as well, where that is not given.
+    public var start: Timestamp?
+    public var end: Timestamp?
+    public var metadata: JSONObject?
+    /// Why, in words for people.
+    public var reason: String?
+
+    /// An edit that changes nothing yet.
+    public init(type: TypeID) { self.type = type }
+}
+
+/// What became of one record that a person had to do with.
+public struct ManualResult: Hashable, Sendable {
+    /// As it was asked for; of a new record that was rejected 0.
+    public var number: Int64
+    public var result: RecordResult
+
+    /// A result; the store makes them, and whoever knows that there is no such record.
+    public init(number: Int64, result: RecordResult) { (self.number, self.result) = (number, result) }
+}
+
+/// How a person made a version of a record; the raw values stand in the store.
+public enum ManualChangeKind: Int64, Hashable, Sendable {
+    case logged = 1
+    case edited
+    case editUndone
+    case retracted
+    case retractionUndone
+    case assigned
+}

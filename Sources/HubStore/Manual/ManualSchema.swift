@@ -1,0 +1,43 @@
+/// The layer of what people do by hand, added in the file format's third step.
+///
+/// Columns and tables beside the records, so that a record no hand has touched costs two empty columns.
+enum ManualSchema {
+    static let version3 = """
+        -- 1 where a person, not a rule, said whose it is. `edited`: which members a person changed (the bits of `SampleMembers`).
+        ALTER TABLE sample ADD COLUMN assigned INTEGER CHECK (assigned = 1);
+        ALTER TABLE sample ADD COLUMN edited INTEGER CHECK (edited BETWEEN 1 AND 255);
+        ALTER TABLE sample_version ADD COLUMN assigned INTEGER CHECK (assigned = 1);
+        ALTER TABLE sample_version ADD COLUMN edited INTEGER CHECK (edited BETWEEN 1 AND 255);
+        -- 1 where the source sent it while a person's edit or retraction stood over the record: kept, and on no topic.
+        ALTER TABLE sample_version ADD COLUMN covered INTEGER CHECK (covered = 1);
+        CREATE UNIQUE INDEX sample_version_covered ON sample_version (seq) WHERE covered IS NOT NULL;
+
+        -- Which versions a person made, how (the numbers of `ManualChangeKind`) and why.
+        CREATE TABLE deed (
+            seq INTEGER PRIMARY KEY,
+            number INTEGER NOT NULL,
+            kind INTEGER NOT NULL CHECK (kind BETWEEN 1 AND 6),
+            reason TEXT
+        ) STRICT;
+
+        -- A record left a person (NULL: the inbox). Whoever follows that person's records alone learns it from here, under a sequence of
+        -- its own, until the record comes back to that person under the sequence `ended`.
+        CREATE TABLE departure (
+            seq INTEGER PRIMARY KEY,
+            number INTEGER NOT NULL REFERENCES sample (number),
+            type INTEGER NOT NULL REFERENCES term (id),
+            person INTEGER REFERENCES person (id),
+            recorded_at INTEGER NOT NULL,
+            ended INTEGER CHECK (ended > seq)
+        ) STRICT;
+        CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0)) WHERE ended IS NULL;
+        """
+
+    /// A record also leaves the type that it had: then its source says now that it is something else.
+    static let version5 = """
+        -- 1 where the record went to another type, and not from one person to another.
+        ALTER TABLE departure ADD COLUMN retyped INTEGER CHECK (retyped = 1);
+        DROP INDEX departure_open;
+        CREATE UNIQUE INDEX departure_open ON departure (number, ifnull(person, 0), type) WHERE ended IS NULL;
+        """
+}

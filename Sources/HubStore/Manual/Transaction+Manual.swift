@@ -1,0 +1,223 @@
+import GRDB
+import Samples
+
+extension Transaction {
+    /// Does what a person asked for, charged to `Account.hand`; a result per record, groups included.
+    mutating func carryOut(_ action: ManualChange) throws -> [ManualResult] {
+        let results: [ManualResult]
+        switch action {
+        case .log(let records): return try log(records)
+        case .edit(let number, let edit):
+            results = [ManualResult(number: number, result: try self.edit(number, edit))]
+        case .undoEdit(let numbers):
+            results = try each(numbers) { transaction, number in try transaction.undoEdit(number) }
+        case .retract(let numbers, let reason):
+            results = try each(numbers) { transaction, number in try transaction.retract(number, reason: reason) }
+        case .undoRetraction(let numbers):
+            results = try each(numbers) { transaction, number in try transaction.undoRetraction(number) }
+        case .assign(let numbers, let assignment, let wholeGroups, let reason):
+            let all = wholeGroups ? try withGroups(numbers) : numbers
+            results = try each(all) { transaction, number in
+                try transaction.assign(number, to: assignment, reason: reason)
+            }
+        case .assignByRules(let records):
+            results = try records.map { record in
+                ManualResult(number: record.number, result: try assignByRule(record))
+            }
+        }
+        var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
+        for result in results { account.count(result.result) }
+        setAccount(account)
+        return results
+    }
+
+    private mutating func each(
+        _ numbers: [Int64], _ body: (inout Transaction, Int64) throws -> RecordResult
+    ) throws -> [ManualResult] {
+        guard numbers.count <= ManualChange.maximumRecords else {
+            throw StoreError(.query, "at most \(ManualChange.maximumRecords) records at a time; name fewer")
+        }
+        var results: [ManualResult] = []
+        for number in numbers { results.append(ManualResult(number: number, result: try body(&self, number))) }
+        return results
+    }
+
+    // MARK: - New records
+
+    private mutating func log(_ records: [IntakeRecord]) throws -> [ManualResult] {
+        let results = try store(IntakeBatch(instance: Account.hand, records: records)).results
+        return try zip(records, results).map { record, result in
+            switch result {
+            case .stored(let given):
+                let placement = Placement(
+                    number: given.number, sequence: given.sequence, previous: given.previous,
+                    record: given.record ?? StoredRecord(record, given), departure: given.departure,
+                    isCovered: given.isCovered)
+                try note(.logged, placement, reason: nil)
+                return ManualResult(number: placement.number, result: .stored(placement))
+            case .duplicate(let number, _): return ManualResult(number: number, result: result)
+            case .rejected: return ManualResult(number: 0, result: result)
+            }
+        }
+    }
+
+    // MARK: - Edits
+
+    private mutating func edit(_ number: Int64, _ edit: SampleEdit) throws -> RecordResult {
+        guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "edit") }
+        if known.retraction != nil {
+            return .rejected(
+                Rejection(code: "retracted", reason: "record \(number) was taken back; undo that before you edit it"))
+        }
+        if let rejection = edit.refusal(for: known.sample) { return .rejected(rejection) }
+        var edit = edit
+        if let name = known.profileOf { edit.metadata = edit.metadata.flatMap { BodyProfile.unmarked($0, of: name) } }
+        let (sample, members) = edit.applied(to: known.sample, doubtful: known.implausible)
+        guard !members.isEmpty else { return .duplicate(number: number, sequence: known.sequence) }
+        var row = known
+        row.sample = sample
+        if members.contains(.value) { row.canonical = edit.canonical }
+        row.edited.formUnion(members)
+        row.implausible.subtract(members)
+        return try done(.edited, known, row, reason: edit.reason)
+    }
+
+    private mutating func undoEdit(_ number: Int64) throws -> RecordResult {
+        guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "edit") }
+        guard !known.edited.isEmpty else { return .duplicate(number: number, sequence: known.sequence) }
+        var row = try sourceVersion(of: known)
+        if let retraction = known.retraction { row.retraction = retraction }
+        return try done(.editUndone, known, row, reason: nil)
+    }
+
+    // MARK: - Retractions
+
+    private mutating func retract(_ number: Int64, reason: String?) throws -> RecordResult {
+        if let known = try find(SampleRow.byNumber, number) {
+            if known.retraction?.author == .person { return .duplicate(number: number, sequence: known.sequence) }
+            var row = known
+            row.retract(by: .person, reason: reason, version: nil)
+            return try done(.retracted, known, row, reason: nil)
+        }
+        guard let day = try findDay(DayRow.byNumber, number) else { return unknown(number) }
+        let result = try retract(day, .person, reason: reason, version: nil, source: nil)
+        if case .stored(let placement) = result { try note(.retracted, placement, reason: nil) }
+        return result
+    }
+
+    private mutating func undoRetraction(_ number: Int64) throws -> RecordResult {
+        if let known = try find(SampleRow.byNumber, number) {
+            guard let retraction = known.retraction else { return .duplicate(number: number, sequence: known.sequence) }
+            guard retraction.author == .person else { return bySource(number) }
+            var row = known.edited.isEmpty ? try sourceVersion(of: known) : known
+            if !row.edited.isEmpty { row.retraction = nil }
+            return try done(.retractionUndone, known, row, reason: nil)
+        }
+        guard let day = try findDay(DayRow.byNumber, number) else { return unknown(number) }
+        guard let retraction = day.retraction else { return .duplicate(number: number, sequence: day.sequence) }
+        guard retraction.author == .person else { return bySource(number) }
+        let placement = try restore(day)
+        try note(.retractionUndone, placement, reason: nil)
+        return .stored(placement)
+    }
+
+    private func bySource(_ number: Int64) -> RecordResult {
+        .rejected(
+            Rejection(
+                code: "retracted",
+                reason: "record \(number) was taken back by its source, which may send it again; no hand did"))
+    }
+
+    // MARK: - Persons
+
+    private mutating func assign(
+        _ number: Int64, to assignment: Assignment, reason: String?
+    ) throws -> RecordResult {
+        guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "assign") }
+        if let person = assignment.person, caches.personID(person.uid) == nil {
+            return .rejected(IntakeCheck.unknownPerson)
+        }
+        let person = personID(assignment)
+        if known.isAssignedByHand, known.personID == person {
+            return .duplicate(number: number, sequence: known.sequence)
+        }
+        var row = known
+        if !known.isAssignedByHand {
+            row.profileOf = known.profileOf ?? BodyProfile.told(known.sample, known.assignment)
+        }
+        (row.assignment, row.personID, row.isAssignedByHand) = (assignment, person, true)
+        return try done(.assigned, known, row, reason: reason)
+    }
+
+    /// What the rules of today say, as if the record came in now: they have no say over what a person decided.
+    private mutating func assignByRule(_ ruled: ManualChange.RuledRecord) throws -> RecordResult {
+        guard let known = try find(SampleRow.byNumber, ruled.number) else {
+            return try noSample(ruled.number, "assign")
+        }
+        guard known.personID == 0, !known.isAssignedByHand else {
+            return .duplicate(number: known.number, sequence: known.sequence)
+        }
+        let judgement =
+            try ruled.household.map { try judge(waiting: known, ruled, $0) } ?? Judgement(assignment: ruled.assignment)
+        let person = personID(judgement.assignment)
+        guard person != 0 else { return .duplicate(number: known.number, sequence: known.sequence) }
+        var row = known
+        (row.assignment, row.personID) = (judgement.assignment, person)
+        let result = try done(.assigned, known, row, reason: "by the rules of hub.conf")
+        if case .stored(let placement) = result, let ruling = judgement.ruling { try note(ruling, placement) }
+        return result
+    }
+
+    /// The numbers, and those of everything that came in one group with them, each once.
+    private mutating func withGroups(_ numbers: [Int64]) throws -> [Int64] {
+        var (all, seen): ([Int64], Set<Int64>) = ([], [])
+        let sql = """
+            SELECT o.number FROM sample s
+            JOIN sample o INDEXED BY sample_group ON o.grouping = s.grouping
+            JOIN source a ON a.id = s.source JOIN source b ON b.id = o.source AND b.plugin = a.plugin
+            WHERE s.number = ?1 AND o.grouping IS NOT NULL ORDER BY o.number
+            """
+        for number in numbers {
+            let statement = try RawStatement(cached: sql, in: db)
+            defer { statement.clear() }
+            statement.bind(1, number)
+            if seen.insert(number).inserted { all.append(number) }
+            while try statement.step() {
+                if seen.insert(statement.integer(0)).inserted { all.append(statement.integer(0)) }
+            }
+        }
+        return all
+    }
+
+    // MARK: - Common
+
+    private mutating func done(
+        _ deed: ManualChangeKind, _ known: SampleRow, _ row: SampleRow, reason: String?
+    ) throws -> RecordResult {
+        let placement = try replace(known, with: row)
+        try note(deed, placement, reason: reason)
+        return .stored(placement)
+    }
+
+    private func note(_ deed: ManualChangeKind, _ placement: Placement, reason: String?) throws {
+        let insert = try RawStatement(
+            cached: "INSERT INTO deed (seq, number, kind, reason) VALUES (?1, ?2, ?3, ?4)", in: db)
+        insert.bind(1, placement.sequence)
+        insert.bind(2, placement.number)
+        insert.bind(3, deed.rawValue)
+        insert.bind(4, reason)
+        try insert.run()
+    }
+
+    private func unknown(_ number: Int64) -> RecordResult {
+        .rejected(Rejection(code: "unknown", reason: "no record has the number \(number)"))
+    }
+
+    private func noSample(_ number: Int64, _ verb: String) throws -> RecordResult {
+        guard try findDay(DayRow.byNumber, number) != nil else { return unknown(number) }
+        return .rejected(
+            Rejection(
+                code: "kind",
+                reason: "record \(number) is a day, computed from samples; \(verb) those, and the day follows"))
+    }
+}

@@ -1,0 +1,44 @@
+import GRDB
+import Samples
+
+/// A record that left a person or a type, as whoever follows only that is told of it: a retraction.
+enum Departure {
+    enum Cause {
+        /// Somebody, or a rule, said that it is another person's.
+        case person
+        /// Its source said that it is of another type.
+        case type
+    }
+
+    /// The columns that ``record(_:_:_:)`` reads, of `departure` as `d` and `sample` as `s`.
+    static let columns = "d.number, d.seq, d.type, d.person, s.source, s.key, d.retyped"
+
+    static func record(_ row: RawStatement, _ termCache: TermCache, _ db: Database) throws -> StoredRecord {
+        guard let key = row.text(5).flatMap(RecordKey.init) else {
+            throw StoreError(.corrupt, "read record \(row.integer(0)): its key is malformed; restore a backup")
+        }
+        return record(
+            of: try termCache.source(row.integer(4), in: db), key, type: try termCache.type(row.integer(2), in: db),
+            from: try row.optionalInteger(3).map { try termCache.person($0, in: db) }, number: row.integer(0),
+            sequence: row.integer(1), cause: row.isNull(6) ? .person : .type)
+    }
+
+    /// Whose and what it is now is nobody's business here.
+    ///
+    /// - Parameter person: whose it was; `nil` for the inbox.
+    static func record(
+        of source: Source, _ key: RecordKey, type: TypeID, from person: Person?, number: Int64, sequence: Int64,
+        cause: Cause
+    ) -> StoredRecord {
+        let reason =
+            cause == .type
+            ? "no longer of this type" : person == nil ? "assigned to a person" : "no longer assigned to this person"
+        return StoredRecord(
+            record: .retraction(
+                Retraction(
+                    identity: .sample(source, key), source: source, author: cause == .type ? .source : .person,
+                    reason: reason)),
+            number: number, sequence: sequence, assignment: person.map(Assignment.person) ?? .nobody(reason: reason),
+            type: type)
+    }
+}

@@ -1,0 +1,93 @@
+import GRDB
+import Samples
+import Synchronization
+
+/// What the small integers in the records stand for, read once and kept: rows of these tables never change.
+///
+/// The readers share one. The writer has its own, because it also sees rows that a failed commit takes back.
+final class TermCache: Sendable {
+    private struct Entries {
+        var terms: [Int64: String] = [:]
+        var types: [Int64: TypeID] = [:]
+        var origins: [Int64: [OriginStep]] = [:]
+        var sources: [Int64: Source] = [:]
+        var persons: [Int64: Person] = [:]
+
+        /// Sources may invent words without end; memory must not follow them.
+        mutating func bound() {
+            if terms.count > TermCache.capacity { terms.removeAll(keepingCapacity: true) }
+            if origins.count > TermCache.capacity { origins.removeAll(keepingCapacity: true) }
+            if sources.count > TermCache.capacity { sources.removeAll(keepingCapacity: true) }
+        }
+    }
+
+    static let capacity = 20_000
+
+    private let entries = Mutex(Entries())
+
+    func term(_ id: Int64, in db: Database) throws -> String {
+        if let known = entries.withLock({ $0.terms[id] }) { return known }
+        let statement = try RawStatement(cached: "SELECT text FROM term WHERE id = ?", in: db)
+        defer { statement.clear() }
+        statement.bind(1, id)
+        guard try statement.step(), let text = statement.text(0) else { throw TermCache.missing("term", id) }
+        entries.withLock {
+            $0.bound()
+            $0.terms[id] = text
+        }
+        return text
+    }
+
+    func type(_ id: Int64, in db: Database) throws -> TypeID {
+        if let known = entries.withLock({ $0.types[id] }) { return known }
+        let text = try term(id, in: db)
+        guard let type = try? TypeID(text) else {
+            throw StoreError(.corrupt, "read a record: its type is no type name; restore a backup")
+        }
+        entries.withLock {
+            if $0.types.count > TermCache.capacity { $0.types.removeAll(keepingCapacity: true) }
+            $0.types[id] = type
+        }
+        return type
+    }
+
+    func origin(_ id: Int64, in db: Database) throws -> [OriginStep] {
+        if let known = entries.withLock({ $0.origins[id] }) { return known }
+        guard let origin = LineListCoding.origin(try term(id, in: db)) else {
+            throw StoreError(.corrupt, "read a record: its origin is malformed; restore a backup")
+        }
+        entries.withLock { $0.origins[id] = origin }
+        return origin
+    }
+
+    func source(_ id: Int64, in db: Database) throws -> Source {
+        if let known = entries.withLock({ $0.sources[id] }) { return known }
+        let statement = try RawStatement(cached: "SELECT plugin, device, account FROM source WHERE id = ?", in: db)
+        defer { statement.clear() }
+        statement.bind(1, id)
+        guard try statement.step(), let plugin = statement.text(0) else { throw TermCache.missing("source", id) }
+        let source = Source(plugin: plugin, device: statement.text(1), account: statement.text(2))
+        entries.withLock {
+            $0.bound()
+            $0.sources[id] = source
+        }
+        return source
+    }
+
+    func person(_ id: Int64, in db: Database) throws -> Person {
+        if let known = entries.withLock({ $0.persons[id] }) { return known }
+        let statement = try RawStatement(cached: "SELECT uid, name FROM person WHERE id = ?", in: db)
+        defer { statement.clear() }
+        statement.bind(1, id)
+        guard try statement.step(), let uid = statement.text(0), let name = statement.text(1) else {
+            throw TermCache.missing("person", id)
+        }
+        let person = Person(uid: uid, name: name)
+        entries.withLock { $0.persons[id] = person }
+        return person
+    }
+
+    private static func missing(_ table: String, _ id: Int64) -> StoreError {
+        StoreError(.corrupt, "read a record: \(table) \(id) is missing; restore a backup")
+    }
+}

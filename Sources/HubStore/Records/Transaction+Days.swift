@@ -1,0 +1,137 @@
+import GRDB
+import Samples
+
+extension Transaction {
+    mutating func put(_ given: DayValue, _ intake: IntakeRecord) throws -> RecordResult {
+        var day = given
+        if let person = intake.assignment.person, let id = caches.personID(person.uid) {
+            day.person = try caches.termCache.person(id, in: db).name  // Named by uid or by name: one day all the same.
+        }
+        let references = DayRow.References(
+            source: try caches.source(day.source, in: db).id, type: try caches.term(day.type.rawValue, .type, in: db),
+            person: personID(intake.assignment), series: try caches.term(day.series, .other, in: db))
+        let sequence = caches.head + 1
+        let insert = try RawStatement(cached: DayRow.insert, in: db)
+        try DayRow.bind(
+            day, canonical: intake.canonical, number: sequence, sequence: sequence, references, recordedAt: recordedAt,
+            to: insert, &caches, db)
+        var number = sequence
+        if try insert.run() == 0 {
+            guard let known = try findDay(references.person, references.type, references.series, day.date) else {
+                throw StoreError(.corrupt, "commit: an index names a day that is not there; restore a backup")
+            }
+            guard known.retraction?.author != .person, known.retraction != nil || known.day != day else {
+                return .duplicate(number: known.number, sequence: known.sequence)
+            }
+            number = known.number
+            try archive(DayRow.archive, number)
+            let replace = try RawStatement(cached: DayRow.replace, in: db)
+            try DayRow.bind(
+                day, canonical: intake.canonical, number: number, sequence: sequence, references,
+                recordedAt: recordedAt,
+                to: replace, &caches, db)
+            try replace.run()
+            var facts = known.facts
+            (facts.sequence, facts.isRetraction) = (sequence, false)
+            try supersede(number, known.facts, by: facts)
+        }
+        caches.head = sequence
+        try keepPayload(intake, number: number, sequence: sequence)
+        let key = StreamKey(kind: .day, type: references.type, person: references.person, label: references.series)
+        let previous = caches.advance(key, to: sequence, fresh: number == sequence ? VersionFacts.day : nil)
+        return .stored(Placement(number: number, sequence: sequence, previous: previous))
+    }
+
+    mutating func retract(
+        _ known: DayRow, _ author: Retraction.Author, reason: String?, version: Int64?, source: Source?
+    ) throws -> RecordResult {
+        if let standing = known.retraction, !isNews(author, reason, version, for: standing) {
+            return .duplicate(number: known.number, sequence: known.sequence)
+        }
+        if let version, let floor = known.retraction?.sourceVersion, version < floor {
+            return .duplicate(number: known.number, sequence: known.sequence)
+        }
+        let by = source ?? known.day.source
+        let ids = try caches.source(by, in: db)
+        let sequence = caches.head + 1
+        try archive(DayRow.archive, known.number)
+        let statement = try RawStatement(cached: DayRow.retract, in: db)
+        bindRetraction(statement, known.number, sequence, author, reason, version)
+        statement.bind(7, ids.id)
+        try statement.run()
+        try supersede(known.number, known.facts, by: known.facts.retracted(at: sequence))
+        caches.head = sequence
+        var row = known
+        row.sequence = sequence
+        row.retraction = Retraction(
+            identity: .day(
+                person: known.person.name, type: known.day.type, series: known.day.series, date: known.day.date),
+            source: by, author: author, reason: reason, sourceVersion: version)
+        let key = StreamKey(kind: .retraction, type: known.typeID, person: known.personID, label: ids.plugin)
+        let previous = caches.advance(key, to: sequence)
+        return .stored(Placement(number: known.number, sequence: sequence, previous: previous, record: row.stored))
+    }
+
+    /// Undoes a person's retraction of a day: what stood before it stands again.
+    mutating func restore(_ known: DayRow) throws -> Placement {
+        var row = known
+        row.sequence = caches.head + 1
+        // A source's own retraction, where there was one, lies beneath the person's.
+        row.retraction = try findDay(DayRow.beneathRetraction, known.number)?.retraction
+        try archive(DayRow.archive, known.number)
+        let statement = try RawStatement(cached: DayRow.restore, in: db)
+        statement.bind(1, row.number)
+        statement.bind(2, row.sequence)
+        if let retraction = row.retraction {
+            statement.bind(3, 1 as Int64)
+            statement.bind(4, retraction.reason)
+            statement.bind(5, retraction.sourceVersion)
+        }
+        statement.bind(6, recordedAt)
+        try statement.run()
+        try supersede(row.number, known.facts, by: row.facts)
+        caches.head = row.sequence
+        let label = row.retraction == nil ? row.day.series : row.day.source.plugin
+        let key = StreamKey(
+            kind: row.retraction == nil ? .day : .retraction, type: row.typeID, person: row.personID,
+            label: try caches.term(label, .other, in: db))
+        let previous = caches.advance(key, to: row.sequence)
+        return Placement(number: row.number, sequence: row.sequence, previous: previous, record: row.stored)
+    }
+
+    func findDay(_ sql: String, _ number: Int64) throws -> DayRow? {
+        let statement = try RawStatement(cached: sql, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        return try statement.step() ? try DayRow(statement, caches.termCache, db) : nil
+    }
+
+    func findDay(_ person: Int64, _ type: Int64, _ series: Int64, _ date: LocalDate) throws -> DayRow? {
+        let statement = try RawStatement(cached: DayRow.byIdentity, in: db)
+        defer { statement.clear() }
+        statement.bind(1, person)
+        statement.bind(2, type)
+        statement.bind(3, series)
+        statement.bind(4, Int64(date.daysSinceEpoch))
+        return try statement.step() ? try DayRow(statement, caches.termCache, db) : nil
+    }
+}
+
+extension DayRow {
+    static let byNumber = "SELECT \(DayColumn.list) FROM day WHERE number = ?1"
+    static let beneathRetraction = """
+        SELECT \(DayColumn.list) FROM day_version WHERE number = ?1 AND retracted IS NOT 2 ORDER BY seq DESC LIMIT 1
+        """
+    static let restore = """
+        UPDATE day SET seq = ?2, retracted = ?3, retraction_reason = ?4, retraction_version = ?5, recorded_at = ?6
+        WHERE number = ?1
+        """
+    static let byIdentity =
+        "SELECT \(DayColumn.list) FROM day WHERE person = ?1 AND type = ?2 AND series = ?3 AND date = ?4"
+    /// A basis is a number a line (`LineListCoding`), so that a number stands between line feeds.
+    static let madeOf = """
+        SELECT \(DayColumn.list) FROM day
+        WHERE person = ?1 AND retracted IS NULL AND instr(char(10) || basis || char(10), char(10) || ?2 || char(10)) > 0
+        ORDER BY date, series
+        """
+}

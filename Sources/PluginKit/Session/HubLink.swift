@@ -1,0 +1,225 @@
+import HubWire
+import Logging
+import PluginState
+import Synchronization
+import ZeroMQ
+
+/// The dialogue with the hub over one DEALER socket: drives ``ClientMachine``, sends the spool, hands answers back.
+///
+/// Lives on a ``PollLoop``. Holds at most ``spoolBatches`` batches of the spool in memory, beside those that callers of
+/// ``store(_:isBackfill:)`` hold themselves.
+actor HubLink {
+    /// What the runner is told.
+    enum Signal: Sendable {
+        case opened
+        /// The hub asks to stop within so many milliseconds.
+        case stop(Stop)
+        case ended(ClientEnd)
+    }
+
+    /// What every WELCOME may change.
+    struct Terms: Sendable {
+        var persons: [Welcome.PersonEntry] = []
+        var clock = HubClock.system
+    }
+
+    nonisolated let loop: PollLoop
+    nonisolated let instance: String
+    nonisolated let terms = Mutex(Terms())
+    /// Whether the plugin has been asked to stop.
+    nonisolated let hasStopRequest = Mutex(false)
+    /// How often something has left the spool.
+    nonisolated let removals = Atomic(0)
+    /// Sessions that were opened.
+    nonisolated let openings = EventCounter()
+    nonisolated let signals: AsyncStream<Signal>
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Batches of the spool that are on their way at a time.
+    static let spoolBatches = 4
+
+    let logger: Logger
+    /// Nil for `--check`, which has no spool.
+    let state: PluginState?
+    var machine: ClientMachine
+    private let context: Context
+    let address: HubAddress
+    let signal: AsyncStream<Signal>.Continuation
+    private let origin = ContinuousClock.now
+
+    var socket: Socket?
+    var monitor: SocketMonitor?
+    var watch: PollLoop.Registration?
+    var timer: PollLoop.Timer?
+    var incoming = Multipart()
+    /// Whether there is a connection.
+    ///
+    /// Without one nothing is given to libzmq, so that what a new hub reads first is HELLO. Its own option for that (`ZMQ_IMMEDIATE`) drops
+    /// with the connection what came in and was not read yet, STOP among it.
+    var isConnected = false
+    /// What waits for a connection, or for the socket to take it.
+    var outgoing: [OutgoingMessage] = []
+    /// What the machine has said and what is not done yet, in its order.
+    var due: [ClientAction] = []
+    var isPerforming = false
+    /// The connection or the session was lost, and there is no new one yet; logged once.
+    var isAway = false
+
+    // The spool's way to the hub: HubLink+Spool.swift.
+    var spool = SpoolPump()
+    var roomWaiters: [CheckedContinuation<Void, Never>] = []
+    /// Whether the hub should know that the spool is full, and whether it does.
+    var fullness = Fullness()
+
+    // Batches of `store`: HubLink+Store.swift.
+    var direct: [BatchTicket: DirectBatch] = [:]
+    var queueWaiters: [CheckedContinuation<Void, Never>] = []
+
+    // What the hub asks for: HubLink+Commands.swift.
+    var desk = CommandHandler()
+
+    // Types that the plugin declares while it runs: HubLink+Declarations.swift.
+    var declarations: [CheckedContinuation<Result<Void, GiveError>, Never>] = []
+
+    // What the plugin asks: HubLink+Questions.swift.
+    var questions: [HubQuestion] = []
+    var lastQuestion = 0
+
+    // Subscriptions and deliveries: HubLink+Sink.swift.
+    var sink = SinkLine()
+
+    var welcomeWaiters: [CheckedContinuation<Welcome?, Never>] = []
+    private var endWaiters: [CheckedContinuation<Void, Never>] = []
+    var isStopping = false
+    /// While true, `finish` waits until the spool is empty.
+    private var isDraining = false
+    private var isClosing = false
+    private var hasLeft = false
+    private var isAbandoned = false
+    /// Why the dialogue is over, if it is.
+    var end: ClientEnd?
+
+    init(
+        hello: Hello, address: HubAddress, state: PluginState?, logger: Logger, loop: PollLoop, context: Context,
+        policy: ClientPolicy = ClientPolicy(helloRepeat: 500, longestHelloRepeat: 2_000),
+        declaring types: [TypeDeclaration] = []
+    ) {
+        (self.loop, self.context, self.address, self.state) = (loop, context, address, state)
+        (self.logger, self.instance) = (logger, hello.instance)
+        machine = ClientMachine(hello: hello, policy: policy)
+        _ = machine.declare(types, at: 0)
+        (signals, signal) = AsyncStream.makeStream()
+    }
+
+    /// Milliseconds of a clock that only goes forward.
+    var now: Int64 {
+        let (seconds, attoseconds) = origin.duration(to: .now).components
+        return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    }
+
+    // MARK: - Life
+
+    /// Connects, now or whenever there is a hub, and says HELLO.
+    func open() throws(ZeroMQError) {
+        let socket = try Socket(.dealer, in: context)
+        try socket.set(.reconnectInterval, to: .milliseconds(100))
+        try socket.set(.reconnectIntervalMax, to: .seconds(2))
+        try socket.set(.linger, to: .milliseconds(500))
+        try socket.set(.maxMessageSize, to: 16 << 20)
+        switch address.logIn {
+        case .token(let instance, let token):
+            try socket.set(.plainUsername, to: instance)
+            try socket.set(.plainPassword, to: token)
+        case .key(let key):
+            try key.apply(to: socket)
+        case nil: break
+        }
+        let monitor = try socket.monitor()
+        loop.watch(monitor.events) { [weak self] _ in self?.assumeIsolated { $0.monitorIsReady() } }
+        try socket.connect(address.door)
+        watch = loop.watch(socket) { [weak self] ready in self?.assumeIsolated { $0.isReady(ready) } }
+        self.socket = consume socket
+        self.monitor = consume monitor
+        step { $0.start(at: $1) }
+    }
+
+    /// The terms of the first session, as soon as there is one; nil when the dialogue ended without, or the
+    /// plugin is to stop.
+    func welcome() async -> Welcome? {
+        if let welcome = machine.welcome, machine.isOpen { return welcome }
+        if end != nil || isStopping { return nil }
+        return await withCheckedContinuation { welcomeWaiters.append($0) }
+    }
+
+    /// Waits for no session any longer.
+    func giveUp() {
+        for waiter in welcomeWaiters { waiter.resume(returning: nil) }
+        welcomeWaiters = []
+    }
+
+    /// Why the hub ended the dialogue, if it did.
+    var refusal: WireError? {
+        if case .fatal(let error)? = end { error } else { nil }
+    }
+
+    /// From now on nothing new is taken from callers, and those who wait for the hub are told so.
+    func prepareStop() {
+        isStopping = true
+        giveUp()
+        if isClosing, isDraining {
+            isDraining = false
+            finishIfDrained()
+        }
+        failDirect(GiveError(.stopping, "the plugin is being stopped before the hub has answered"))
+        stopCommands()
+        stopQuestions()
+        settleDeclarations(.failure(GiveError(.stopping, "the plugin is being stopped")))
+        resume(&roomWaiters)
+        resume(&queueWaiters)
+    }
+
+    /// Says BYE, when `draining` after the spool is empty, and returns when the hub has answered or `limit` is over.
+    /// - Parameter waitsForHub: also while the hub is away; otherwise there is nothing to wait for then.
+    func close(draining: Bool, waitsForHub: Bool = false, within limit: Duration) async {
+        prepareStop()
+        isDraining = draining && state != nil
+        isClosing = true
+        spool.isPaused = !isDraining
+        if !isAbandoned, waitsForHub || machine.isOpen && !isAway { finishIfDrained() } else { leave() }
+        let deadline = loop.schedule(after: limit) { [weak self] in
+            self?.assumeIsolated { $0.leave() }
+        }
+        if !hasLeft { await withCheckedContinuation { endWaiters.append($0) } }
+        deadline.cancel()
+        spool.isPaused = true
+        await spool.reading?.value
+        await settled()
+        timer?.cancel()
+        watch = nil
+        monitor = nil
+        socket = nil
+        signal.finish()
+    }
+
+    /// The hub's process has ended: nobody will answer what is still open, nor take what is sent.
+    func abandon() {
+        isAbandoned = true
+        if isClosing { leave() }
+    }
+
+    /// The dialogue is over, one way or another.
+    func leave() {
+        hasLeft = true
+        resume(&endWaiters)
+    }
+
+    /// Whether everything that was given is with the hub.
+    var isDrained: Bool { spool.isEmpty }
+
+    func finishIfDrained() {
+        guard isClosing, !hasLeft, !isDraining || spool.isEmpty else { return }
+        isDraining = false
+        spool.isPaused = true
+        step { $0.finish(at: $1) }
+    }
+}

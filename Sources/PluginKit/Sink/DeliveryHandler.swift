@@ -1,0 +1,116 @@
+import HubWire
+import Logging
+import Synchronization
+
+/// Between the author's `deliver` and the hub: subscriptions as messages, errors as results, rests that grow.
+struct DeliveryHandler: Sendable {
+    private let sink: any SinkPlugin
+    private let wants: [Want]
+    private let context: PluginContext
+    private let setbacks: FailureCounts
+
+    init(_ sink: any SinkPlugin, _ wants: [Want], _ context: PluginContext) {
+        (self.sink, self.wants, self.context) = (sink, wants, context)
+        setbacks = FailureCounts()
+    }
+
+    /// How often deliveries have failed one after the other, by subscription.
+    private final class FailureCounts: Sendable {
+        private let counts = Mutex<[String: Int]>([:])
+
+        func clear(_ want: String) { counts.withLock { $0[want] = nil } }
+
+        /// One more; the first is 1.
+        func add(_ want: String) -> Int {
+            counts.withLock { counts in
+                counts[want, default: 0] += 1
+                return counts[want, default: 1]
+            }
+        }
+    }
+
+    // MARK: - Subscriptions
+
+    /// - Throws: ``PluginFailure`` when the author's subscriptions cannot be: the reason names which.
+    func requests(_ manifest: Manifest) throws(PluginFailure) -> [WantRequest] {
+        let names = wants.map(\.name)
+        guard !wants.isEmpty else { throw PluginFailure(.manifest, "wants: a sink wants at least one subscription") }
+        for (index, name) in names.enumerated() {
+            if !PeerName.isValid(name) {
+                throw PluginFailure(.manifest, "wants: \"\(name)\": expected \(PeerName.expected)")
+            }
+            if names[..<index].contains(name) { throw PluginFailure(.manifest, "wants: \(name): it is there twice") }
+        }
+        let abilities = manifest.sink ?? SinkAbilities()
+        var takes = WantRequest.SinkAccepts()
+        (takes.pastDates, takes.edits) = (abilities.takesPastDates, abilities.takesEdits)
+        (takes.deletions, takes.filled) = (abilities.takesDeletions, abilities.takesFilledValues)
+        // One delivery more than can be worked on: the next is there when one is done.
+        let credit = Credit(records: abilities.batchRecords * (abilities.deliveriesAtOnce + 1), bytes: 1_048_576)
+        return wants.map { want in
+            WantRequest(
+                want: want.name, types: want.types, kinds: want.kinds, persons: want.persons, takes: takes,
+                account: want.account, start: want.start, batch: abilities.batchRecords,
+                perHour: abilities.deliveriesPerHour, credit: credit)
+        }
+    }
+
+    // MARK: - Deliveries
+
+    @Sendable func deliver(_ name: String, _ records: [DeliveredRecord]) async -> DeliveryOutcome {
+        guard let want = wants.first(where: { $0.name == name }) else {
+            return all(records, .retry(after: 0, reason: nil))
+        }
+        context.noteGiven()
+        do {
+            let results = try await sink.deliver(records, for: want, context)
+            guard results.count == records.count else {
+                return rest(
+                    name, records, after: nil,
+                    "the plugin gave \(results.count) results for \(records.count) records, which is its mistake")
+            }
+            if results.contains(where: { if case .delivered = $0 { true } else { false } }) { setbacks.clear(name) }
+            return DeliveryOutcome(results: results)
+        } catch let failure as DeliveryFailure {
+            switch failure.kind {
+            case .retry(let after): return rest(name, records, after: after, failure.reason)
+            case .refused: return all(records, .refused(reason: failure.reason))
+            case .unauthorized:
+                context.logger.error("the log-in has failed", metadata: ["want": "\(name)", "reason": "\(failure)"])
+                return all(records, .unauthorized(reason: failure.reason))
+            }
+        } catch is CancellationError {
+            return all(records, .retry(after: 0, reason: "the plugin was stopped before it was done"))
+        } catch {
+            return rest(name, records, after: nil, "\(error)")
+        }
+    }
+
+    private func all(_ records: [DeliveredRecord], _ result: DeliveryResult) -> DeliveryOutcome {
+        DeliveryOutcome(results: records.map { _ in result })
+    }
+
+    /// Nothing could be delivered: the next of this subscription would fail as well, so it rests.
+    private func rest(
+        _ want: String, _ records: [DeliveredRecord], after: Duration?, _ reason: String
+    ) -> DeliveryOutcome {
+        let count = setbacks.add(want)
+        // A target may ask for any time.
+        let longest = DeliveryResult.retryBounds.upperBound
+        let delay =
+            after.map { Int64(min(max(0, $0 / .milliseconds(1)), Double(longest))) }
+            ?? Self.delay(afterSetback: count)
+        if count == 1 {
+            context.logger.warning("a delivery failed", metadata: ["want": "\(want)", "reason": "\(reason)"])
+        }
+        var outcome = all(records, .retry(after: delay, reason: reason))
+        outcome.pause = delay
+        return outcome
+    }
+
+    /// One second, then twice as long each time, up to an hour; a fifth more or less, so that sinks do not all come at once.
+    static func delay(afterSetback count: Int) -> Int64 {
+        let delay = min(3_600_000, 1_000 << Int64(min(count - 1, 12))) as Int64
+        return delay + Int64.random(in: -delay / 5...delay / 5)
+    }
+}

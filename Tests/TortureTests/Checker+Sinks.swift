@@ -1,0 +1,183 @@
+import TortureDiary
+
+extension Checker {
+    /// A record in the hands of a sink, once.
+    struct Visit {
+        var begin: Int64
+        var end: Int64?
+        var got: SinkLine.Got
+        var answer: SinkLine.Answer?
+        var result: SinkLine.Answer.Result? { answer?.result }
+    }
+
+    /// Everything wanted came, or was refused with its reason on record; nothing came twice that had been counted.
+    mutating func judgeSink(_ name: String) {
+        guard let sink = evidence.sinks[name] else { return }
+        var visits: [Identity: [Visit]] = [:]
+        for handover in Handover.all(sink.lines) {
+            for (got, answer) in handover.items {
+                let identity = Identity(device: got.device, key: got.step.key)
+                visits[identity, default: []].append(
+                    Visit(begin: handover.begin, end: handover.end, got: got, answer: answer))
+            }
+        }
+        let voids = voids(of: name, sink)
+        for (identity, visits) in visits.sorted(by: { $0.key.description < $1.key.description }) {
+            judge(identity, visits, name, sink)
+            judgeRepeats(identity, visits, name, voids)
+        }
+        for identity in said.keys.sorted(by: { $0.description < $1.description }) {
+            guard sink.types?.contains(Step.type(ofKey: identity.key)) != false else { continue }
+            judgeEnd(identity, visits[identity] ?? [], name)
+        }
+        judgeAccount(name, sink, visits.values.flatMap(\.self))
+    }
+
+    // MARK: - What came
+
+    private mutating func judge(_ identity: Identity, _ visits: [Visit], _ name: String, _ sink: Evidence.Sink) {
+        var last: Int64 = 0
+        for visit in visits {
+            let got = visit.got
+            let version = versions[got.seq]
+            if version?.identity != identity || version?.step != got.step || version?.type != got.type
+                || stories[identity]?.number != got.number || got.epoch != evidence.last?.epoch
+            {
+                find("\(name) got \(got), which the store does not have like this", identity)
+            }
+            if sink.types?.contains(got.type) == false { find("\(name) got \(got), which it does not want", identity) }
+            if got.seq < last { find("\(name) got \(identity), sequence \(got.seq), after \(last)", identity) }
+            last = max(last, got.seq)
+        }
+    }
+
+    /// When what was on its way to a sink may have been lost: its process or the hub's ended, or it asked anew.
+    private func voids(of name: String, _ sink: Evidence.Sink) -> [ClosedRange<Int64>] {
+        var moments = sink.lines.filter { $0.event == .started || $0.event == .again }.map(\.at)
+        var stops: [String: Int64] = [:]
+        var pauses: [ClosedRange<Int64>] = []
+        var silences: [ClosedRange<Int64>] = []
+        for event in evidence.disturbances where event.victim == name || event.victim == "hub" {
+            switch event.what {
+            case "stop": stops[event.victim] = event.at
+            case "continue":
+                guard let since = stops.removeValue(forKey: event.victim), since <= event.at else { continue }
+                if event.victim == name { pauses.append(since...event.at) }
+                // A session that is silent for so long ends (R4.6).
+                if event.at - since > 15_000 { silences.append(since...event.at + Self.lag) }
+            default: moments.append(event.at)
+            }
+        }
+        return silences
+            + moments.map { moment in
+                // What a hub sent before it died, a sink that was stopped reads when it goes on.
+                let read = pauses.first { $0.contains(moment) }?.upperBound ?? moment
+                return moment...read + Self.lag
+            }
+    }
+
+    /// Milliseconds until a sink that runs has worked off what an earlier session has sent it.
+    private static let lag: Int64 = 2_000
+
+    /// R10.3, R10.6, R10.19: the same version comes again only where its answer may not have been counted.
+    private mutating func judgeRepeats(
+        _ identity: Identity, _ visits: [Visit], _ name: String, _ voids: [ClosedRange<Int64>]
+    ) {
+        for (index, visit) in visits.enumerated() {
+            guard let later = visits[(index + 1)...].first(where: { $0.got.seq == visit.got.seq }) else { continue }
+            // A clock of milliseconds: what happened in the same one may have come before.
+            let isVoid = voids.contains { $0.overlaps(visit.begin - 1...max(visit.begin, later.begin) + 1) }
+            switch visit.result {
+            case .retry, .unauthorized: continue
+            case .delivered, .refused, nil:
+                if !isVoid {
+                    find(
+                        "DOUBLED: \(name) got \(identity), sequence \(visit.got.seq), again after \(visit.answer.map { "\($0.result)" } ?? "no answer"), and nothing had happened",
+                        identity)
+                }
+            }
+            // Of a first version the cursor alone tells whether it was counted.
+            guard visit.result == .delivered, index == 0, visit.got.number == visit.got.seq, let end = visit.end else {
+                continue
+            }
+            let counted = evidence.sightings.first { sighting in
+                sighting.asked >= end && sighting.answered < later.begin
+                    && sighting.status.sinks.contains {
+                        $0.name == "\(name)/all" && Checker.sequence($0.cursor) >= visit.got.seq
+                    }
+            }
+            if let counted {
+                find(
+                    "DOUBLED: \(name) got \(identity), sequence \(visit.got.seq), again after the hub had counted it at \(counted.answered)",
+                    identity)
+            }
+        }
+    }
+
+    // MARK: - What did not come
+
+    private mutating func judgeEnd(_ identity: Identity, _ visits: [Visit], _ name: String) {
+        guard let story = stories[identity] else { return }  // Found already.
+        guard let delivery = story.deliveries.first(where: { $0.sink == "\(name)/all" }) else {
+            return find("LOST: the hub knows nothing of \(identity) and \(name)", identity)
+        }
+        guard delivery.seq == story.seq else {
+            return find(
+                "\(name) and \(identity): the hub tells of sequence \(delivery.seq), which is not the last", identity)
+        }
+        let last = visits.filter { $0.got.seq == story.seq }
+        switch delivery.state {
+        case "delivered":
+            if !last.contains(where: { $0.result == .delivered }) {
+                find("LOST: the hub counts \(identity) as delivered, and \(name) never confirmed it", identity)
+            }
+        case "refused":
+            if !last.contains(where: { $0.result == .refused && $0.answer?.reason == delivery.reason }) {
+                find("LOST: the hub counts \(identity) as refused (\(delivery.reason ?? "")), not so \(name)", identity)
+            }
+        case "skipped":
+            if versions[story.seq]?.step.isRetraction != true || Self.mayHaveIt(visits) {
+                find("LOST: \(identity) was skipped (\(delivery.reason ?? "")), and \(name) may have it", identity)
+            }
+        default: find("LOST: \(identity) is \(delivery.state) for \(name)", identity)
+        }
+    }
+
+    /// Whether the target may have a record after all these visits: what it confirmed it has, until it confirmed a retraction; what it
+    /// did not answer it may have, until it answers something else to the same version.
+    private static func mayHaveIt(_ visits: [Visit]) -> Bool {
+        var (has, doubtful): (Bool, Int64?) = (false, nil)
+        for visit in visits {
+            switch visit.result {
+            case .delivered: (has, doubtful) = (!visit.got.step.isRetraction, nil)
+            case nil where !visit.got.step.isRetraction: doubtful = visit.got.seq
+            case .retry, .refused, .unauthorized, nil: if doubtful == visit.got.seq { doubtful = nil }
+            }
+        }
+        return has || doubtful != nil
+    }
+
+    private mutating func judgeAccount(_ name: String, _ sink: Evidence.Sink, _ visits: [Visit]) {
+        func ends(_ result: SinkLine.Answer.Result) -> [Int64: Int64] {
+            Dictionary(
+                visits.filter { $0.result == result }.map { ($0.got.seq, $0.end ?? .max) }, uniquingKeysWith: min)
+        }
+        let (delivered, refused) = (ends(.delivered), ends(.refused))
+        for sighting in evidence.sightings {
+            guard let account = sighting.status.sinks.first(where: { $0.name == "\(name)/all" }) else { continue }
+            let most = delivered.values.count { $0 <= sighting.answered + 1 }
+            if account.delivered > most {
+                find("at \(sighting.answered) \(name) had confirmed \(most) versions, and the hub counted \(account)")
+            }
+        }
+        guard let account = evidence.last?.sinks.first(where: { $0.name == "\(name)/all" }) else {
+            return find("\(name) has no account")
+        }
+        let wanted = versions.values.count { sink.types?.contains($0.type) != false }
+        if account.wanted != wanted { find("\(name) wants \(wanted) versions: \(account)") }
+        if account.pending != 0 || account.retrying != 0 { find("\(name) was not done: \(account)") }
+        if account.delivered > delivered.count || account.refused > refused.count {
+            find("\(name) has confirmed \(delivered.count) and refused \(refused.count) versions: \(account)")
+        }
+    }
+}
