@@ -103,13 +103,14 @@ final class ExistJourney: Sendable {
 
     /// Kills a plugin that the hub runs, at once; the hub starts it again.
     ///
-    /// False where it was not running.
-    func killPlugin(_ instance: String) async throws -> Bool {
-        guard let pid = try? status()?.plugins.first(where: { $0.name == instance })?.pid else { return false }
+    /// - Returns: when, in seconds of the clock; nil where it was not running.
+    func killPlugin(_ instance: String) async throws -> Double? {
+        guard let pid = try? status()?.plugins.first(where: { $0.name == instance })?.pid else { return nil }
+        let time = Double(clock.now()) / 1e6
         kill(pid_t(pid), SIGKILL)
         // As a person would who does not want to wait, or finds it quarantined.
         _ = try await host.command("release", instance)
-        return true
+        return time
     }
 
     // MARK: - Log-in

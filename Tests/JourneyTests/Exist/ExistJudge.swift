@@ -139,9 +139,12 @@ struct ExistJudge: Sendable {
     /// - Parameters:
     ///   - perHour: calls in any sixty minutes.
     ///   - leeway: so many seconds the clock of the caller may have gone ahead of that of the stand-in, where one of them began anew.
+    ///   - wasCutOff: calls whose caller or service was killed before the answer can have been written down: a caller cannot
+    ///     keep to a 429 that it was not told.
     ///   - isExempt: calls that a person made by logging in.
     static func faults(
-        limits calls: [Call], of user: String, perHour: Int, leeway: Double, isExempt: (Call) -> Bool = { _ in false }
+        limits calls: [Call], of user: String, perHour: Int, leeway: Double, wasCutOff: (Call) -> Bool = { _ in false },
+        isExempt: (Call) -> Bool = { _ in false }
     ) -> [String] {
         let own = calls.filter { $0.user == user }
         var faults = own.compactMap { call in
@@ -156,7 +159,7 @@ struct ExistJudge: Sendable {
                 faults.append("\(own[place].time): \(place - first + 1) calls in an hour")
             }
         }
-        for (place, call) in own.enumerated() {
+        for (place, call) in own.enumerated() where !wasCutOff(call) {
             guard let fault = call.fault?.split(separator: " ").first(where: { $0.hasPrefix("too-many=") }),
                 let rest = Double(fault.dropFirst("too-many=".count).prefix { $0.isNumber }),
                 let next = own[(place + 1)...].first(where: { !isExempt($0) })

@@ -104,6 +104,9 @@ import Testing
         let rest = call("10:00:00", status: 429, fault: "too-many=900.0%2.0")
         #expect(faults([rest, call("10:15:00")]).isEmpty)
         #expect(faults([rest, call("10:14:00")]).count == 1)
+        let cutOff = ExistJudge.faults(
+            limits: [rest, call("10:14:00")], of: "mira", perHour: 3, leeway: 0, wasCutOff: { $0.time == rest.time })
+        #expect(cutOff.isEmpty, "a caller that was killed does not know of the 429")
         #expect(faults([call("10:00:00", Array(repeating: ("2024-05-01", 80), count: 36))]).count == 1)
     }
 
