@@ -79,7 +79,9 @@ struct SampleRow {
 
     init(_ row: RawStatement, _ termCache: TermCache, _ db: Database) throws {
         func integer(_ column: SampleColumn) -> Int64? { row.optionalInteger(column.rawValue) }
-        func term(_ column: SampleColumn) throws -> String? { try integer(column).map { try termCache.term($0, in: db) } }
+        func term(_ column: SampleColumn) throws -> String? {
+            try integer(column).map { try termCache.term($0, in: db) }
+        }
         func text(_ column: SampleColumn) -> String? { row.text(column.rawValue) }
 
         number = row.integer(SampleColumn.number.rawValue)
