@@ -46,8 +46,8 @@ struct SinkModel {
     var settled: [Int64: Int64] = [:]
     /// Versions that were replaced while they waited.
     var replaced: Set<[Int64]> = []
-    /// Records of which a put was given out that was never answered: the target may have them.
-    var given: [Int64: Set<Int64>] = [:]
+    /// By record and version, how often a put was given out and not answered: the target may have it.
+    var given: [Int64: [Int64: Int]] = [:]
     var isPaused = false
 
     init(_ terms: SinkTerms) { self.terms = terms }
@@ -144,7 +144,11 @@ struct SinkModel {
                 move(number, to: .refused)
                 settled[number] = sequence
             }
-            if case .delivered = result {} else { given[number]?.remove(sequence) }
+            if case .delivered = result {
+            } else if let times = given[number]?[sequence] {
+                // It answers one of them.
+                given[number]?[sequence] = times > 1 ? times - 1 : nil
+            }
             return
         }
         guard case .delivered = result, replaced.remove([number, sequence]) != nil, settled[number] ?? 0 < sequence
@@ -158,8 +162,7 @@ struct SinkModel {
         holds[number] = !isRetraction
         delivered[number] = sequence
         settled[number] = sequence
-        given[number]?.remove(sequence)
-        given[number] = given[number]?.filter { $0 > sequence }
+        given[number] = given[number]?.filter { $0.key > sequence }
     }
 
     /// The account by what the versions say, without zeros.

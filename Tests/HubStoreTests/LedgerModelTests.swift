@@ -19,6 +19,9 @@ private struct LedgerRun {
     var positions: [SinkID: Int64] = [:]
     /// What is on its way in this session, and what was in sessions that are over.
     var flights: [SinkID: [Int64: StoredRecord]] = [:]
+    /// Up to where earlier turns may have given out what was not answered, and the versions that were given out again.
+    var givenBefore: [SinkID: Int64] = [:]
+    var repeats: [SinkID: Set<Int64>] = [:]
     var lost: [SinkID: [StoredRecord]] = [:]
     var now: Int64 = 86_400_000_000 * 10
 
@@ -167,6 +170,7 @@ private struct LedgerRun {
             sinks[id] = model
         }
         positions[id] = state.cursor.sequence
+        givenBefore[id] = nil
         lost[id, default: []] += (flights[id] ?? [:]).values.sorted { $0.number < $1.number }
         flights[id] = [:]
     }
@@ -208,6 +212,11 @@ private struct LedgerRun {
                 of: id, after: after, limits: DeliveryLimits(records: Int.random(in: 1...5, using: &random)),
                 inFlight: Set(flight.keys), at: now)
             try #require(page.position >= after, where_)
+            let before = givenBefore[id] ?? min(page.givenBefore, store.head)
+            givenBefore[id] = before
+            for record in page.records where record.sequence > after && record.sequence <= before {
+                repeats[id, default: []].insert(record.sequence)
+            }
             after = page.position
             for record in page.records {
                 try #require(flight[record.number] == nil, where_)
@@ -236,7 +245,7 @@ private struct LedgerRun {
                     }
                 } else {
                     try #require(record == version.record, where_)
-                    model.given[number, default: []].insert(record.sequence)
+                    model.given[number, default: [:]][record.sequence, default: 0] += 1
                 }
             } else {
                 model.move(number, to: .skipped)
@@ -264,7 +273,12 @@ private struct LedgerRun {
         if flights[id]?[record.number]?.sequence == record.sequence { flights[id]?[record.number] = nil }
         let lowest = (flights[id] ?? [:]).values.map(\.sequence).min() ?? .max
         let settlement = SinkSettlement(
-            sink: id, answers: [SinkAnswer(number: record.number, sequence: record.sequence, result: result)],
+            sink: id,
+            answers: [
+                SinkAnswer(
+                    number: record.number, sequence: record.sequence, result: result,
+                    isRepeat: repeats[id]?.contains(record.sequence) == true)
+            ],
             reached: min(positions[id] ?? 0, lowest - 1))
         try await store.settle([settlement], recordedAt: now)
         model.answer(record.number, record.sequence, isRetraction: isRetraction, result)

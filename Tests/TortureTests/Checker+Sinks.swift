@@ -144,17 +144,17 @@ extension Checker {
     }
 
     /// Whether the target may have a record after all these visits: what it confirmed it has, until it confirmed a retraction; what it
-    /// did not answer it may have, until it answers something else to the same version.
+    /// did not answer it may have, whatever it answered the next time.
     private static func mayHaveIt(_ visits: [Visit]) -> Bool {
-        var (has, doubtful): (Bool, Int64?) = (false, nil)
+        var (has, isDoubtful) = (false, false)
         for visit in visits {
             switch visit.result {
-            case .delivered: (has, doubtful) = (!visit.got.step.isRetraction, nil)
-            case nil where !visit.got.step.isRetraction: doubtful = visit.got.seq
-            case .retry, .refused, .unauthorized, nil: if doubtful == visit.got.seq { doubtful = nil }
+            case .delivered: (has, isDoubtful) = (!visit.got.step.isRetraction, false)
+            case nil where !visit.got.step.isRetraction: isDoubtful = true
+            case .retry, .refused, .unauthorized, nil: continue
             }
         }
-        return has || doubtful != nil
+        return has || isDoubtful
     }
 
     private mutating func judgeAccount(_ name: String, _ sink: Evidence.Sink, _ visits: [Visit]) {

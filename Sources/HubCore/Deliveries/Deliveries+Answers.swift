@@ -24,7 +24,9 @@ extension Deliveries {
         }
         let time = outlet.facts.waits.now()
         let answers = zip(open.versions, report.results).map { version, result in
-            SinkAnswer(number: version.number, sequence: version.sequence, result: SinkResult(result, at: time))
+            SinkAnswer(
+                number: version.number, sequence: version.sequence, result: SinkResult(result, at: time),
+                isRepeat: version.isRepeat)
         }
         let wasFull = isFull(peer.session)
         _ = pumps[id]?.close(report.delivery, credit: report.credit)

@@ -72,6 +72,7 @@ extension Deliveries {
         guard var pump = pumps[id], pump.turn == turn else { return }
         let isWoken = pump.mayHaveMore
         pump.isReading = false
+        pump.read(page, head: store.head)
         pump.isUnauthorized = page.paused != nil
         var records = RawRecords()
         // Those that fit the credit and one frame.

@@ -31,6 +31,8 @@ struct SinkPump {
     /// Numbers of records that were given out and whose answer is not in the store.
     private(set) var inFlight: Set<Int64> = []
     private var lastDelivery: Int64 = 0
+    /// Up to where earlier turns may have given out what they were not answered; known from the first page on.
+    private var givenBefore: Int64?
     /// What the store knows of ``reached``.
     private(set) var settledReached: Int64
 
@@ -51,8 +53,8 @@ struct SinkPump {
 
     /// A delivery that waits for its DONE.
     struct OpenDelivery {
-        /// Number and sequence of each record.
-        let versions: [(number: Int64, sequence: Int64)]
+        /// Number and sequence of each record, and whether it may have been given out before without an answer.
+        let versions: [(number: Int64, sequence: Int64, isRepeat: Bool)]
         let cost: Credit
         /// The lowest sequence in it that the position has passed with it; `nil` when all were offered again.
         let first: Int64?
@@ -106,7 +108,11 @@ struct SinkPump {
     /// - Returns: the number of the delivery.
     mutating func sent(_ page: DeliveryPage, count: Int, cost: Credit, at now: Int64) -> Int64 {
         let before = position
-        let versions = page.records.prefix(count).map { ($0.number, $0.sequence) }
+        let versions = page.records.prefix(count).map { record in
+            // What has a row has it written there.
+            let isRepeat = record.sequence > before && record.sequence <= givenBefore ?? 0
+            return (record.number, record.sequence, isRepeat)
+        }
         looked(at: page, sent: count)
         lastDelivery += 1
         open[lastDelivery] = OpenDelivery(
@@ -116,6 +122,11 @@ struct SinkPump {
         notBefore = now + spacing
         hasToldCaughtUp = false
         return lastDelivery
+    }
+
+    /// A page was read: the first of a turn knows what the turns before have left behind.
+    mutating func read(_ page: DeliveryPage, head: Int64) {
+        if givenBefore == nil { givenBefore = min(page.givenBefore, head) }
     }
 
     /// The number that the next delivery will have.

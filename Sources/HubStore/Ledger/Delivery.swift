@@ -22,6 +22,9 @@ public struct DeliveryPage: Hashable, Sendable {
     public var nextDue: Int64?
     /// Why nothing is given although something may wait: the sink's authorisation is missing.
     public var paused: String?
+    /// Up to where versions may have been given out before this page, without an answer that is known; `.max` where another page of
+    /// the sink was being read.
+    public var givenBefore: Int64
 }
 
 /// What a sink did with a record.
@@ -42,9 +45,12 @@ public struct SinkAnswer: Hashable, Sendable {
     /// The version that was delivered.
     public var sequence: Int64
     public var result: SinkResult
+    /// Whether the same version may have been given out before, from after the cursor, and was not answered then: the target may have
+    /// it, whatever it says of the second time.
+    public var isRepeat: Bool
 
-    public init(number: Int64, sequence: Int64, result: SinkResult) {
-        (self.number, self.sequence, self.result) = (number, sequence, result)
+    public init(number: Int64, sequence: Int64, result: SinkResult, isRepeat: Bool = false) {
+        (self.number, self.sequence, self.result, self.isRepeat) = (number, sequence, result, isRepeat)
     }
 }
 

@@ -36,7 +36,8 @@ struct DeliveryRow: Hashable {
     var holds = false
     /// Whether this row's version was given out from the row and not answered since.
     var isOffered = false
-    /// Whether the target may have an older version, which was given out and never answered.
+    /// Whether the target may have the record from a delivery that was never answered: of an older version, or of this one before it
+    /// was given out once more.
     var mayHold = false
     /// The version that the sink is to forget, when the current one is none of its business any more.
     var departed: Int64?

@@ -37,7 +37,9 @@ struct SinkReader {
 
     func draft(after position: Int64) throws -> Draft {
         let after = max(position, sink.cursor)
-        var draft = Draft(page: DeliveryPage(records: [], position: after, hasMore: false, paused: sink.paused))
+        var draft = Draft(
+            page: DeliveryPage(
+                records: [], position: after, hasMore: false, paused: sink.paused, givenBefore: offered))
         if sink.paused != nil { return draft }
         var filling = Filling(limits)
         let due = try dueRows(filling.room)

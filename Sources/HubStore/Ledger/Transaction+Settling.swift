@@ -77,7 +77,7 @@ struct Settling {
         switch (standing(answer.sequence, current, row), answer.result) {
         case (.final, _): return
         case (.open(let row), let result):
-            try settle(answer.number, current, row, result)
+            try settle(answer, current, row, result)
         case (.superseded(let row), .delivered(let receipt)):
             guard let facts = try Facts.superseded(answer.number, answer.sequence, in: db) else { return }
             // Taken back from the superseded; where a new filter had left it out on its way and nothing was counted, it is wanted anew.
@@ -104,7 +104,8 @@ struct Settling {
         if case .offer = decision {
             guard var row = try DeliveryRow.find(sink.id, number, in: db) else { return }
             // Given out all the same when a newer version came while the page was read.
-            if row.sequence == sequence { row.isOffered = true } else { row.mayHold = true }
+            if row.sequence != sequence || row.isOffered { row.mayHold = true }
+            if row.sequence == sequence { row.isOffered = true }
             return try row.save(to: db)
         }
         guard let current = try Facts.current(number, in: db), current.sequence == sequence,
@@ -158,11 +159,13 @@ struct Settling {
     }
 
     /// The answer about the current version, which is open.
-    private mutating func settle(_ number: Int64, _ current: VersionFacts, _ row: DeliveryRow?, _ result: SinkResult)
-        throws
-    {
+    private mutating func settle(
+        _ answer: SinkAnswer, _ current: VersionFacts, _ row: DeliveryRow?, _ result: SinkResult
+    ) throws {
         note(result)
-        var after = try opened(number, current, row)
+        var after = try opened(answer.number, current, row)
+        // What it says now says nothing of the time before.
+        if answer.isRepeat { after.mayHold = true }
         close(row, current)
         switch result {
         case .delivered(let receipt):
