@@ -1,3 +1,4 @@
+import GRDB
 import HubStore
 import Samples
 import Testing
@@ -118,6 +119,52 @@ import Testing
         _ = try await store.retract(numbers: [1], recordedAt: 4)
         #expect(try await store.put([.day(try day("2024-03-15", 75))])[0].isDuplicate)
         #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `R7.2 a day's retraction has its place on the topic of its series, also in a store of an older format`()
+        async throws
+    {
+        func put(_ series: String, _ store: Store) async throws {
+            _ = try await store.put([.day(try day("2024-03-15", 72, series: series))])
+        }
+        func retract(_ series: String, _ store: Store) async throws -> Int64? {
+            let identity = RecordIdentity.day(
+                person: "me", type: .weight, series: series, date: try #require(LocalDate("2024-03-15")))
+            let retraction = Retraction(identity: identity, source: Source(plugin: "gap-filler"), reason: nil)
+            return try await store.put([.retraction(retraction)])[0].placement?.previous
+        }
+        let folder = try Folder()
+        var store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try await put("mean30", store)
+        try await put("other", store)
+        #expect(try await store.retract(try sample("a")).placement?.previous == 0)
+        #expect(try await retract("mean30", store) == 0)
+        #expect(try await retract("other", store) == 0)
+        try await put("mean30", store)
+        #expect(try await retract("mean30", store) == 5)
+        #expect(try await store.verifyAccounts() == [])
+        try store.close()
+
+        // As they were counted before: those of both series in the stream of their plugin.
+        let past = try DatabaseQueue(path: folder.store)
+        try await past.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TEMP TABLE days AS SELECT * FROM stream
+                        WHERE kind = 2 AND label IN (SELECT label FROM stream WHERE kind = 1);
+                    DELETE FROM stream WHERE id IN (SELECT id FROM days);
+                    INSERT INTO stream SELECT min(id), 2, type, person, (SELECT id FROM term WHERE text = 'gap-filler'),
+                        max(last_seq), sum(count), 0 FROM days;
+                    DELETE FROM grdb_migrations WHERE identifier = 'v8';
+                    """)
+        }
+        try past.close()
+        store = try folder.open()
+        #expect(try await store.verifyAccounts() == [])
+        try await put("other", store)
+        #expect(try await retract("other", store) == 6)
+        try store.close()
     }
 
     @Test func `a trace tells every version, when it came, and what a retraction took back`() async throws {

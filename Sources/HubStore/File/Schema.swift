@@ -16,6 +16,7 @@ enum Schema {
         migrator.registerMigration("v5") { db in try db.execute(sql: ManualSchema.version5) }
         migrator.registerMigration("v6") { db in try db.execute(sql: LedgerSchema.version6) }
         migrator.registerMigration("v7") { db in try db.execute(sql: version7) }
+        migrator.registerMigration("v8") { db in try db.execute(sql: version8) }
         return migrator
     }
 
@@ -24,6 +25,28 @@ enum Schema {
         ALTER TABLE sample ADD COLUMN implausible INTEGER CHECK (implausible BETWEEN 1 AND 255);
         ALTER TABLE sample_version ADD COLUMN implausible INTEGER CHECK (implausible BETWEEN 1 AND 255);
         CREATE INDEX sample_implausible ON sample (number) WHERE implausible IS NOT NULL;
+        """
+
+    /// A day's retraction counts in the stream of its series, whose topic it is published on, no more in that of its plugin.
+    private static let version8 = """
+        CREATE TEMP TABLE counted AS
+            WITH version (type, person, source, seq) AS (
+                SELECT type, person, source, seq FROM sample WHERE retracted IS NOT NULL
+                UNION ALL SELECT type, person, source, seq FROM sample_version
+                    WHERE retracted IS NOT NULL AND covered IS NULL
+                UNION ALL SELECT d.type, d.person, s.source, d.seq FROM departure d JOIN sample s ON s.number = d.number
+            ), carried (type, person, label, seq) AS (
+                SELECT v.type, v.person, t.id, v.seq FROM version v
+                    JOIN source s ON s.id = v.source JOIN term t ON t.text = s.plugin WHERE v.person IS NOT NULL
+                UNION ALL SELECT type, person, series, seq FROM day WHERE retracted IS NOT NULL
+                UNION ALL SELECT type, person, series, seq FROM day_version WHERE retracted IS NOT NULL
+            )
+            SELECT kind, type, person, label, last_seq, count, longest FROM stream WHERE kind <> 2
+            UNION ALL SELECT 2, type, person, label, max(seq), count(*), 0 FROM carried GROUP BY type, person, label;
+        DELETE FROM stream;
+        -- Numbered from 1 without a gap, as the hub numbers them.
+        INSERT INTO stream (kind, type, person, label, last_seq, count, longest) SELECT * FROM counted;
+        DROP TABLE counted;
         """
 
     /// The columns that a sample and a superseded version of it share.

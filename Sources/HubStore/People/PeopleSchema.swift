@@ -1,7 +1,7 @@
 /// By which rule records came to their persons, added in the file format's fourth step.
 enum PeopleSchema {
     static let version4 = """
-        -- Owner profile the device had been told when it computed the value, where a person has since said that it was somebody else:
+        -- Whose profile the device had been told when it computed the value, where a person has since said that it was somebody else:
         -- the name of that other person, or what the source called them.
         ALTER TABLE sample ADD COLUMN profile_of INTEGER REFERENCES term (id);
         ALTER TABLE sample_version ADD COLUMN profile_of INTEGER REFERENCES term (id);

@@ -106,7 +106,7 @@ enum AccountCheck {
             UNION ALL SELECT 3, 0, 0, 0, seq FROM version WHERE person IS NULL
             UNION ALL SELECT 1, type, person, series, seq FROM day WHERE retracted IS NULL
             UNION ALL SELECT 1, type, person, series, seq FROM day_version WHERE retracted IS NULL
-            UNION ALL SELECT 2, type, person, (SELECT t.id FROM term t JOIN source s ON s.plugin = t.text WHERE s.id = source), seq
+            UNION ALL SELECT 2, type, person, series, seq
             FROM (SELECT * FROM day UNION ALL SELECT * FROM day_version) WHERE retracted IS NOT NULL
         ), counted (kind, type, person, label, last_seq, count) AS (
             SELECT kind, type, person, label, max(seq), count(*) FROM carried GROUP BY 1, 2, 3, 4

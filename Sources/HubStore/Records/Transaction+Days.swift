@@ -67,7 +67,9 @@ extension Transaction {
             identity: .day(
                 person: known.person.name, type: known.day.type, series: known.day.series, date: known.day.date),
             source: by, author: author, reason: reason, sourceVersion: version)
-        let key = StreamKey(kind: .retraction, type: known.typeID, person: known.personID, label: ids.plugin)
+        let key = StreamKey(
+            kind: .retraction, type: known.typeID, person: known.personID,
+            label: try caches.term(known.day.series, .other, in: db))
         let previous = caches.advance(key, to: sequence)
         return .stored(Placement(number: known.number, sequence: sequence, previous: previous, record: row.stored))
     }
@@ -91,10 +93,9 @@ extension Transaction {
         try statement.run()
         try supersede(row.number, known.facts, by: row.facts)
         caches.head = row.sequence
-        let label = row.retraction == nil ? row.day.series : row.day.source.plugin
         let key = StreamKey(
             kind: row.retraction == nil ? .day : .retraction, type: row.typeID, person: row.personID,
-            label: try caches.term(label, .other, in: db))
+            label: try caches.term(row.day.series, .other, in: db))
         let previous = caches.advance(key, to: row.sequence)
         return Placement(number: row.number, sequence: row.sequence, previous: previous, record: row.stored)
     }
