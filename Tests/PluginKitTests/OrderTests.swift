@@ -37,13 +37,13 @@ import Testing
             }
         }
         await isHeld.wait()
-        await hub.link.spoolHasGrown()
+        await hub.link.spool.hasGrown()
         await scene.hub.change { $0.refusal = WireError(.limit, "no room", closed: true) }
         await scene.hub.forgetSessions()
         await scene.hub.hellos(2)
         mayGo.signal()
         try await disk.value
-        await hub.link.spool.reading?.value
+        await hub.link.spool.untilQuiet()
 
         await scene.hub.change {
             $0.refusal = nil

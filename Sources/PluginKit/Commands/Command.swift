@@ -84,7 +84,7 @@ public struct CommandCall: Sendable {
     ///   - isSecret: the answer is not shown while it is entered, as with a password.
     /// - Returns: the answer; one that is no JSON text as JSON.
     public func ask(_ prompt: String, url: String? = nil, isSecret: Bool = false) async throws -> String {
-        try await hub.link.ask(CommandQuestion(prompt, url: url, isSecret: isSecret), ticket)
+        try await hub.link.commands.ask(CommandQuestion(prompt, url: url, isSecret: isSecret), ticket)
     }
 }
 

@@ -5,10 +5,11 @@ import Logging
 
 extension PluginRunner {
     /// Serves the author's commands from now on.
-    func serveCommands(_ context: PluginContext, on link: HubLink) async {
+    func serveCommands(_ context: PluginContext, on handler: CommandHandler) async {
         let commands = Dictionary(P.commands.map { ($0.declaration.name, $0) }, uniquingKeysWith: { first, _ in first })
-        await link.serveCommands { [plugin, logger, weak link] request, ticket in
-            guard let link, case .run(_, let name, let arguments, let isDryRun, let deadline) = request.content else {
+        await handler.serve { [plugin, logger, weak handler] request, ticket in
+            guard let handler, case .run(_, let name, let arguments, let isDryRun, let deadline) = request.content
+            else {
                 return .cancelled
             }
             guard let command = commands[name] else {
@@ -25,7 +26,7 @@ extension PluginRunner {
                 return .failed(code: "command", reason: "\(name) cannot say beforehand what it would do")
             }
             let teller = LatestProgress { teller in
-                Task { await link.tell(teller, ticket) }
+                Task { await handler.tell(teller, ticket) }
             }
             let call = CommandCall(
                 hub: context, arguments: PluginSettings(check.values), isDryRun: isDryRun,

@@ -72,7 +72,7 @@ public final class PluginContext: Sendable {
     /// The one clock of hub and plugins, as of the last WELCOME; the machine's before the first.
     ///
     /// Take all times from it that are not the device's own.
-    public var clock: HubClock { link.terms.withLock { $0.clock } }
+    public var clock: HubClock { link.clock }
 
     /// Whether the plugin has been asked to stop; its task is cancelled at the same time.
     public var isStopping: Bool { link.hasStopRequest.withLock { $0 } }
@@ -85,7 +85,7 @@ public final class PluginContext: Sendable {
     /// Asks for a subscription once more.
     ///
     /// After a failed log-in the hub delivers nothing until this, a new session or a person says that it may.
-    public func wantAgain(_ name: String) async { await link.wantAgain(name) }
+    public func wantAgain(_ name: String) async { await link.sink.wantAgain(name) }
 
     /// How often a hub has said WELCOME to this process.
     public var sessionCount: Int { link.openings.count }
@@ -105,7 +105,7 @@ public final class PluginContext: Sendable {
     /// A person has logged in: what has waited for that goes on.
     func noteLogIn() async {
         logIns.note()
-        await link.wantAllAgain()
+        await link.sink.wantAllAgain()
     }
 
     func noteGiven() { lastGiven.withLock { $0 = .now } }

@@ -41,7 +41,7 @@ extension PluginRunner {
 extension HubLink {
     /// The token of an account as the hub keeps it; `nil` where it keeps none.
     fileprivate func storedToken(of account: String) async throws -> OAuthToken? {
-        let answer = try await question(repeats: true) { number in
+        let answer = try await questions.ask(repeats: true) { number in
             .token(TokenRequest(id: number, account: account, purpose: .use, failure: nil))
         }
         guard case .token(let answer) = answer, case .token(let json, _, _) = answer.content else { return nil }

@@ -138,8 +138,8 @@ package struct PluginRunner<P: Plugin>: Sendable {
                 ending.exit = .unfinished
                 logger.critical("the plugin did not stop in time and is cut off")
             case .closed:
-                if ending.exit == .done, await !link.isDrained, !ending.isStopping { ending.exit = .unfinished }
-                if ending.exit == .done, mode == .once, await link.hasUndelivered { ending.exit = .unfinished }
+                if ending.exit == .done, await !link.spool.isEmpty, !ending.isStopping { ending.exit = .unfinished }
+                if ending.exit == .done, mode == .once, await link.sink.hasUndelivered { ending.exit = .unfinished }
             }
             if case .closed = happening { break }
             if case .overdue = happening {
@@ -151,7 +151,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
             link.hasStopRequest.withLock { $0 = true }
             let limit = ending.limit
             await link.prepareStop()
-            await link.finishSink(within: limit / 2)
+            await link.sink.finish(within: limit / 2)
             work.cancel()
             tasks.append(
                 Task {
@@ -185,19 +185,19 @@ package struct PluginRunner<P: Plugin>: Sendable {
     }
 
     private func authorsPart(_ context: PluginContext, _ link: HubLink) async throws {
-        await serveCommands(context, on: link)
+        await serveCommands(context, on: link.commands)
         guard let sink = plugin as? any SinkPlugin else { return try await ownWork(context) }
         try await withThrowingTaskGroup { group in
             group.addTask { try await serve(sink, context) }
             group.addTask { [mode] in
                 try await ownWork(context)
-                if mode != .once { await link.finishSink(within: stopLimit / 2) }
+                if mode != .once { await link.sink.finish(within: stopLimit / 2) }
             }
             do {
                 // Not `waitForAll`, which would wait for the other part before it throws.
                 while try await group.next() != nil {}
             } catch {
-                await link.finishSink(within: stopLimit / 2)
+                await link.sink.finish(within: stopLimit / 2)
                 throw error
             }
         }
@@ -214,7 +214,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
         // A source that is a sink where its settings say so.
         if wants.isEmpty, sink is any SourcePlugin { return }
         let desk = DeliveryHandler(sink, wants, context)
-        try await context.link.serve(
+        try await context.link.sink.serve(
             try desk.requests(P.manifest), width: P.manifest.sink?.deliveriesAtOnce ?? 1,
             untilCaughtUp: mode == .once, desk.deliver)
     }
@@ -235,7 +235,7 @@ package struct PluginRunner<P: Plugin>: Sendable {
         guard let failure = ending.failure,
             let event = try? DeviceEvent("failed", severity: .error, text: failure)
         else { return }
-        await link.pass(.event(event))
+        await link.sendIfReady(.event(event))
     }
 }
 

@@ -111,6 +111,17 @@ package struct ClientMachine: Sendable {
         return [.undeclared(error)] + greet(at: now)
     }
 
+    /// Whether a hub has taken all of them.
+    func hasDeclared(_ types: [TypeDeclaration]) -> Bool {
+        let known = Set(hello.declares.map(\.id))
+        return offeredTypes.isEmpty && types.allSatisfy { known.contains($0.id) }
+    }
+
+    /// Of the added types those that hub.conf lets this instance write.
+    var writableTypes: [TypeDeclaration] {
+        addedTypes.filter { welcome?.grants.write.allows(type: $0.id) ?? true }
+    }
+
     var hasAddedTypes: Bool { !addedTypes.isEmpty || !offeredTypes.isEmpty }
 
     private mutating func composeHello() { hello.declares = ownTypes + addedTypes + offeredTypes }

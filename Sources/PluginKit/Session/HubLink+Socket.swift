@@ -5,7 +5,7 @@ import ZeroMQ
 // The way between the machine and libzmq.
 extension HubLink {
     /// Sends what needs no answer; dropped while no session is open or the hub does not read.
-    func pass(_ message: ClientMessage) {
+    func sendIfReady(_ message: ClientMessage) {
         guard outgoing.isEmpty, let action = machine.message(message) else { return }
         perform([action])
     }

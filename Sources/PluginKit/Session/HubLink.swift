@@ -4,10 +4,9 @@ import PluginState
 import Synchronization
 import ZeroMQ
 
-/// The dialogue with the hub over one DEALER socket: drives ``ClientMachine``, sends the spool, hands answers back.
+/// The dialogue with the hub over one DEALER socket: drives ``ClientMachine``, and has a part of its own for each thing it is about.
 ///
-/// Lives on a ``PollLoop``. Holds at most ``spoolBatches`` batches of the spool in memory, beside those that callers of
-/// ``store(_:isBackfill:)`` hold themselves.
+/// Lives on a ``PollLoop``, and its parts with it. They speak to the hub through a ``HubOutlet``, and hear from here what concerns them.
 actor HubLink {
     /// What the runner is told.
     enum Signal: Sendable {
@@ -28,19 +27,19 @@ actor HubLink {
     nonisolated let terms = Mutex(Terms())
     /// Whether the plugin has been asked to stop.
     nonisolated let hasStopRequest = Mutex(false)
-    /// How often something has left the spool.
-    nonisolated let removals = Atomic(0)
     /// Sessions that were opened.
     nonisolated let openings = EventCounter()
     nonisolated let signals: AsyncStream<Signal>
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Batches of the spool that are on their way at a time.
-    static let spoolBatches = 4
+    nonisolated let spool: SpoolPump
+    nonisolated let storeCalls: StoreCalls
+    nonisolated let commands: CommandHandler
+    nonisolated let questions: HubQuestions
+    nonisolated let sink: SinkDeliveries
+    nonisolated let types: TypeDeclarations
 
     let logger: Logger
-    /// Nil for `--check`, which has no spool.
-    let state: PluginState?
     var machine: ClientMachine
     private let context: Context
     let address: HubAddress
@@ -65,29 +64,6 @@ actor HubLink {
     /// The connection or the session was lost, and there is no new one yet; logged once.
     var isAway = false
 
-    // The spool's way to the hub: HubLink+Spool.swift.
-    var spool = SpoolPump()
-    var roomWaiters: [CheckedContinuation<Void, Never>] = []
-    /// Whether the hub should know that the spool is full, and whether it does.
-    var fullness = Fullness()
-
-    // Batches of `store`: HubLink+Store.swift.
-    var direct: [BatchTicket: DirectBatch] = [:]
-    var queueWaiters: [CheckedContinuation<Void, Never>] = []
-
-    // What the hub asks for: HubLink+Commands.swift.
-    var desk = CommandHandler()
-
-    // Types that the plugin declares while it runs: HubLink+Declarations.swift.
-    var declarations: [CheckedContinuation<Result<Void, GiveError>, Never>] = []
-
-    // What the plugin asks: HubLink+Questions.swift.
-    var questions: [HubQuestion] = []
-    var lastQuestion = 0
-
-    // Subscriptions and deliveries: HubLink+Sink.swift.
-    var sink = SinkLine()
-
     var welcomeWaiters: [CheckedContinuation<Welcome?, Never>] = []
     private var endWaiters: [CheckedContinuation<Void, Never>] = []
     var isStopping = false
@@ -104,11 +80,19 @@ actor HubLink {
         policy: ClientPolicy = ClientPolicy(helloRepeat: 500, longestHelloRepeat: 2_000),
         declaring types: [TypeDeclaration] = []
     ) {
-        (self.loop, self.context, self.address, self.state) = (loop, context, address, state)
+        (self.loop, self.context, self.address) = (loop, context, address)
         (self.logger, self.instance) = (logger, hello.instance)
         machine = ClientMachine(hello: hello, policy: policy)
         _ = machine.declare(types, at: 0)
         (signals, signal) = AsyncStream.makeStream()
+        let outlet = HubOutlet()
+        spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger)
+        storeCalls = StoreCalls(on: loop, outlet: outlet)
+        commands = CommandHandler(on: loop, outlet: outlet)
+        questions = HubQuestions(on: loop, outlet: outlet)
+        sink = SinkDeliveries(on: loop, outlet: outlet, logger: logger)
+        self.types = TypeDeclarations(on: loop, outlet: outlet, commands: commands, logger: logger)
+        outlet.connect(self)
     }
 
     /// Milliseconds of a clock that only goes forward.
@@ -116,6 +100,9 @@ actor HubLink {
         let (seconds, attoseconds) = origin.duration(to: .now).components
         return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
     }
+
+    /// The one clock of hub and plugins, as of the last WELCOME.
+    nonisolated var clock: HubClock { terms.withLock { $0.clock } }
 
     // MARK: - Life
 
@@ -170,30 +157,25 @@ actor HubLink {
             isDraining = false
             finishIfDrained()
         }
-        failDirect(GiveError(.stopping, "the plugin is being stopped before the hub has answered"))
-        stopCommands()
-        stopQuestions()
-        settleDeclarations(.failure(GiveError(.stopping, "the plugin is being stopped")))
-        resume(&roomWaiters)
-        resume(&queueWaiters)
+        commands.assumeIsolated { $0.stop() }
+        stopParts("the plugin is being stopped before the hub has answered")
     }
 
     /// Says BYE, when `draining` after the spool is empty, and returns when the hub has answered or `limit` is over.
     /// - Parameter waitsForHub: also while the hub is away; otherwise there is nothing to wait for then.
     func close(draining: Bool, waitsForHub: Bool = false, within limit: Duration) async {
         prepareStop()
-        isDraining = draining && state != nil
+        isDraining = draining
         isClosing = true
-        spool.isPaused = !isDraining
+        if !isDraining { await spool.pause() }
         if !isAbandoned, waitsForHub || machine.isOpen && !isAway { finishIfDrained() } else { leave() }
         let deadline = loop.schedule(after: limit) { [weak self] in
             self?.assumeIsolated { $0.leave() }
         }
         if !hasLeft { await withCheckedContinuation { endWaiters.append($0) } }
         deadline.cancel()
-        spool.isPaused = true
-        await spool.reading?.value
-        await settled()
+        await spool.pause()
+        await spool.untilQuiet()
         timer?.cancel()
         watch = nil
         monitor = nil
@@ -201,7 +183,7 @@ actor HubLink {
         signal.finish()
     }
 
-    /// The hub's process has ended: nobody will answer what is still open, nor take what is sent.
+    /// The hub's process has ended: what is still open gets no answer, and what is sent is not taken.
     func abandon() {
         isAbandoned = true
         if isClosing { leave() }
@@ -210,16 +192,15 @@ actor HubLink {
     /// The dialogue is over, one way or another.
     func leave() {
         hasLeft = true
-        resume(&endWaiters)
+        let waiters = endWaiters
+        endWaiters = []
+        for waiter in waiters { waiter.resume() }
     }
 
-    /// Whether everything that was given is with the hub.
-    var isDrained: Bool { spool.isEmpty }
-
     func finishIfDrained() {
-        guard isClosing, !hasLeft, !isDraining || spool.isEmpty else { return }
+        guard isClosing, !hasLeft, !isDraining || spool.assumeIsolated({ $0.isEmpty }) else { return }
         isDraining = false
-        spool.isPaused = true
+        spool.assumeIsolated { $0.pause() }
         step { $0.finish(at: $1) }
     }
 }

@@ -36,7 +36,7 @@ public struct RecordPages: AsyncSequence, Sendable {
         public mutating func next() async throws -> Page? {
             guard !isOver else { return nil }
             let asked = query
-            let answer = try await link.question(repeats: true) { number in
+            let answer = try await link.questions.ask(repeats: true) { number in
                 var query = asked
                 query.id = number
                 return .query(query)

@@ -19,20 +19,20 @@ extension PluginContext {
     /// Takes records of any kind for the hub, as ``give(_:saving:)-([Sample],_)`` does.
     public func give(_ records: [Record], saving changes: [String: StateValue?] = [:]) async throws(GiveError) {
         let groups = try RecordGroups(records).groups
-        let removals = link.removals.load(ordering: .relaxed)
+        let removals = link.spool.removals.load(ordering: .relaxed)
         do throws(PluginStateError) {
             try await spool(groups, changes)
         } catch {
             switch error.code {
             case .full:
-                await link.spoolIsFull(error.message, after: removals)
+                await link.spool.isFull(error.message, after: removals)
                 throw GiveError(.full, error.message)
             case .invalid: throw GiveError(.invalid, error.message)
             default: throw GiveError(.storage, error.message)
             }
         }
         noteGiven()
-        await link.spoolHasGrown()
+        await link.spool.hasGrown()
     }
 
     private func spool(_ groups: [[[UInt8]]], _ changes: [String: StateValue?]) async throws(PluginStateError) {
@@ -63,7 +63,7 @@ extension PluginContext {
     ///   is harmless.
     public func store(_ records: [Record], isBackfill: Bool = false) async throws(GiveError) -> [RecordResult] {
         let groups = try RecordGroups(records)
-        let results = try await link.store(groups.groups, isBackfill: isBackfill)
+        let results = try await link.storeCalls.store(groups.groups, isBackfill: isBackfill)
         noteGiven()
         return groups.inOrderGiven(results)
     }
@@ -75,19 +75,19 @@ extension PluginContext {
 
     /// Shows a passing value, such as a weight that still settles; dropped while the hub is away.
     public func live(_ value: LiveValue) async {
-        await link.pass(.live(value))
+        await link.sendIfReady(.live(value))
     }
 
     /// Says that something happened, such as that the device has connected; dropped while the hub is away.
     public func event(_ event: DeviceEvent) async {
-        await link.pass(.event(event))
+        await link.sendIfReady(.event(event))
     }
 
     /// Returns when something has left the spool since it was found full, or the plugin is being stopped.
     ///
     /// After ``GiveError/Code/full``: wait, then give again what was not taken.
     public func waitForRoom() async {
-        await link.waitForRoom()
+        await link.spool.waitForRoom()
     }
 }
 

@@ -1,35 +1,7 @@
 import HubWire
 import Logging
 import Samples
-import Synchronization
 import ZeroMQ
-
-/// Subscriptions, and the deliveries that are being worked on.
-struct SinkLine {
-    /// Works on one delivery.
-    typealias Handler = @Sendable (_ want: String, [DeliveredRecord]) async -> DeliveryOutcome
-
-    var wants = ClientWants()
-    /// Deliveries of one subscription that are worked on at a time.
-    var width = 1
-    var handler: Handler?
-    /// Of mode `once`: subscriptions that have something left to deliver.
-    var unfinished: Set<String>?
-    /// Records that were left when nothing more could be delivered, by subscription.
-    var left: [String: Int64] = [:]
-    /// Not begun yet: at most what the credit allows.
-    var waiting: [(ticket: ClientWants.Ticket, records: RawRecords)] = []
-    var running: [ClientWants.Ticket: Task<Void, Never>] = [:]
-    var refusal: PluginFailure?
-    var isFinishing = false
-    /// Who waits for the end of the sink's work.
-    var waiter: CheckedContinuation<Void, Never>?
-
-    /// Whether nothing more is to be done.
-    var isOver: Bool {
-        running.isEmpty && (isFinishing || refusal != nil || unfinished?.isEmpty == true && waiting.isEmpty)
-    }
-}
 
 /// What became of a delivery.
 struct DeliveryOutcome: Sendable {
@@ -38,72 +10,108 @@ struct DeliveryOutcome: Sendable {
     var pause: Int64?
 }
 
-extension HubLink {
-    /// Asks for subscriptions in this and every later session, and has `handler` work on what is delivered.
-    ///
-    /// Returns after ``finishSink(within:)``, when everything that had begun is answered; with `untilCaughtUp` also when nothing
-    /// is left that could be delivered now.
-    /// - Throws: ``PluginFailure`` when the hub refuses a subscription.
-    func serve(
-        _ requests: [WantRequest], width: Int, untilCaughtUp: Bool, _ handler: @escaping SinkLine.Handler
-    ) async throws(PluginFailure) {
-        for request in requests { sink.wants.add(request) }
-        (sink.width, sink.handler) = (width, handler)
-        if untilCaughtUp { sink.unfinished = Set(requests.map(\.want)) }
-        openWants()
-        if !sink.isOver { await withCheckedContinuation { sink.waiter = $0 } }
-        sink.wants.finish()
-        if let refusal = sink.refusal { throw refusal }
+/// Subscriptions, and the deliveries that are being worked on.
+///
+/// A part of the link's poll loop.
+actor SinkDeliveries {
+    /// Works on one delivery.
+    typealias Handler = @Sendable (_ want: String, [DeliveredRecord]) async -> DeliveryOutcome
+
+    private let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private let outlet: HubOutlet
+    private let logger: Logger
+
+    private var wants = ClientWants()
+    /// Deliveries of one subscription that are worked on at a time.
+    private var width = 1
+    private var handler: Handler?
+    /// Of mode `once`: subscriptions that have something left to deliver.
+    private var unfinished: Set<String>?
+    /// Records that were left when nothing more could be delivered, by subscription.
+    private var left: [String: Int64] = [:]
+    /// Not begun yet: at most what the credit allows.
+    private var waiting: [(ticket: ClientWants.Ticket, records: RawRecords)] = []
+    private var running: [ClientWants.Ticket: Task<Void, Never>] = [:]
+    private var failure: PluginFailure?
+    private var isFinishing = false
+    /// Waits for the end of the sink's work.
+    private var waiter: CheckedContinuation<Void, Never>?
+
+    init(on loop: PollLoop, outlet: HubOutlet, logger: Logger) {
+        (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
     }
 
-    /// Begins nothing more, and lets what has begun come to its end; what takes longer than `limit` is cancelled.
-    func finishSink(within limit: Duration) {
-        sink.isFinishing = true
-        sink.wants.finish()
-        sink.waiting = []
-        for task in sink.running.values {
-            loop.schedule(after: limit) { task.cancel() }
-        }
-        endSinkIfOver()
+    /// Whether nothing more is to be done.
+    private var isOver: Bool {
+        running.isEmpty && (isFinishing || failure != nil || unfinished?.isEmpty == true && waiting.isEmpty)
     }
 
     /// Whether there were records for this sink that could not be delivered when its pass was over.
-    var hasUndelivered: Bool { sink.left.values.contains { $0 > 0 } }
+    var hasUndelivered: Bool { left.values.contains { $0 > 0 } }
 
-    private func endSinkIfOver() {
-        guard sink.isOver else { return }
-        sink.waiter.take()?.resume()
+    /// Asks for subscriptions in this and every later session, and has `handler` work on what is delivered.
+    ///
+    /// Returns after ``finish(within:)``, when everything that had begun is answered; with `untilCaughtUp` also when nothing
+    /// is left that could be delivered now.
+    /// - Throws: ``PluginFailure`` when the hub refuses a subscription.
+    func serve(
+        _ requests: [WantRequest], width: Int, untilCaughtUp: Bool, _ handler: @escaping Handler
+    ) async throws(PluginFailure) {
+        for request in requests { wants.add(request) }
+        (self.width, self.handler) = (width, handler)
+        if untilCaughtUp { unfinished = Set(requests.map(\.want)) }
+        sessionOpened()
+        if !isOver { await withCheckedContinuation { waiter = $0 } }
+        wants.finish()
+        if let failure { throw failure }
+    }
+
+    /// Begins nothing more, and lets what has begun come to its end; what takes longer than `limit` is cancelled.
+    func finish(within limit: Duration) {
+        isFinishing = true
+        wants.finish()
+        waiting = []
+        for task in running.values {
+            loop.schedule(after: limit) { task.cancel() }
+        }
+        endIfOver()
+    }
+
+    private func endIfOver() {
+        guard isOver else { return }
+        waiter.take()?.resume()
     }
 
     // MARK: - Messages
 
     /// A session is open, or the subscriptions have just become known.
-    func openWants() {
-        guard machine.isOpen else { return }
-        for message in sink.wants.opened() { post(message) }
+    func sessionOpened() {
+        guard outlet.session != nil else { return }
+        for message in wants.opened() { outlet.send(message) }
     }
 
-    /// Deliveries of a lost session are void: their work goes on, but nobody waits for it, and the hub delivers again.
-    func loseWants() {
-        sink.wants.lost()
-        sink.waiting = []
+    /// The deliveries of a lost session are void: their work goes on, but the hub ignores what comes of it, and delivers again.
+    func sessionLost() {
+        wants.lost()
+        waiting = []
     }
 
     /// Asks for a subscription once more, which ends a pause for a failed log-in.
     func wantAgain(_ want: String) {
-        guard machine.isOpen, let message = sink.wants.again(want) else { return }
-        sink.waiting.removeAll { $0.ticket.want == want }
-        post(message)
+        guard outlet.session != nil, let message = wants.again(want) else { return }
+        waiting.removeAll { $0.ticket.want == want }
+        outlet.send(message)
     }
 
     /// Asks for every subscription once more: after a log-in what has failed for want of one can be delivered.
     func wantAllAgain() {
-        for want in sink.wants.names { wantAgain(want) }
+        for want in wants.names { wantAgain(want) }
     }
 
     /// - Returns: whether the message was the sink's.
-    func receiveForSink(_ message: HubMessage) -> Bool {
-        guard let event = sink.wants.receive(message) else {
+    func receive(_ message: HubMessage) -> Bool {
+        guard let event = wants.receive(message) else {
             switch message {
             case .want, .deliver: return true  // Of a subscription that has ended: the hub delivers again.
             case .error(let error) where error.want != nil:
@@ -116,7 +124,7 @@ extension HubLink {
         switch event {
         case .opened(let answer): opened(answer)
         case .deliver(let ticket, let records):
-            sink.waiting.append((ticket, records))
+            waiting.append((ticket, records))
             beginDeliveries()
         case .wait(let want, let delay):
             loop.schedule(after: .milliseconds(delay)) { [weak self] in self?.assumeIsolated { $0.wantAgain(want) } }
@@ -124,12 +132,12 @@ extension HubLink {
             logger.error("the hub refuses a subscription", metadata: ["want": "\(want)", "hub.error": "\(error)"])
             // Then a newer session does the work; this one may still be a source.
             guard error.code != .replaced else {
-                sink.unfinished?.remove(want)
+                unfinished?.remove(want)
                 break
             }
-            sink.refusal = PluginFailure(.refused, "the hub refuses the subscription \(want): \(error.reason)")
+            failure = PluginFailure(.refused, "the hub refuses the subscription \(want): \(error.reason)")
         }
-        endSinkIfOver()
+        endIfOver()
         return true
     }
 
@@ -138,45 +146,40 @@ extension HubLink {
             answer.isNew ? "a new subscription is open" : "a subscription is open",
             metadata: ["want": "\(answer.want)", "records.pending": "\(answer.pending)"])
         guard answer.isCaughtUp else { return }
-        sink.left[answer.want] = answer.pending
-        sink.unfinished?.remove(answer.want)
-    }
-
-    /// Sends what must not be dropped; without a session it means nothing any more.
-    private func post(_ message: ClientMessage) {
-        if let action = machine.message(message) { perform([action]) }
+        left[answer.want] = answer.pending
+        unfinished?.remove(answer.want)
     }
 
     // MARK: - Work
 
     private func beginDeliveries() {
-        guard let handler = sink.handler, !sink.isFinishing, !hasStopRequest.withLock({ $0 }) else { return }
-        // Nothing waits that another session has delivered.
-        let epoch = machine.welcome?.epoch ?? ""
+        guard let handler, !isFinishing, !outlet.isStopping else { return }
+        // What waits is of the session that is open: another's end empties it.
+        let epoch = outlet.session?.epoch ?? ""
         var index = 0
-        while index < sink.waiting.count {
-            let (ticket, records) = sink.waiting[index]
-            guard sink.running.keys.count(where: { $0.want == ticket.want }) < sink.width else {
+        while index < waiting.count {
+            let (ticket, records) = waiting[index]
+            guard running.keys.count(where: { $0.want == ticket.want }) < width else {
                 index += 1
                 continue
             }
-            sink.waiting.remove(at: index)
-            sink.running[ticket] = Task { await self.work(on: ticket, records, epoch, handler) }
+            waiting.remove(at: index)
+            running[ticket] = Task { await self.work(on: ticket, records, epoch, handler) }
         }
     }
 
     private func work(
-        on ticket: ClientWants.Ticket, _ raw: RawRecords, _ epoch: String, _ handler: SinkLine.Handler
+        on ticket: ClientWants.Ticket, _ raw: RawRecords, _ epoch: String, _ handler: Handler
     ) async {
         let (records, unreadable) = Self.read(raw, epoch)
         var outcome = DeliveryOutcome(results: [])
         if !records.isEmpty { outcome = await handler(ticket.want, records) }
         var results = outcome.results.makeIterator()
         let all = raw.indices.map { index in unreadable[index] ?? results.next() ?? .retry(after: 0, reason: nil) }
-        if let message = sink.wants.done(ticket, results: all, pause: outcome.pause) { post(message) }
-        sink.running[ticket] = nil
+        if let message = wants.done(ticket, results: all, pause: outcome.pause) { outlet.send(message) }
+        running[ticket] = nil
         beginDeliveries()
-        endSinkIfOver()
+        endIfOver()
     }
 
     /// The records of a delivery, and a result for each that a newer hub wrote in a way that this program cannot read.

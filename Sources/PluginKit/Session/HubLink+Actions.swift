@@ -35,15 +35,40 @@ extension HubLink {
         case .send(let message): send(message)
         case .opened(let welcome): opened(welcome)
         case .lost(let reason): lost(reason)
-        case .undeclared(let error): undeclared(error)
-        case .stored(let ticket, let results): stored(ticket, results)
-        case .refused(let ticket, let error): refused(ticket, error)
+        case .undeclared(let error): types.assumeIsolated { $0.refused(error) }
+        case .stored(let ticket, let results):
+            if !spool.assumeIsolated({ $0.stored(ticket, results) }) {
+                storeCalls.assumeIsolated { $0.settle(ticket, .success(results)) }
+            }
+            machineHasRoom()
+        case .refused(let ticket, let error):
+            if !spool.assumeIsolated({ $0.refused(ticket, error) }) {
+                let failure = GiveError(.refused, "the hub refused the batch: \(error)")
+                storeCalls.assumeIsolated { $0.settle(ticket, .failure(failure)) }
+            }
+            machineHasRoom()
         case .deliver(let message): received(message)
         case .stop(let stop):
             logger.info("the hub asks to stop", metadata: ["hub.reason": "\(stop.reason)"])
             signal.yield(.stop(stop))
         case .ended(let end): ended(end)
         }
+    }
+
+    /// Takes a batch; what is to be done then is for `step`.
+    func submit(_ batch: OutgoingBatch) -> Result<HubOutlet.Submission, SubmitError> {
+        do throws(SubmitError) { return .success(try machine.submit(batch, at: now)) } catch { return .failure(error) }
+    }
+
+    func declare(_ types: [TypeDeclaration]) {
+        // No outage, which would be worth a warning.
+        isAway = true
+        step { $0.declare(types, at: $1) }
+    }
+
+    private func machineHasRoom() {
+        storeCalls.assumeIsolated { $0.machineHasRoom() }
+        spool.assumeIsolated { $0.pump() }
     }
 
     private func opened(_ welcome: Welcome) {
@@ -60,37 +85,40 @@ extension HubLink {
         welcomeWaiters = []
         signal.yield(.opened)
         openings.note()
-        settleDeclarations(.success(()))
-        tellFullness()
-        sendQuestions()
-        openWants()
-        readSpool()
+        types.assumeIsolated { $0.settle(.success(())) }
+        questions.assumeIsolated { $0.send() }
+        sink.assumeIsolated { $0.sessionOpened() }
+        spool.assumeIsolated { $0.sessionOpened() }
     }
 
     /// An outage is logged once; its end is `opened`.
     func lost(_ reason: String) {
         if !isAway { logger.warning("the hub is away", metadata: ["hub.reason": "\(reason)"]) }
         isAway = true
-        fullness.isTold = false
-        loseCommands()
-        loseQuestions()
-        loseWants()
+        spool.assumeIsolated { $0.sessionLost() }
+        commands.assumeIsolated { $0.sessionLost() }
+        questions.assumeIsolated { $0.sessionLost() }
+        sink.assumeIsolated { $0.sessionLost() }
     }
 
     private func received(_ message: HubMessage) {
-        if receiveForSink(message) { return }
+        if sink.assumeIsolated({ $0.receive(message) }) { return }
         switch message {
-        case .command(let command): receive(command)
-        case .result(let result):
-            // One that nobody waits for any more was cancelled here.
-            _ = answerQuestion(result.id, message)
-        case .token(let answer): _ = answerQuestion(answer.id, message)
-        case .error(let error) where answerQuestion(error.ref, message): break
+        case .command(let command): commands.assumeIsolated { $0.receive(command) }
+        // An answer without a question is to one that was cancelled here.
+        case .result(let result): _ = answer(result.id, message)
+        case .token(let token): _ = answer(token.id, message)
+        case .error(let error) where answer(error.ref, message): break
         case .error(let error):
             logger.error("the hub reports an error", metadata: ["hub.error": "\(error)"])
         default:
-            logger.debug("a message nobody asked for", metadata: ["hub.verb": "\(message.verb.rawValue)"])
+            logger.debug("an unexpected message", metadata: ["hub.verb": "\(message.verb.rawValue)"])
         }
+    }
+
+    /// - Returns: whether a question waited for it.
+    private func answer(_ number: Int64?, _ message: HubMessage) -> Bool {
+        questions.assumeIsolated { $0.answer(number, message) }
     }
 
     func fail(_ error: WireError) {
@@ -103,18 +131,18 @@ extension HubLink {
             logger.error("the hub does not want this plugin", metadata: ["hub.error": "\(error)"])
         }
         giveUp()
-        failDirect(GiveError(.stopping, "the dialogue with the hub is over"))
-        loseCommands()
-        stopQuestions()
-        settleDeclarations(.failure(GiveError(.stopping, "the dialogue with the hub is over")))
-        resume(&roomWaiters)
-        resume(&queueWaiters)
+        commands.assumeIsolated { $0.sessionLost() }
+        stopParts("the dialogue with the hub is over")
         leave()
         signal.yield(.ended(end))
     }
 
-    func resume(_ waiters: inout [CheckedContinuation<Void, Never>]) {
-        for waiter in waiters { waiter.resume() }
-        waiters = []
+    /// From now on the parts make no caller wait for the hub.
+    func stopParts(_ reason: String) {
+        let error = GiveError(.stopping, reason)
+        storeCalls.assumeIsolated { $0.stop(error) }
+        questions.assumeIsolated { $0.stop() }
+        types.assumeIsolated { $0.settle(.failure(error)) }
+        spool.assumeIsolated { $0.endWaits() }
     }
 }

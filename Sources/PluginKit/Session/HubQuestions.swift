@@ -1,0 +1,102 @@
+import HubWire
+import ZeroMQ
+
+/// What the plugin asks the hub: QUERY and TOKEN, each with one answer.
+///
+/// A part of the link's poll loop. A question waits for a session, and for its turn among those of its kind.
+actor HubQuestions {
+    private struct Question {
+        let serial: Int
+        let make: @Sendable (Int64) -> ClientMessage
+        /// Whether it is asked again in the next session; else the loss of this one is its answer.
+        let repeats: Bool
+        /// Its number in this session; `nil` while it waits to be sent.
+        var number: Int64?
+        let continuation: CheckedContinuation<HubMessage, any Error>
+
+        var isQuery: Bool { if case .query = make(0) { true } else { false } }
+    }
+
+    private let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private let outlet: HubOutlet
+    private var open: [Question] = []
+    private var lastSerial = 0
+
+    init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
+
+    /// Asks, as soon as there is a session, and returns the answer: RESULT or TOKEN.
+    ///
+    /// - Parameters:
+    ///   - repeats: whether it may be asked again when the session is lost before the answer.
+    ///   - make: the message with its number.
+    /// - Throws: ``AskError``, or `CancellationError`.
+    func ask(repeats: Bool, _ make: @escaping @Sendable (Int64) -> ClientMessage) async throws -> HubMessage {
+        lastSerial += 1
+        let serial = lastSerial
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+                guard !outlet.isStopping else { return continuation.resume(throwing: Self.stopped) }
+                open.append(Question(serial: serial, make: make, repeats: repeats, continuation: continuation))
+                send()
+            }
+        } onCancel: {
+            Task { await self.forget(serial) }
+        }
+    }
+
+    private static let stopped = AskError(.stopping, "the plugin is being stopped before the hub has answered")
+
+    private func forget(_ serial: Int) {
+        guard let index = open.firstIndex(where: { $0.serial == serial }) else { return }
+        open.remove(at: index).continuation.resume(throwing: CancellationError())
+        send()
+    }
+
+    /// Sends what may be sent: no more queries at a time than the hub takes (R8.4).
+    func send() {
+        guard let limits = outlet.session?.limits else { return }
+        var openQueries = open.count { $0.number != nil && $0.isQuery }
+        for index in open.indices where open[index].number == nil {
+            if open[index].isQuery {
+                guard openQueries < limits.queries else { continue }
+                openQueries += 1
+            }
+            let number = outlet.nextNumber()
+            open[index].number = number
+            outlet.send(open[index].make(number))
+        }
+    }
+
+    /// RESULT or TOKEN of a number, or an ERROR that refers to it.
+    /// - Returns: whether a question waited for it.
+    func answer(_ number: Int64?, _ message: HubMessage) -> Bool {
+        guard let number, let index = open.firstIndex(where: { $0.number == number }) else { return false }
+        let question = open.remove(at: index)
+        if case .error(let error) = message {
+            let reason = "the hub refused: \(error.reason) (\(error.code))"
+            question.continuation.resume(throwing: AskError(.refused, reason, error: error))
+        } else {
+            question.continuation.resume(returning: message)
+        }
+        send()
+        return true
+    }
+
+    /// What was sent waits again, or has the loss as its answer.
+    func sessionLost() {
+        let lost = open.filter { $0.number != nil && !$0.repeats }
+        open.removeAll { $0.number != nil && !$0.repeats }
+        for index in open.indices { open[index].number = nil }
+        for question in lost {
+            question.continuation.resume(throwing: AskError(.lost, "the session ended before the hub answered"))
+        }
+    }
+
+    func stop() {
+        let questions = open
+        open = []
+        for question in questions { question.continuation.resume(throwing: Self.stopped) }
+    }
+}

@@ -1,0 +1,97 @@
+import HubWire
+import ZeroMQ
+
+/// Calls of `store`, whose callers keep the records and wait for the hub's answers.
+///
+/// A part of the link's poll loop.
+actor StoreCalls {
+    private struct Batch {
+        var answer: Result<[RecordResult], GiveError>?
+        var waiter: CheckedContinuation<Result<[RecordResult], GiveError>, Never>?
+    }
+
+    private let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private let outlet: HubOutlet
+    private var batches: [BatchTicket: Batch] = [:]
+    private var roomWaiters: [CheckedContinuation<Void, Never>] = []
+
+    init(on loop: PollLoop, outlet: HubOutlet) { (self.loop, self.outlet) = (loop, outlet) }
+
+    /// Sends groups of records and returns a result per record, in their order.
+    func store(_ groups: [[[UInt8]]], isBackfill: Bool) async throws(GiveError) -> [RecordResult] {
+        guard let session = await outlet.firstSession(), !outlet.isStopping else { throw Self.stopped }
+        let bounds = BatchBounds(session)
+        var tickets: [BatchTicket] = []
+        defer { for ticket in tickets { batches[ticket] = nil } }
+        var rest = groups[...]
+        while !rest.isEmpty {
+            let batch = OutgoingBatch(records: Self.take(&rest, bounds), isBackfill: isBackfill)
+            tickets.append(try await submit(batch))
+        }
+        var results: [RecordResult] = []
+        for ticket in tickets { results += try await answer(to: ticket).get() }
+        return results
+    }
+
+    private static let stopped = GiveError(.stopping, "the plugin is being stopped before the hub has answered")
+
+    /// As many groups as fit one batch, and at least one.
+    private static func take(_ groups: inout ArraySlice<[[UInt8]]>, _ bounds: BatchBounds) -> RawRecords {
+        var records = RawRecords()
+        var bytes = 0
+        while let group = groups.first {
+            let size = group.reduce(0) { $0 + $1.count }
+            let fits = records.count + group.count <= bounds.records && bytes + size <= bounds.bytes
+            guard records.isEmpty || fits else { break }
+            for record in group { records.append(record) }
+            bytes += size
+            groups.removeFirst()
+        }
+        return records
+    }
+
+    /// Hands a batch to the machine as soon as its queue has room.
+    private func submit(_ batch: OutgoingBatch) async throws(GiveError) -> BatchTicket {
+        while !outlet.isStopping {
+            do throws(SubmitError) {
+                let submission = try outlet.submit(batch)
+                batches[submission.ticket] = Batch()
+                outlet.begin(submission)
+                return submission.ticket
+            } catch {
+                guard error == .full else { break }
+                await withCheckedContinuation { roomWaiters.append($0) }
+            }
+        }
+        throw Self.stopped
+    }
+
+    private func answer(to ticket: BatchTicket) async -> Result<[RecordResult], GiveError> {
+        if let answer = batches[ticket]?.answer { return answer }
+        guard !outlet.isStopping, batches[ticket] != nil else { return .failure(Self.stopped) }
+        return await withCheckedContinuation { batches[ticket]?.waiter = $0 }
+    }
+
+    /// The answer to a batch, whether its caller waits for it already or not yet.
+    func settle(_ ticket: BatchTicket, _ answer: Result<[RecordResult], GiveError>) {
+        guard let waiter = batches[ticket]?.waiter else {
+            batches[ticket]?.answer = answer
+            return
+        }
+        batches[ticket]?.waiter = nil
+        waiter.resume(returning: answer)
+    }
+
+    /// A batch has left the machine's queue.
+    func machineHasRoom() {
+        let waiters = roomWaiters
+        roomWaiters = []
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func stop(_ error: GiveError) {
+        for (ticket, batch) in batches where batch.answer == nil { settle(ticket, .failure(error)) }
+        machineHasRoom()
+    }
+}
