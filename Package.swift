@@ -56,17 +56,21 @@ func plugin(
     ]
 }
 
-let scale: [Target.Dependency] = ["ScaleConnector", "ScaleFrames", "ScaleLinks"]
+let scale: [Target.Dependency] = ["ScaleConnector", "ScaleProtocols", "ScaleLinks"]
 let plugins = [
     plugin("Exist", ["CloudClient"], tests: ["ExistSimulation", "WebFaults", "HubWire", "Samples"]),
     plugin(
         "GapFiller", ["DaySeries"],
         tests: ["Seeds", "DaySeries", "HubCommand", "HubProcess", "HubSettings", "HubWire", "Samples"]),
-    plugin("IHealthHS3", scale, tests: ["Seeds", "ScaleSimulation"] + scale, resources: [.copy("Cases")]),
-    plugin("IHealthHS4", scale, tests: ["ScaleBench"] + scale),
+    plugin(
+        "IHealthHS3", scale, tests: ["Seeds", "ScaleSimulation", "ScaleStandIns"] + scale, resources: [.copy("Cases")]),
+    plugin("IHealthHS4", scale, tests: ["ScaleBench", "ScaleStandIns"] + scale),
     plugin(
         "IHealthHS5", scale,
-        tests: ["hub-ihealth-cloud", "IHealthCloudSimulation", "OpenAPIBench", "ScaleBench", "WebFaults"] + scale),
+        tests: [
+            "hub-ihealth-cloud", "IHealthCloudSimulation", "OpenAPIBench", "ScaleBench", "ScaleStandIns", "WebFaults",
+        ]
+            + scale),
     plugin(
         "JSONLines", ["JSON"], tests: ["HubSettings", "HubWire", "Samples"], resources: [.copy("Cases")]),
     plugin("SAMI", ["CloudClient", "WebSocketClient"], tests: ["HubSettings", "SAMIExchange", "WebFaults"]),
@@ -82,7 +86,8 @@ let package = Package(
         .library(name: "HubWire", targets: ["HubWire"]),
         .library(name: "PluginKit", targets: ["PluginKit"]),
         .library(name: "CloudClient", targets: ["CloudClient"]),
-        .library(name: "ScaleFrames", targets: ["ScaleFrames"]),
+        .library(name: "ScaleProtocols", targets: ["ScaleProtocols"]),
+        .library(name: "ScaleStandIns", targets: ["ScaleStandIns"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
         .executable(name: "hub-exist", targets: ["Exist"]),
@@ -159,7 +164,7 @@ let package = Package(
             "HubCommandTests",
             [
                 "HubCommand", "HubProcess", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples",
-                "ZeroMQ", "IHealthHS3", "IHealthHS4", "IHealthHS5", "ScaleFrames", "hub-scale-sim", argumentParser,
+                "ZeroMQ", "IHealthHS3", "IHealthHS4", "IHealthHS5", "ScaleProtocols", "hub-scale-sim", argumentParser,
                 logging,
             ],
             resources: [.copy("Help")]),
@@ -213,31 +218,39 @@ let package = Package(
             [
                 "Seeds", "HubProcess", "HubCommand", "HubCore", "HubWire", "Samples", "example-source", "example-cloud",
                 "JSONLines", "OAuthServer", "SAMI", "hub-sami-server", "Exist", "GapFiller", "IHealthHS3",
-                "IHealthHS4", "ScaleBench", "ScaleFrames", "WebFaults", "WebSocketClient", "hub-exist-server",
+                "IHealthHS4", "ScaleBench", "ScaleProtocols", "ScaleStandIns", "WebFaults", "WebSocketClient",
+                "hub-exist-server",
                 "hub-scale-sim",
             ],
             resources: [.copy("sami_weigh.py")]),
 
         // Scales.
-        module("ScaleFrames", ["Digests", "JSON"]),
+        module("ScaleProtocols", ["Digests", "JSON"]),
         tests(
-            "ScaleFramesTests", ["Seeds", "ScaleFrames", "ScaleLinks"],
+            "ScaleProtocolsTests", ["Seeds", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"],
             resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),
         module("ScaleLinks"),
         tests("ScaleLinksTests", ["ScaleLinks"]),
-        module("ScaleConnector", ["PluginKit", "ScaleFrames", "ScaleLinks"]),
+        module("ScaleConnector", ["PluginKit", "ScaleProtocols", "ScaleLinks"]),
         program(
             "hub-ihealth-cloud", ["CloudClient", "HubWire", "PluginKit", "ScaleConnector"],
             path: "Sources/IHealthCloud"),
-        tests("ScaleConnectorTests", ["ScaleConnector", "PluginKit", "ScaleBench", "ScaleFrames", "ScaleLinks"]),
+        tests(
+            "ScaleConnectorTests",
+            ["ScaleConnector", "PluginKit", "ScaleBench", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"]),
         .target(
-            name: "ScaleSimulation", dependencies: ["Seeds", "ScaleFrames"],
+            name: "ScaleStandIns", dependencies: ["Digests", "ScaleProtocols"],
+            path: "Simulators/Scales/Sources/ScaleStandIns", swiftSettings: strict),
+        .target(
+            name: "ScaleSimulation", dependencies: ["Seeds", "ScaleProtocols", "ScaleStandIns"],
             path: "Simulators/Scales/Sources/ScaleSimulation",
             swiftSettings: strict),
         program(
-            "hub-scale-sim", ["ScaleSimulation", "ScaleFrames", argumentParser],
+            "hub-scale-sim", ["ScaleSimulation", "ScaleProtocols", "ScaleStandIns", argumentParser],
             path: "Simulators/Scales/Sources/hub-scale-sim"),
-        tests("ScaleSimulationTests", ["ScaleSimulation", "ScaleFrames"], path: "Simulators/Scales/Tests"),
+        tests(
+            "ScaleSimulationTests", ["ScaleSimulation", "ScaleProtocols", "ScaleStandIns"],
+            path: "Simulators/Scales/Tests"),
 
         // Services.
         .target(
@@ -284,13 +297,14 @@ let package = Package(
             [
                 "hub-ihealth-cloud", "IHealthCloudSimulation", "IHealthHS3", "IHealthHS4", "IHealthHS5", "OpenAPIBench",
                 "PluginTesting",
-                "ScaleBench", "ScaleConnector", "ScaleFrames", "WebFaults",
+                "ScaleBench", "ScaleConnector", "ScaleProtocols", "ScaleStandIns", "WebFaults",
             ]),
         .target(
             name: "OpenAPIBench", dependencies: ["IHealthCloudSimulation", "PluginTesting", "ScaleBench", "WebFaults"],
             path: "Tests/Support/OpenAPIBench", swiftSettings: strict),
         .target(
-            name: "ScaleBench", dependencies: ["PluginTesting", "ScaleConnector", "ScaleFrames", "ScaleLinks"],
+            name: "ScaleBench",
+            dependencies: ["PluginTesting", "ScaleConnector", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"],
             path: "Tests/Support/ScaleBench", swiftSettings: strict),
     ] + plugins,
     swiftLanguageModes: [.v6]

@@ -1,4 +1,4 @@
-import ScaleFrames
+import ScaleProtocols
 import ScaleLinks
 import Synchronization
 

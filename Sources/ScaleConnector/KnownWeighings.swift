@@ -1,4 +1,4 @@
-import ScaleFrames
+import ScaleProtocols
 
 /// The weighings of one scale that have been given to the hub, so that a memory transfer does not give them again.
 ///

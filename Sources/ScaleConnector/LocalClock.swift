@@ -2,7 +2,7 @@ public import FoundationEssentials
 // Without it `TimeZone` knows no zone but GMT.
 import FoundationInternationalization
 public import PluginKit
-public import ScaleFrames
+public import ScaleProtocols
 
 /// What the wall clock beside the scale shows, and which instant a wall time was.
 public struct LocalClock: Sendable {

@@ -1,5 +1,5 @@
 public import PluginKit
-public import ScaleFrames
+public import ScaleProtocols
 public import ScaleLinks
 
 /// Finds out whether the scale answers, and changes nothing on it: the clock is asked for and not set, nothing is

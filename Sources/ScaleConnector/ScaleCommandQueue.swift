@@ -1,4 +1,4 @@
-public import ScaleFrames
+public import ScaleProtocols
 import Synchronization
 
 /// Where the commands of a plugin wait for the task that talks to the scale.

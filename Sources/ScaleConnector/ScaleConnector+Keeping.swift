@@ -1,5 +1,5 @@
 import PluginKit
-import ScaleFrames
+import ScaleProtocols
 
 extension ScaleConnector {
     /// Whether all readings of `delivery` are durable now.

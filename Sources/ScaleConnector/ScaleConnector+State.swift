@@ -1,5 +1,5 @@
 import PluginKit
-import ScaleFrames
+import ScaleProtocols
 
 /// What a connector remembers from one run to the next, beside the records themselves.
 extension ScaleConnector {

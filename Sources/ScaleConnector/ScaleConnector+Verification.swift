@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PluginKit
-import ScaleFrames
+import ScaleProtocols
 
 /// The vendor's cloud, as far as a connector needs it.
 public protocol ScaleCloud: Sendable {

@@ -1,5 +1,5 @@
 public import PluginKit
-import ScaleFrames
+import ScaleProtocols
 import ScaleLinks
 
 /// One scale, served over its link for as long as the plugin runs: takes its weighings, has the hub keep them, and only then

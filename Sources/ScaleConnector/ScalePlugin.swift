@@ -1,5 +1,5 @@
 public import PluginKit
-public import ScaleFrames
+public import ScaleProtocols
 
 /// A plugin that serves one scale with a ``ScaleConnector``.
 public protocol ScalePlugin: SourcePlugin {

@@ -1,5 +1,5 @@
 import PluginKit
-import ScaleFrames
+import ScaleProtocols
 import ScaleLinks
 
 /// What people are told about the scale: events, progress, passing weights and log lines.

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import FoundationInternationalization
 public import PluginKit
-public import ScaleFrames
+public import ScaleProtocols
 public import ScaleLinks
 
 /// The settings that the plugins of all scales have, checked.

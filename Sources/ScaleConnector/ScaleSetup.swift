@@ -1,6 +1,6 @@
 public import FoundationEssentials
 import FoundationInternationalization
-public import ScaleFrames
+public import ScaleProtocols
 public import ScaleLinks
 
 /// One scale and how it is served, as its plugin has read it from its settings.

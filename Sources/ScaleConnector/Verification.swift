@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PluginKit
-public import ScaleFrames
+public import ScaleProtocols
 
 /// Who decides whether a person may measure.
 public enum VerificationMode: String, Sendable, Hashable, CaseIterable {

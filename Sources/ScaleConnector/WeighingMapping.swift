@@ -1,5 +1,5 @@
 public import PluginKit
-import ScaleFrames
+import ScaleProtocols
 
 /// What the number that a HS5 calls muscle is; nobody has captured one to compare it with the display.
 public enum MuscleUnit: String, Sendable, Hashable, CaseIterable {

@@ -13,6 +13,10 @@ import PackageDescription
 /// Parsers alone (`Frames`, `Decoders`, `Lines`, `SIG`), which see ten million inputs in minutes, and whole sessions.
 let scales = ["Frames", "Decoders", "Lines", "SIG", "HS3", "HS4", "HS5", "HSL"]
 
+let protocols: [Target.Dependency] = [
+    .product(name: "ScaleProtocols", package: "health-hub"), .product(name: "ScaleStandIns", package: "health-hub"),
+]
+
 let package = Package(
     name: "fuzz",
     products: [.executable(name: "fuzz-records", targets: ["FuzzRecords"])]
@@ -30,12 +34,11 @@ let package = Package(
         + scales.map { name in
             .executableTarget(
                 name: "Fuzz\(name)",
-                dependencies: [.product(name: "ScaleFrames", package: "health-hub")]
-                    + (["HS4", "HS5"].contains(name) ? ["Sessions"] : []),
+                dependencies: protocols + (["HS3", "HS4", "HS5"].contains(name) ? ["Sessions"] : []),
                 swiftSettings: [.unsafeFlags(["-parse-as-library"])])
         } + [
             .target(
-                name: "Sessions", dependencies: [.product(name: "ScaleFrames", package: "health-hub")],
+                name: "Sessions", dependencies: protocols,
                 swiftSettings: [.enableUpcomingFeature("InternalImportsByDefault")])
         ],
     swiftLanguageModes: [.v6]

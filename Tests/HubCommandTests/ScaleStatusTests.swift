@@ -1,7 +1,7 @@
 import Foundation
 import HubCore
 import HubWire
-import ScaleFrames
+import ScaleProtocols
 import Testing
 
 @testable import HubCommand

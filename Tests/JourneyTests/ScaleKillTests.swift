@@ -1,7 +1,8 @@
 import Foundation
 import HubProcess
 import ScaleBench
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import Seeds
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import PluginKit
-import ScaleFrames
+import ScaleProtocols
 import Testing
 
 @testable import ScaleConnector

@@ -1,5 +1,6 @@
 import ScaleBench
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import ScaleLinks
 import Synchronization
 import Testing

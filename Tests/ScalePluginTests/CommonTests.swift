@@ -3,7 +3,7 @@ import PluginKit
 import PluginTesting
 import ScaleBench
 import ScaleConnector
-import ScaleFrames
+import ScaleProtocols
 import Testing
 
 /// What holds for the plugin of every model.

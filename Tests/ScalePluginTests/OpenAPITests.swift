@@ -4,7 +4,7 @@ import PluginKit
 import PluginTesting
 import ScaleBench
 import ScaleConnector
-import ScaleFrames
+import ScaleProtocols
 import Testing
 import WebFaults
 

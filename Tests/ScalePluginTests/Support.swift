@@ -3,12 +3,13 @@ import PluginKit
 import PluginTesting
 import ScaleBench
 import ScaleConnector
+import ScaleProtocols
+import ScaleStandIns
 import Testing
 
 @testable import IHealthHS3
 @testable import IHealthHS4
 @testable import IHealthHS5
-@testable import ScaleFrames
 
 extension ScaleModel {
     /// The plugin of this model, which tries to reach its scale as often as a test wants.
@@ -50,9 +51,7 @@ extension StandInScale where Device == HSLDevice {
 
     /// Somebody steps on as soon as a weight of this moment is awaited.
     func step(on tenths: Int) {
-        submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths))) { device in
-            device.scales[0].request?.isMeasuring == true
-        }
+        submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths))) { $0.isMeasuring }
     }
 }
 

@@ -1,7 +1,8 @@
 import PluginKit
 import PluginTesting
 import ScaleBench
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import Testing
 
 /// A weight that a bridge tells without saying when it was.

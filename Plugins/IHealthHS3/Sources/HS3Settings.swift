@@ -1,6 +1,6 @@
 import PluginKit
 import ScaleConnector
-import ScaleFrames
+import ScaleProtocols
 import ScaleLinks
 
 /// The settings of one HS3.

@@ -1,5 +1,6 @@
 import PluginKit
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import ScaleLinks
 import ScaleSimulation
 import Testing

@@ -1,5 +1,5 @@
 import PluginKit
-import ScaleFrames
+import ScaleProtocols
 import Testing
 
 @testable import IHealthHS3

@@ -1,7 +1,8 @@
 import Foundation
 import PluginKit
 import PluginTesting
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import ScaleSimulation
 import Synchronization
 import Testing

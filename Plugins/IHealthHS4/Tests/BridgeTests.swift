@@ -2,7 +2,7 @@ import Foundation
 import PluginKit
 import PluginTesting
 import ScaleBench
-import ScaleFrames
+import ScaleProtocols
 import ScaleLinks
 import Synchronization
 import Testing

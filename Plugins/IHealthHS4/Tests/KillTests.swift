@@ -1,6 +1,7 @@
 import PluginTesting
 import ScaleBench
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import Testing
 
 @testable import IHealthHS4

@@ -1,7 +1,7 @@
 import Foundation
 import PluginKit
 import ScaleConnector
-import ScaleFrames
+import ScaleProtocols
 import Testing
 
 @testable import IHealthHS4

@@ -1,6 +1,6 @@
 import PluginKit
 import ScaleConnector
-import ScaleFrames
+import ScaleProtocols
 import ScaleLinks
 
 /// The connector of an iHealth HS5 body analysis scale.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PluginKit
-import ScaleFrames
+import ScaleProtocols
 
 /// The scale's numbers of the hub's persons, counted from 1 and never given twice.
 struct Numbers: Codable, Sendable, Hashable {

@@ -1,6 +1,6 @@
 import PluginKit
 import ScaleConnector
-import ScaleFrames
+import ScaleProtocols
 
 /// The users of the scale: `users-list`, `users-create`, `users-modify`, `users-delete`.
 enum UserCommands {

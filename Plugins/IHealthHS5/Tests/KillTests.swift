@@ -1,7 +1,8 @@
 import PluginKit
 import PluginTesting
 import ScaleBench
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import Testing
 
 @testable import IHealthHS5

@@ -3,7 +3,8 @@ import PluginKit
 import PluginTesting
 import ScaleBench
 import ScaleConnector
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import ScaleLinks
 import Testing
 

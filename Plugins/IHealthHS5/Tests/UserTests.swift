@@ -2,7 +2,8 @@ import Foundation
 import PluginKit
 import PluginTesting
 import ScaleBench
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import Testing
 
 @testable import IHealthHS5

@@ -1,5 +1,5 @@
 import Glibc
-import ScaleFrames
+import ScaleProtocols
 import Synchronization
 import Testing
 
@@ -57,7 +57,7 @@ final class Thread: Sendable {
     func join() { handle.withLock { _ = pthread_join($0, nil) } }
 }
 
-/// A host on a real link: the machine of `ScaleFrames` driven by `poll` and the real clock, with an in-memory spool.
+/// A host on a real link: the machine of `ScaleProtocols` driven by `poll` and the real clock, with an in-memory spool.
 struct HostDriver {
     var host: HS3Host
     private(set) var kept: [ScaleReading] = []

@@ -1,5 +1,6 @@
 import FoundationEssentials
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import Testing
 
 @testable import ScaleSimulation

@@ -1,5 +1,6 @@
 import Glibc
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import Testing
 
 @testable import ScaleSimulation

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import PluginKit
-import ScaleFrames
+import ScaleProtocols
 import Synchronization
 
 /// iHealth's Open API, as far as a scale needs it: log-in, and the weights of the account that is logged in.

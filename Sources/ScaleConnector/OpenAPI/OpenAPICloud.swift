@@ -1,5 +1,5 @@
 public import PluginKit
-import ScaleFrames
+import ScaleProtocols
 
 /// The Open API with the log-in of one plugin instance.
 struct OpenAPICloud: ScaleCloud {

@@ -1,4 +1,4 @@
-import ScaleFrames
+import ScaleProtocols
 
 /// A weighing of the vendor's cloud, and in which zone its date is meant.
 struct CloudWeighing: Sendable, Hashable {

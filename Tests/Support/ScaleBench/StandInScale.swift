@@ -2,7 +2,8 @@ public import FoundationEssentials
 import FoundationInternationalization
 import PluginKit
 import ScaleConnector
-public import ScaleFrames
+public import ScaleProtocols
+public import ScaleStandIns
 import ScaleLinks
 import Synchronization
 

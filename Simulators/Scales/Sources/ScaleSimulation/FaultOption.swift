@@ -1,4 +1,5 @@
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 
 /// A fault by its name on the command line, `name` or `name=value`.
 public struct FaultOption: Sendable, Hashable {

@@ -1,4 +1,5 @@
-public import ScaleFrames
+public import ScaleProtocols
+public import ScaleStandIns
 
 /// A scale that says what a script says, when the host has said its part.
 ///

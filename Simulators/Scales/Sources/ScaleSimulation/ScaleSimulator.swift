@@ -1,4 +1,5 @@
-public import ScaleFrames
+import ScaleProtocols
+public import ScaleStandIns
 import Synchronization
 
 /// A simulated scale behind a real link.

@@ -1,4 +1,5 @@
-public import ScaleFrames
+import ScaleProtocols
+public import ScaleStandIns
 
 /// The scale inside a simulator: one of the stand-ins.
 public enum SimulatedDevice: Sendable {

@@ -1,5 +1,5 @@
 import Glibc
-public import ScaleFrames
+public import ScaleProtocols
 
 /// The clock a simulator lives by: the system's, or one that starts at a given instant and runs at a given rate, so
 /// that a month passes in a minute.

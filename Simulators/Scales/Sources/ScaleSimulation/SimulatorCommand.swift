@@ -1,4 +1,4 @@
-public import ScaleFrames
+public import ScaleProtocols
 
 /// What a person or a test tells a running scale.
 public enum SimulatorCommand: Sendable, Hashable {

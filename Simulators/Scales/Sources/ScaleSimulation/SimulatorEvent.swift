@@ -1,4 +1,5 @@
-public import ScaleFrames
+public import ScaleProtocols
+public import ScaleStandIns
 
 /// What a running simulator tells: a line of text for people, an object for programs.
 public enum SimulatorEvent: Sendable, Hashable {

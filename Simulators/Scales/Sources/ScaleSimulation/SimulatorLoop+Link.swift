@@ -1,5 +1,6 @@
 import Glibc
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 
 /// Hosts come and go.
 extension SimulatorLoop {

@@ -1,5 +1,6 @@
 import Glibc
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 
 /// The one thread of a simulator: waits for the link, for commands and for time, and carries bytes between the link
 /// and the scale.

@@ -1,5 +1,6 @@
 public import FoundationEssentials
-public import ScaleFrames
+public import ScaleProtocols
+public import ScaleStandIns
 
 /// A scale and its day, from a JSON file.
 ///

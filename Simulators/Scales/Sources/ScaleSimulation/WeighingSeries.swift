@@ -1,4 +1,4 @@
-public import ScaleFrames
+public import ScaleProtocols
 import Seeds
 
 /// Invented weighings that look like a person's: one each morning, drifting and jittering by a few hundred grams.

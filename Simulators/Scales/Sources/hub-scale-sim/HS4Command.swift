@@ -1,5 +1,6 @@
 import ArgumentParser
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import ScaleSimulation
 
 struct HS4Command: ParsableCommand {

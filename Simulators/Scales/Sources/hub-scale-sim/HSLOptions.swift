@@ -1,5 +1,6 @@
 import ArgumentParser
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import ScaleSimulation
 
 /// A scale behind HSL/1, as a phone bridge delivers it.

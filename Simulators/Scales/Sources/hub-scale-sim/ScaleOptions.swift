@@ -1,7 +1,8 @@
 import ArgumentParser
 import Dispatch
 import FoundationEssentials
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import ScaleSimulation
 
 import Glibc

@@ -1,4 +1,5 @@
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 
 /// One input of libFuzzer: the body of a frame as a message of each model, and its end as a record of each.
 ///

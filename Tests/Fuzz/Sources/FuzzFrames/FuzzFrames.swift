@@ -1,4 +1,4 @@
-import ScaleFrames
+import ScaleProtocols
 
 /// One input of libFuzzer: a stream of bytes, cut in two ways, must hold the same frames.
 @_cdecl("LLVMFuzzerTestOneInput")

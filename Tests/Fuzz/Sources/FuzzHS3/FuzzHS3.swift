@@ -1,4 +1,5 @@
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import Sessions
 
 /// One input of libFuzzer: bytes of a HS3 as messages and records, and as one side of a session with its host.

@@ -1,4 +1,5 @@
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 import Sessions
 
 /// One input of libFuzzer: bytes as both sides of a session with a HS4.

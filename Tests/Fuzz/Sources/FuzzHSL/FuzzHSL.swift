@@ -1,4 +1,5 @@
-import ScaleFrames
+import ScaleProtocols
+import ScaleStandIns
 
 /// One input of libFuzzer: lines of HSL/1, read alone and as a session of either side.
 ///

@@ -1,4 +1,4 @@
-import ScaleFrames
+import ScaleProtocols
 
 /// One input of libFuzzer: lines of HSL/1, each read alone.
 ///

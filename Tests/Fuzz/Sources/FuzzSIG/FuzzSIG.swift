@@ -1,4 +1,4 @@
-import ScaleFrames
+import ScaleProtocols
 
 /// One input of libFuzzer: the value of a characteristic; the first byte says of which.
 ///

@@ -1,4 +1,5 @@
-public import ScaleFrames
+public import ScaleProtocols
+public import ScaleStandIns
 
 /// Plays an input of libFuzzer as both sides of a session: pieces of it as what the host hears, and as what the scale does.
 ///

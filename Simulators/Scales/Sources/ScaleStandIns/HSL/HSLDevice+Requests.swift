@@ -1,0 +1,244 @@
+import ScaleProtocols
+
+extension HSLDevice {
+    mutating func obey(_ request: HSLRequest, at now: ScaleMoment, _ actions: inout [StandInAction]) {
+        func refuse(_ code: HSLProtocolError, _ text: String) {
+            say(.error(HSLComplaint(code, text, ref: request.id)), at: now, &actions)
+        }
+        guard isOpen else { return refuse(.badMessage, "there is no session yet") }
+        guard let operation = request.operation else { return refuse(.unsupported, "no such operation") }
+        switch operation {
+        case .listDevices:
+            let list = scales.map { scale in
+                HSLDeviceInfo(
+                    scale.id, name: "iHealth \(scale.id.model.rawValue)", firmware: scale.firmware,
+                    hardware: scale.hardware, transport: "sim")
+            }
+            return say(.result(HSLResult(ref: request.id, status: .done, devices: list)), at: now, &actions)
+        case .stopSession:
+            for place in scales.indices { end(place, .cancelled, at: now, &actions) }
+            return say(.result(HSLResult(ref: request.id, status: .done)), at: now, &actions)
+        default: break
+        }
+        guard let place = scales.firstIndex(where: { $0.id == request.device }) else {
+            return refuse(.unknownDevice, "there is no such scale here")
+        }
+        guard operation.model == scales[place].id.model else {
+            return refuse(.unsupported, "the scale has no such operation")
+        }
+        if let open = scales[place].request {
+            // A HS3 that only waits for somebody makes room.
+            guard open.operation == .hs3Init, open.isMeasuring else {
+                return refuse(.busy, "one request at a time for each scale")
+            }
+            end(place, .cancelled, at: now, &actions)
+        }
+        let serial = request.arguments["user"]?["serialNub"]?.whole.flatMap { UInt32(exactly: $0) }
+        scales[place].request = Open(id: request.id, operation: operation, serial: serial)
+        carryOut(operation, request.arguments, place, at: now, &actions)
+    }
+
+    mutating func cancelled(_ ref: Int, at now: ScaleMoment, _ actions: inout [StandInAction]) {
+        guard let place = scales.firstIndex(where: { $0.request?.id == ref }) else { return }
+        end(place, .cancelled, at: now, &actions)
+    }
+
+    mutating func end(
+        _ place: Int, _ status: HSLResult.Status, error: ScaleError? = nil, at now: ScaleMoment,
+        _ actions: inout [StandInAction]
+    ) {
+        guard let open = scales[place].request else { return }
+        if let error { tell(error, place, at: now, &actions) }
+        scales[place].request = nil
+        say(.result(HSLResult(ref: open.id, status: status, errorCode: error?.code)), at: now, &actions)
+    }
+
+    mutating func tell(
+        _ error: ScaleError, _ place: Int, raw: UInt8? = nil, at now: ScaleMoment, _ actions: inout [StandInAction]
+    ) {
+        var data: [String: HSLJSON] = [
+            "model": .string(error.model.rawValue), "name": .string(error.name),
+            "class": .string(error.errorClass.rawValue),
+        ]
+        data["code"] = error.code.map { .int($0) }
+        data["raw"] = raw.map { .string([$0].hex) }
+        let ref = scales[place].request?.id
+        tell(
+            ref == nil ? .deviceError : .error, scales[place].id, .object(data), ref: ref, at: now, &actions)
+    }
+
+    private mutating func say(
+        _ name: HSLEventName, _ place: Int, _ data: HSLJSON, at now: ScaleMoment, _ actions: inout [StandInAction]
+    ) {
+        tell(name, scales[place].id, data, ref: scales[place].request?.id, at: now, &actions)
+    }
+
+    private mutating func carryOut(
+        _ operation: HSLOperation, _ arguments: HSLJSON, _ place: Int, at now: ScaleMoment,
+        _ actions: inout [StandInAction]
+    ) {
+        let user = arguments["user"] ?? [:]
+        switch operation {
+        case .listDevices, .stopSession: break
+        case .hs3Init:
+            guard admits(user, place, at: now, &actions) else { return }
+            guard sendMemory(of: nil, place, at: now, &actions) else { return }
+            scales[place].request?.isMeasuring = true
+        case .hs3AutoConnectOff, .hs3AutoConnectOn:
+            guard HSLSession.version(scales[place].firmware, isAtLeast: [1, 0, 2]) else {
+                let ref = scales[place].request?.id
+                scales[place].request = nil
+                return say(
+                    .error(HSLComplaint(.unsupported, "needs firmware 1.0.2", ref: ref)), at: now, &actions)
+            }
+            scales[place].callsByItself = operation == .hs3AutoConnectOn
+            finish(true, place, at: now, &actions)
+        case .hs4Measure:
+            guard admits(user, place, at: now, &actions) else { return }
+            scales[place].isVerified = true
+            scales[place].request?.isMeasuring = true
+        case .hs4Memory:
+            guard scales[place].isVerified else {
+                return end(place, .failed, error: .notVerified(.hs4), at: now, &actions)
+            }
+            if sendMemory(of: nil, place, at: now, &actions) { end(place, .done, at: now, &actions) }
+        case .hs5OpenUsers:
+            guard admits(user, place, at: now, &actions) else { return }
+            let serials = scales[place].users.compactMap(\.self)
+            if let serial = serials.first {
+                say(.serialNub, place, ["serialNub": .int(Int(serial))], at: now, &actions)
+            }
+            let list = scales[place].users.enumerated().compactMap { index, serial in
+                serial.map { ["serialNumber": .int(Int($0)), "position": .int(index)] as HSLJSON }
+            }
+            say(.userList, place, ["users": .array(list)], at: now, &actions)
+            end(place, .done, at: now, &actions)
+        case .hs5CreateUser, .hs5ModifyUser, .hs5DeleteUser:
+            changeUser(operation, arguments, user, place, at: now, &actions)
+        case .hs5Measure:
+            guard let serial = scales[place].request?.serial, scales[place].users.contains(serial), !isBusy() else {
+                return end(place, .failed, error: .refused(.hs5), at: now, &actions)
+            }
+            scales[place].request?.isMeasuring = true
+        case .hs5Memory:
+            guard let serial = scales[place].request?.serial, scales[place].users.contains(serial) else {
+                return finish(false, place, at: now, &actions)
+            }
+            say(.result, place, ["ok": true], at: now, &actions)
+            if sendMemory(of: serial, place, at: now, &actions) { end(place, .done, at: now, &actions) }
+        case .hs5Cloud:
+            for weighing in scales[place].cloud { offer(weighing, .cloudRecord, place, at: now, &actions) }
+            end(place, .done, at: now, &actions)
+        }
+    }
+
+    private mutating func isBusy() -> Bool {
+        guard faults.busy > 0 else { return false }
+        faults.busy -= 1
+        return true
+    }
+
+    private mutating func finish(
+        _ isDone: Bool, _ place: Int, error: ScaleError? = nil, at now: ScaleMoment, _ actions: inout [StandInAction]
+    ) {
+        say(.result, place, ["ok": .bool(isDone)], at: now, &actions)
+        end(place, isDone ? .done : .failed, error: error, at: now, &actions)
+    }
+
+    /// The check of the person; the request is over where it fails.
+    private mutating func admits(
+        _ user: HSLJSON, _ place: Int, at now: ScaleMoment, _ actions: inout [StandInAction]
+    ) -> Bool {
+        guard !faults.ignoresAuthentication else { return false }
+        let model = scales[place].id.model
+        let result = profile.account.result(for: model, at: now.wall)
+        // The keys of a program are not sent back.
+        var data: [String: HSLJSON] = ["code": .int(result.rawValue), "name": .string(result.name)]
+        data["userID"] = user["userID"]
+        data["height"] = user["height"]
+        say(.authentication, place, .object(data), at: now, &actions)
+        guard result.allowsMeasuring(on: model) else {
+            end(place, .failed, error: .notVerified(model), at: now, &actions)
+            return false
+        }
+        return true
+    }
+
+    private mutating func changeUser(
+        _ operation: HSLOperation, _ arguments: HSLJSON, _ user: HSLJSON, _ place: Int, at now: ScaleMoment,
+        _ actions: inout [StandInAction]
+    ) {
+        let users = scales[place].users
+        let position = arguments["position"]?.whole.flatMap { HS5Position($0) }
+        guard let serial = scales[place].request?.serial, HS5Profile.isSerial(serial),
+            operation != .hs5CreateUser || position != nil,
+            operation == .hs5DeleteUser || Self.isPerson(user, at: now.wall)
+        else {
+            let ref = scales[place].request?.id
+            scales[place].request = nil
+            return say(
+                .error(HSLComplaint(.invalidArgument, "a position is 0 to 19, a height 81 to 219", ref: ref)),
+                at: now, &actions)
+        }
+        guard !faults.refusesUsers else { return finish(false, place, at: now, &actions) }
+        let there = users.firstIndex { $0 == serial }
+        switch (operation, position) {
+        case (.hs5CreateUser, let position?):
+            guard users.contains(nil) else { return finish(false, place, error: .noPlace, at: now, &actions) }
+            guard users[Int(position.index)] == nil, there == nil else {
+                return finish(false, place, error: .userExists, at: now, &actions)
+            }
+            scales[place].users[Int(position.index)] = serial
+        case (.hs5DeleteUser, _):
+            guard let there else { return finish(false, place, at: now, &actions) }
+            scales[place].users[there] = nil
+            scales[place].memory.removeAll { $0.user == serial }
+        default: guard there != nil else { return finish(false, place, at: now, &actions) }
+        }
+        finish(true, place, at: now, &actions)
+    }
+
+    /// What the scale's formulas take.
+    private static func isPerson(_ user: HSLJSON, at today: WallTime) -> Bool {
+        guard let serial = user["serialNub"]?.whole.flatMap({ UInt32(exactly: $0) }),
+            let height = user["height"]?.whole,
+            let sex = user["sex"]?.whole, (0...1).contains(sex),
+            let athlete = HSLFields.member("isAthlete", of: user)?.whole, (0...1).contains(athlete)
+        else { return false }
+        if let birthday = user["birthday"]?.text.flatMap({ WallTime($0) }) {
+            return HS5Profile(
+                serial: serial, birthday: birthday, today: today, height: height, isAthlete: athlete == 1,
+                isMale: sex == 1) != nil
+        }
+        return user["age"]?.whole.flatMap {
+            HS5Profile(serial: serial, age: $0, height: height, isAthlete: athlete == 1, isMale: sex == 1)
+        } != nil
+    }
+
+    /// The memory, or one user's, with everything around it; false where the request has failed.
+    private mutating func sendMemory(
+        of user: UInt32?, _ place: Int, at now: ScaleMoment, _ actions: inout [StandInAction]
+    ) -> Bool {
+        let model = scales[place].id.model
+        guard !faults.refusesMemory else {
+            say(.memoryStart, place, ["ok": false], at: now, &actions)
+            end(place, .failed, error: .noAnswer(model), at: now, &actions)
+            return false
+        }
+        var records = scales[place].memory
+        if model == .hs3 { records.reverse() }
+        if let user { records = records.filter { $0.user == user } }
+        actions.append(.event(.transferStarted(records.count)))
+        say(.memoryStart, place, ["ok": true], at: now, &actions)
+        let announced = faults.announcedCount ?? records.count
+        say(.memoryCount, place, ["count": .int(announced)], at: now, &actions)
+        for (index, record) in records.enumerated() {
+            offer(record, .memoryRecord, place, at: now, &actions)
+            let done = Double(index + 1) / Double(records.count)
+            say(.memoryProgress, place, ["progress": .number(done)], at: now, &actions)
+        }
+        say(.memoryFinish, place, ["records": .int(records.count)], at: now, &actions)
+        if records.isEmpty { tell(.noMemory(model), place, at: now, &actions) }
+        return true
+    }
+}

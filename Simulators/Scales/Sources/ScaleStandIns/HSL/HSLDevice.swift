@@ -1,0 +1,243 @@
+import Digests
+public import ScaleProtocols
+
+/// The device's side of HSL/1 as a value: a stand-in for a bridge with one scale, or several.
+///
+/// Keep it across connections. What was told as it happened is told again in the next session until it is acknowledged.
+public struct HSLDevice: ScaleStandIn {
+    public var profile: Profile
+    /// What goes wrong.
+    ///
+    /// May be changed at any time.
+    public var faults: Faults
+    /// The first is the one that inputs are for.
+    public internal(set) var scales: [Scale]
+
+    var isOpen = false
+    var outstanding: [Outstanding] = []
+    private var isLinked = false
+    private var lines = HSLLines()
+    private var connections = 0
+    private var nonce: [UInt8] = []
+    /// What is on its way, and when it leaves.
+    private var outbox: [(at: Duration, message: HSLMessage)] = []
+    private var (heard, events, written, records) = (0, 0, 0, 0)
+
+    /// - Parameter scales: at least one.
+    public init(scales: [Scale], profile: Profile = Profile(), faults: Faults = Faults()) {
+        precondition(!scales.isEmpty, "a device has a scale")
+        (self.scales, self.profile, self.faults) = (scales, profile, faults)
+    }
+
+    /// A scale with this memory, oldest first; what exceeds its limit is dropped from the front.
+    public init(_ scale: Scale, memory: [Weighing] = [], profile: Profile = Profile(), faults: Faults = Faults()) {
+        var scale = scale
+        scale.memory = memory.suffix(max(0, scale.memoryLimit))
+        self.init(scales: [scale], profile: profile, faults: faults)
+    }
+
+    /// Whether a weight of this moment is awaited from the first of the ``scales``.
+    public var isMeasuring: Bool { scales[0].request?.isMeasuring == true }
+
+    /// Whether all that it told as it happened is acknowledged.
+    public var isIdle: Bool { outbox.isEmpty && !outstanding.contains { $0.isLive } }
+
+    public var deadline: Duration? { isLinked ? outbox.first?.at : nil }
+
+    public mutating func handle(_ input: StandInInput, at now: ScaleMoment) -> [StandInAction] {
+        handle(input, of: 0, at: now)
+    }
+
+    /// - Parameter place: which of the ``scales``; for what is of the link it does not matter.
+    public mutating func handle(_ input: StandInInput, of place: Int, at now: ScaleMoment) -> [StandInAction] {
+        var actions: [StandInAction] = []
+        switch input {
+        case .linkOpened:
+            unlink()
+            isLinked = true
+            connections += 1
+            nonce = Array(Digests.authenticate(Array("\(connections)".utf8), key: profile.seed).prefix(16))
+            let models = ScaleModel.allCases.filter { model in scales.contains { $0.id.model == model } }
+            let hello = HSLHello(
+                role: .device, implementation: "hub-scale-sim", version: "1", family: profile.family, models: models,
+                nonce: nonce)
+            say(.hello(hello), at: now, &actions)
+            if faults.overlongLine {
+                faults.overlongLine = false
+                actions.append(.event(.fault("a line longer than the protocol allows")))
+                actions.append(.send(Array(repeating: 0x20, count: HSLLines.limit + 1)))
+            }
+        case .received(let bytes) where isLinked:
+            for line in lines.append(bytes) where isLinked { hear(line, at: now, &actions) }
+        case .received: break
+        case .linkClosed: unlink()
+        case .tick: break
+        case .weigh(let person): weigh(person, place, at: now, &actions)
+        case .store(let person, let time): store(person, place, at: time, &actions)
+        case .fail(let raw): fail(raw, place, at: now, &actions)
+        case .moveClock(let seconds):
+            let moved = scales[place].skewSeconds.addingReportingOverflow(seconds).0
+            scales[place].skewSeconds = max(-3_000_000_000, min(3_000_000_000, moved))
+        case .restart: restart(&actions)
+        }
+        leave(at: now, &actions)
+        return cut(actions)
+    }
+
+    private mutating func unlink() {
+        (isLinked, isOpen, outbox) = (false, false, [])
+        lines.reset()
+        outstanding.removeAll { !$0.isLive }
+        for place in scales.indices { (scales[place].request, scales[place].isVerified) = (nil, false) }
+    }
+
+    private mutating func restart(_ actions: inout [StandInAction]) {
+        if isLinked { actions.append(.hangUp) }
+        unlink()
+        records = 0
+    }
+
+    // MARK: Hearing
+
+    private mutating func hear(_ line: [UInt8], at now: ScaleMoment, _ actions: inout [StandInAction]) {
+        heard += 1
+        if isDue(faults.deafEvery, heard) { return actions.append(.event(.fault("did not hear line \(heard)"))) }
+        let message: HSLMessage
+        do throws(HSLComplaint) { message = try HSLMessage(line: line) } catch {
+            return say(.error(error), at: now, &actions)
+        }
+        switch message {
+        case .hello(let hello):
+            guard let token = profile.token else { return }
+            let proof = token.proof(connector: hello.nonce, device: nonce)
+            say(.auth(proof: faults.wrongProof ? String(proof.reversed()) : proof), at: now, &actions)
+        case .welcome: welcomed(at: now, &actions)
+        case .request(let request): obey(request, at: now, &actions)
+        case .acknowledge where faults.losesAcknowledgements: break
+        case .acknowledge(let device, let rid): acknowledged(device, rid, &actions)
+        case .cancel(let ref): cancelled(ref, at: now, &actions)
+        case .ping(let mark): say(.pong(mark), at: now, &actions)
+        case .bye:
+            unlink()
+            actions.append(.hangUp)
+        case .pong, .error, .auth, .event, .result: break
+        }
+    }
+
+    private mutating func welcomed(at now: ScaleMoment, _ actions: inout [StandInAction]) {
+        isOpen = true
+        actions.append(.event(.sessionOpened))
+        for scale in scales {
+            let model = scale.id.model.rawValue
+            tell(
+                .deviceConnected, scale.id,
+                [
+                    "model": .string(model), "deviceId": .string(scale.id.deviceId),
+                    "notification": .string("\(model)ConnectNoti"), "firmware": .string(scale.firmware),
+                ], at: now, &actions)
+        }
+        for event in outstanding where event.isLive { tell(event, ref: nil, at: now, &actions) }
+    }
+
+    // MARK: Telling
+
+    mutating func say(_ message: HSLMessage, at now: ScaleMoment, _ actions: inout [StandInAction]) {
+        guard isLinked else { return }
+        var leaves = max(now.uptime, outbox.last?.at ?? now.uptime)
+        if case .event = message { leaves += profile.pace }
+        outbox.append((leaves, message))
+    }
+
+    /// An event, its number given.
+    mutating func tell(
+        _ name: HSLEventName, _ device: HSLDeviceID, _ data: HSLJSON, ref: Int? = nil, rid: String? = nil,
+        at now: ScaleMoment, _ actions: inout [StandInAction]
+    ) {
+        guard isOpen, let place = scales.firstIndex(where: { $0.id == device }) else { return }
+        scales[place].number += 1
+        say(
+            .event(
+                HSLEvent(
+                    ref: ref, device: device, name: name.rawValue, data: data, number: scales[place].number, rid: rid)),
+            at: now, &actions)
+    }
+
+    mutating func tell(
+        _ event: Outstanding, ref: Int?, at now: ScaleMoment, _ actions: inout [StandInAction]
+    ) {
+        tell(
+            event.name, event.device, data(of: event.weighing, event.name, event.device), ref: ref, rid: event.rid,
+            at: now, &actions)
+    }
+
+    private func data(of weighing: Weighing, _ name: HSLEventName, _ device: HSLDeviceID) -> HSLJSON {
+        var data: [String: HSLJSON] = ["weight": .tenths(weighing.tenthsOfKilogram)]
+        if name != .stableWeight || profile.datesWeights {
+            data["local"] = .string(weighing.time.description)
+            if let minutes = profile.utcOffsetMinutes { data["date"] = .string(weighing.time.dated(minutes)) }
+        }
+        if device.model == .hs5 {
+            data["serialNumber"] = weighing.user.map { .int(Int($0)) }
+            if name != .stableWeight, let body = weighing.composition, body != .none {
+                data["weightFatValue"] = .tenths(body.fat)
+                data["waterValue"] = .tenths(body.water)
+                data["muscleValue"] = .tenths(body.muscle)
+                data["skeletonValue"] = .tenths(body.bone)
+                data["VFatLevelValue"] = .int(body.visceralFat)
+                data["DCIValue"] = .int(body.dailyCalories)
+            }
+        }
+        if name == .cloudRecord { data["dataID"] = .string("\(weighing.time)") }
+        return .object(data)
+    }
+
+    /// What is due leaves, where a fault may befall it.
+    private mutating func leave(at now: ScaleMoment, _ actions: inout [StandInAction]) {
+        while isLinked, let next = outbox.first, next.at <= now.uptime {
+            outbox.removeFirst()
+            written += 1
+            if isDue(faults.badLineEvery, written) {
+                actions.append(.send(Array("{\"t\":\n".utf8)))
+                actions.append(.event(.fault("a line that is no JSON")))
+            }
+            actions.append(.send(next.message.bytes))
+            guard case .event(let event) = next.message else { continue }
+            events += 1
+            if isDue(faults.repeatEvery, events) { actions.append(.send(next.message.bytes)) }
+            guard event.name == HSLEventName.memoryRecord.rawValue else { continue }
+            records += 1
+            if let limit = faults.powerOffAfterRecords, records >= limit {
+                faults.powerOffAfterRecords = nil
+                actions.append(.event(.fault("power off after \(records) records")))
+                return restart(&actions)
+            }
+        }
+    }
+
+    private func cut(_ actions: [StandInAction]) -> [StandInAction] {
+        guard let size = faults.pieces, size > 0 else { return actions }
+        return actions.flatMap { action -> [StandInAction] in
+            guard case .send(let bytes) = action else { return [action] }
+            return stride(from: 0, to: bytes.count, by: size).map { start in
+                .send(Array(bytes[start..<min(start + size, bytes.count)]))
+            }
+        }
+    }
+
+    private func isDue(_ every: Int?, _ count: Int) -> Bool { every.map { $0 > 0 && count % $0 == 0 } ?? false }
+}
+
+extension HSLJSON {
+    /// Tenths as a decimal number.
+    static func tenths(_ number: Int) -> HSLJSON { .number(Double(number) / 10) }
+}
+
+extension WallTime {
+    /// RFC 3339 with an offset.
+    func dated(_ minutes: Int) -> String {
+        let (sign, size) = (minutes < 0 ? "-" : "+", abs(minutes))
+        func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
+        let local = description.map { $0 == " " ? "T" : String($0) }.joined()
+        return "\(local)\(sign)\(two(size / 60)):\(two(size % 60))"
+    }
+}

@@ -1,0 +1,57 @@
+/// The log-in of HS4 and HS5 as the host leads it: nonce, challenge, answer, verdict.
+///
+/// A value; whoever owns it sends what it says and hands it what the scale says.
+struct LogInDialogue: Sendable {
+    enum Step: Sendable, Hashable {
+        /// Send this command.
+        case send(command: UInt8, data: [UInt8])
+        case accepted
+        /// The scale does not take the answer, or sent no challenge that can be answered.
+        case refused
+        /// Nothing to do: it does not belong here.
+        case ignore
+    }
+
+    private enum State { case awaitingChallenge, awaitingVerdict, over }
+
+    private let key: ScaleKey
+    private let nonce: [UInt8]
+    private var state = State.over
+    private var beginnings = 0
+
+    /// How often a scale may ask to begin again on one connection.
+    private static let beginningsLimit = 3
+
+    /// - Parameter nonce: 16 random bytes.
+    init(key: ScaleKey, nonce: [UInt8]) { (self.key, self.nonce) = (key, nonce) }
+
+    mutating func begin() -> Step {
+        beginnings += 1
+        guard beginnings <= LogInDialogue.beginningsLimit else {
+            state = .over
+            return .refused
+        }
+        state = .awaitingChallenge
+        return .send(command: HS4Command.logInNonce.rawValue, data: ScaleKey.reversed(nonce))
+    }
+
+    mutating func receive(_ message: LogInMessage) -> Step {
+        switch (message, state) {
+        case (.again, .awaitingChallenge), (.again, .awaitingVerdict): return begin()
+        case (.challenge(let data), .awaitingChallenge):
+            guard let answer = key.answer(to: data) else {
+                state = .over
+                return .refused
+            }
+            state = .awaitingVerdict
+            return .send(command: HS4Command.logInAnswer.rawValue, data: answer)
+        case (.accepted, .awaitingVerdict):
+            state = .over
+            return .accepted
+        case (.refused, .awaitingVerdict), (.refused, .awaitingChallenge):
+            state = .over
+            return .refused
+        default: return .ignore
+        }
+    }
+}

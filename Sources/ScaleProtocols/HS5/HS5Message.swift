@@ -1,0 +1,291 @@
+/// A command byte of the HS5.
+///
+/// Known from the vendor's software; nobody has published a capture.
+public enum HS5Command: UInt8, Sendable, Hashable, CaseIterable {
+    /// Host: open user management.
+    ///
+    /// Scale: the users.
+    case users = 0x31
+    /// Host: open a measurement.
+    ///
+    /// Scale: accepted (in the answer form).
+    case measure = 0x32
+    /// Host: open the memory of a user.
+    ///
+    /// Scale: ready, or not.
+    case openMemory = 0x33
+    /// Scale: an error.
+    ///
+    /// Host: has arrived.
+    case error = 0x34
+    /// Scale: a weight that still settles.
+    case unstableWeight = 0x35
+    /// Scale: the weight.
+    ///
+    /// Host: has arrived.
+    case stableWeight = 0x36
+    /// Scale: the weight while the impedance is measured.
+    ///
+    /// Host: has arrived.
+    case impedanceWeight = 0x37
+    /// Scale: the body's composition.
+    ///
+    /// Host: has arrived.
+    case composition = 0x38
+    /// Scale: the measurement is over.
+    ///
+    /// Host: has arrived, or: end this connection.
+    case end = 0x39
+    /// Both: how many records there are.
+    case memorySummary = 0x41
+    /// Both: the next packet of records.
+    case memoryPacket = 0x42
+    /// Both: create a user.
+    case createUser = 0x51
+    /// Both: delete a user.
+    case deleteUser = 0x52
+    /// Both: change a user.
+    case modifyUser = 0x54
+    /// Both: the host name of the vendor's cloud.
+    case cloudHost = 0x59
+    /// Both: its path.
+    case cloudPath = 0x5A
+    /// Host, to anybody: is there a scale?
+    case search = 0xD0
+    /// Scale: busy with its cloud.
+    case busy = 0xEF
+    /// Scale: who it is.
+    case identity = 0xF0
+    case logInNonce = 0xFA
+    case logInChallenge = 0xFB
+    case logInAnswer = 0xFC
+    case logInAccepted = 0xFD
+    case logInRefused = 0xFE
+    case logInAgain = 0xFF
+}
+
+/// Six bytes before the checksum that say who sent a frame over UDP.
+public struct HS5SenderID: Sendable, Hashable, CustomStringConvertible {
+    public let bytes: [UInt8]
+
+    /// Nil where there are not six bytes.
+    public init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == 6 else { return nil }
+        self.bytes = Array(bytes)
+    }
+
+    /// Twelve upper-case hex digits, as scales are named.
+    public var description: String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+    }
+}
+
+/// What a person is to a HS5: its formulas need it.
+public struct HS5Profile: Sendable, Hashable {
+    /// The host's number of the person, 1–0x7FFFFFFF.
+    public let serial: UInt32
+    /// 7–99.
+    public let age: UInt8
+    /// Centimetres, 81–219.
+    public let height: UInt8
+    public let isAthlete: Bool
+    public let isMale: Bool
+    /// Where it is known: a bridge is told it instead of the age.
+    public let birthday: WallTime?
+
+    /// Nil for what the scale does not take, which on the day `today` has an age for the birthday.
+    public init?(
+        serial: UInt32, birthday: WallTime, today: WallTime, height: Int, isAthlete: Bool, isMale: Bool
+    ) {
+        let hadBirthday = (today.month, today.day) >= (birthday.month, birthday.day)
+        self.init(
+            serial: serial, age: today.year - birthday.year - (hadBirthday ? 0 : 1), height: height,
+            isAthlete: isAthlete, isMale: isMale, birthday: birthday)
+    }
+
+    /// Nil for what the scale does not take.
+    public init?(serial: UInt32, age: Int, height: Int, isAthlete: Bool, isMale: Bool) {
+        self.init(serial: serial, age: age, height: height, isAthlete: isAthlete, isMale: isMale, birthday: nil)
+    }
+
+    private init?(serial: UInt32, age: Int, height: Int, isAthlete: Bool, isMale: Bool, birthday: WallTime?) {
+        guard HS5Profile.isSerial(serial), (7...99).contains(age), (81...219).contains(height) else { return nil }
+        (self.serial, self.age, self.height) = (serial, UInt8(age), UInt8(height))
+        (self.isAthlete, self.isMale, self.birthday) = (isAthlete, isMale, birthday)
+    }
+
+    /// Whether a number can name a person.
+    public static func isSerial(_ number: UInt32) -> Bool { (1...0x7FFF_FFFF).contains(number) }
+
+    package init?(_ data: ArraySlice<UInt8>) {
+        let bytes = Array(data)
+        guard bytes.count == 8, bytes[6] <= 1, bytes[7] <= 1 else { return nil }
+        self.init(
+            serial: UInt32(truncatingIfNeeded: Int(bigEndian: bytes[0..<4])), age: Int(bytes[4]), height: Int(bytes[5]),
+            isAthlete: bytes[6] == 1, isMale: bytes[7] == 1)
+    }
+
+    var bytes: [UInt8] { serial.bigEndianBytes + [age, height, isAthlete ? 1 : 0, isMale ? 1 : 0] }
+}
+
+/// One of the 20 places for users on a HS5.
+public struct HS5Position: Sendable, Hashable, Comparable {
+    /// 0–19.
+    public let index: UInt8
+
+    /// Nil outside 0–19.
+    public init?(_ index: Int) {
+        guard (0..<HS5Position.count).contains(index) else { return nil }
+        self.index = UInt8(index)
+    }
+
+    /// How many there are.
+    public static let count = 20
+
+    public static func < (left: HS5Position, right: HS5Position) -> Bool { left.index < right.index }
+}
+
+/// What a message from a HS5 says.
+public enum HS5ScaleMessage: Sendable, Hashable {
+    /// The user's number by position; nil where it is free.
+    case users([UInt32?])
+    /// Whether the change was made.
+    case userCreated(Bool), userModified(Bool), userDeleted(Bool)
+    case measure(accepted: Bool)
+    /// False: the user is not on the scale.
+    case memoryReady(Bool)
+    case error(UInt8)
+    /// Tenths of a kilogram.
+    case unstableWeight(Int), stableWeight(Int), impedanceWeight(Int)
+    case composition(HS5Record)
+    case ended
+    /// 0: no records.
+    case memorySummary(UInt8)
+    /// The records of a packet, whether more packets follow, and how many bytes belong to no record.
+    case memoryPacket([HS5Record], more: Bool, announced: Int, trailing: Int)
+    case busy
+    case identity(ScaleIdentity)
+    case cloudTaken(Bool)
+    case logIn(LogInMessage)
+    case unknown
+    case malformed
+
+    /// Reads a message whose sender id has been taken off.
+    ///
+    /// Never fails: what cannot be understood is said to be so.
+    public init(_ message: FamilyMessage) {
+        let data = message.data
+        let isYes = data.first == 1
+        func weight(_ make: (Int) -> HS5ScaleMessage) -> HS5ScaleMessage {
+            data.count == 2 ? make(Int(bigEndian: data[...])) : .malformed
+        }
+        switch HS5Command(rawValue: message.command) {
+        case .users: self = Self.users(in: data).map { .users($0) } ?? .malformed
+        case .createUser: self = data.isEmpty ? .malformed : .userCreated(isYes)
+        case .modifyUser: self = data.isEmpty ? .malformed : .userModified(isYes)
+        case .deleteUser: self = data.isEmpty ? .malformed : .userDeleted(isYes)
+        case .measure: self = .measure(accepted: message.isAnswer)
+        case .openMemory: self = data.isEmpty ? .malformed : .memoryReady(data[0] == 2)
+        case .error: self = data.count == 1 ? .error(data[0]) : .malformed
+        case .unstableWeight: self = weight { .unstableWeight($0) }
+        case .stableWeight: self = weight { .stableWeight($0) }
+        case .impedanceWeight: self = weight { .impedanceWeight($0) }
+        case .composition: self = HS5Record(data).map { .composition($0) } ?? .malformed
+        case .end: self = .ended
+        case .memorySummary: self = data.count >= 2 ? .memorySummary(data[1]) : .malformed
+        case .memoryPacket: self = Self.packet(data)
+        case .busy: self = .busy
+        case .identity: self = ScaleIdentity(data).map { .identity($0) } ?? .malformed
+        case .cloudHost, .cloudPath: self = data.isEmpty ? .malformed : .cloudTaken(isYes)
+        case .logInChallenge: self = .logIn(.challenge(data))
+        case .logInAccepted: self = .logIn(.accepted)
+        case .logInRefused: self = .logIn(.refused)
+        case .logInAgain: self = .logIn(.again)
+        case .search, .logInNonce, .logInAnswer, nil: self = .unknown
+        }
+    }
+
+    /// Whether a scale says it only when it is asked.
+    var isAnswer: Bool {
+        switch self {
+        case .users, .userCreated, .userModified, .userDeleted, .measure, .memoryReady, .memorySummary, .memoryPacket,
+            .cloudTaken, .logIn:
+            true
+        case .error, .unstableWeight, .stableWeight, .impedanceWeight, .composition, .ended, .busy, .identity,
+            .unknown, .malformed:
+            false
+        }
+    }
+
+    package static let free: UInt32 = 0xFFFF_FFFF
+
+    private static func users(in data: [UInt8]) -> [UInt32?]? {
+        guard data.count == 4 * HS5Position.count else { return nil }
+        return stride(from: 0, to: data.count, by: 4).map { start in
+            let serial = UInt32(truncatingIfNeeded: Int(bigEndian: data[start..<start + 4]))
+            return serial == free ? nil : serial
+        }
+    }
+
+    private static func packet(_ data: [UInt8]) -> HS5ScaleMessage {
+        guard data.count >= 4 else { return .malformed }
+        let rest = data[4...]
+        let starts = stride(from: rest.startIndex, to: rest.endIndex - rest.count % 16, by: 16)
+        return .memoryPacket(
+            starts.compactMap { HS5Record(rest[$0..<$0 + 16]) }, more: data[3] != 0, announced: Int(data[2]),
+            trailing: rest.count % 16)
+    }
+}
+
+/// What a message from the host to a HS5 says.
+public enum HS5HostMessage: Sendable, Hashable {
+    case search
+    case users(WallTime)
+    case createUser(HS5Position, HS5Profile)
+    case modifyUser(HS5Position, HS5Profile)
+    case deleteUser(HS5Position, serial: UInt32)
+    case measure(HS5Position, serial: UInt32)
+    case openMemory(HS5Position, serial: UInt32, WallTime)
+    case memorySummary
+    case memoryPacket
+    /// The scale's message has arrived.
+    case confirm(HS5Command)
+    /// End this connection.
+    case end
+    case logInNonce([UInt8])
+    case logInAnswer([UInt8])
+    case cloudHost(String)
+    case cloudPath(String)
+    /// A command the scale does not know, or data of a wrong form.
+    case unknown
+
+    /// What goes over the wire; nil for a time or text that does not fit, and for `unknown`.
+    public var content: (command: UInt8, data: [UInt8], isAnswer: Bool)? {
+        func plain(_ command: HS5Command, _ data: [UInt8]?) -> (UInt8, [UInt8], Bool)? {
+            data.map { (command.rawValue, $0, false) }
+        }
+        func padded(_ text: String, to size: Int) -> [UInt8]? {
+            let bytes = Array(text.utf8)
+            return bytes.count > size ? nil : bytes + Array(repeating: 0, count: size - bytes.count)
+        }
+        switch self {
+        case .search: return plain(.search, [])
+        case .users(let time): return plain(.users, time.family6)
+        case .createUser(let place, let profile): return plain(.createUser, [place.index] + profile.bytes)
+        case .modifyUser(let place, let profile): return plain(.modifyUser, [place.index] + profile.bytes)
+        case .deleteUser(let place, let serial): return plain(.deleteUser, [place.index] + serial.bigEndianBytes)
+        case .measure(let place, let serial): return plain(.measure, [place.index] + serial.bigEndianBytes)
+        case .openMemory(let place, let serial, let time):
+            return plain(.openMemory, time.family6.map { [place.index] + serial.bigEndianBytes + $0 })
+        case .memorySummary: return plain(.memorySummary, [])
+        case .memoryPacket: return plain(.memoryPacket, [])
+        case .confirm(let command): return (command.rawValue, [], command == .end)
+        case .end: return plain(.end, [])
+        case .logInNonce(let nonce): return plain(.logInNonce, nonce)
+        case .logInAnswer(let answer): return plain(.logInAnswer, answer)
+        case .cloudHost(let name): return plain(.cloudHost, padded(name, to: 48))
+        case .cloudPath(let path): return plain(.cloudPath, padded(path, to: 64))
+        case .unknown: return nil
+        }
+    }
+}

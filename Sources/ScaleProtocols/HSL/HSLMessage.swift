@@ -1,0 +1,125 @@
+/// A line of HSL/1.
+public enum HSLMessage: Sendable, Hashable {
+    case hello(HSLHello)
+    /// Hex of the HMAC over both nonces, under the token.
+    case auth(proof: String)
+    /// The session begins; which record of each scale was acknowledged last.
+    case welcome(session: String, resumeFrom: [HSLDeviceID: String])
+    case request(HSLRequest)
+    case event(HSLEvent)
+    case result(HSLResult)
+    case acknowledge(HSLDeviceID, rid: String)
+    case cancel(ref: Int)
+    case ping(Int)
+    case pong(Int)
+    case error(HSLComplaint)
+    case bye(reason: String)
+}
+
+/// The first line of both sides.
+public struct HSLHello: Sendable, Hashable {
+    public enum Role: String, Sendable, Hashable { case connector, device }
+
+    public var role: Role
+    public var implementation: String
+    public var version: String
+    public var family: HSLFamily
+    public var models: [ScaleModel]
+    /// 16 random bytes.
+    public var nonce: [UInt8]
+
+    package init(
+        role: Role, implementation: String, version: String, family: HSLFamily, models: [ScaleModel], nonce: [UInt8]
+    ) {
+        (self.role, self.implementation, self.version) = (role, implementation, version)
+        (self.family, self.models, self.nonce) = (family, models, nonce)
+    }
+}
+
+public struct HSLRequest: Sendable, Hashable {
+    /// Unique in its session.
+    public var id: Int
+    /// Nil for what is of no scale.
+    public var device: HSLDeviceID?
+    /// As it stands there; of later versions too.
+    public var name: String
+    public var arguments: HSLJSON
+
+    init(id: Int, device: HSLDeviceID?, operation: HSLOperation, arguments: HSLJSON) {
+        self.init(id: id, device: device, name: operation.rawValue, arguments: arguments)
+    }
+
+    init(id: Int, device: HSLDeviceID?, name: String, arguments: HSLJSON) {
+        (self.id, self.device, self.name, self.arguments) = (id, device, name, arguments)
+    }
+
+    /// Nil for one this version does not know.
+    public var operation: HSLOperation? { HSLOperation(rawValue: name) }
+}
+
+public struct HSLEvent: Sendable, Hashable {
+    /// The request that it answers; nil for what happens by itself.
+    public var ref: Int?
+    public var device: HSLDeviceID
+    /// As it stands there; of later versions too.
+    public var name: String
+    public var data: HSLJSON
+    /// Counts up by one for each event of a device.
+    public var number: Int
+    /// What a durable event is acknowledged by.
+    public var rid: String?
+
+    package init(ref: Int?, device: HSLDeviceID, name: String, data: HSLJSON, number: Int, rid: String?) {
+        (self.ref, self.device, self.name) = (ref, device, name)
+        (self.data, self.number, self.rid) = (data, number, rid)
+    }
+}
+
+/// A scale as `devices.list` tells of it.
+public struct HSLDeviceInfo: Sendable, Hashable {
+    public var id: HSLDeviceID
+    public var name: String?
+    public var firmware: String?
+    public var hardware: String?
+    public var transport: String?
+
+    public init(
+        _ id: HSLDeviceID, name: String? = nil, firmware: String? = nil, hardware: String? = nil,
+        transport: String? = nil
+    ) {
+        (self.id, self.name, self.firmware, self.hardware, self.transport) = (id, name, firmware, hardware, transport)
+    }
+}
+
+/// The end of a request.
+public struct HSLResult: Sendable, Hashable {
+    public enum Status: String, Sendable, Hashable { case done, failed, cancelled }
+
+    public var ref: Int
+    public var status: Status
+    /// The vendor's number, where there is one.
+    public var errorCode: Int?
+    /// Of `devices.list`.
+    public var devices: [HSLDeviceInfo]?
+
+    package init(ref: Int, status: Status, errorCode: Int? = nil, devices: [HSLDeviceInfo]? = nil) {
+        (self.ref, self.status, self.errorCode, self.devices) = (ref, status, errorCode, devices)
+    }
+}
+
+/// What is wrong with the dialogue itself.
+public struct HSLComplaint: Error, Sendable, Hashable {
+    /// As it stands there.
+    public var code: String
+    public var text: String
+    public var ref: Int?
+
+    public init(_ code: HSLProtocolError, _ text: String, ref: Int? = nil) {
+        (self.code, self.text, self.ref) = (code.rawValue, text, ref)
+    }
+
+    init(code: String, text: String, ref: Int?) { (self.code, self.text, self.ref) = (code, text, ref) }
+
+    /// Nil for a code of a later version.
+    public var known: HSLProtocolError? { HSLProtocolError(rawValue: code) }
+}

@@ -1,0 +1,115 @@
+extension HSLSession {
+    /// Somebody asks a scale for something beside weighings.
+    mutating func ask(
+        _ command: ScaleCommand, of device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
+    ) {
+        if case .measure(let serial) = command, device.model == .hs5 {
+            settings.measures = serial
+            scales[device]?.memoryAt = now.uptime
+            return timePasses(device, at: now, &actions)
+        }
+        guard phase == .open, let scale = scales[device], scale.isHere, scale.asked == nil,
+            isPossible(command, scale, &actions)
+        else { return actions.append(.event(command.refusal, of: device)) }
+        scales[device]?.asked = command
+        scales[device]?.hasFreshList = false
+        if scale.request?.isWaiting == true { cancel(device, at: now, &actions) }
+        advance(device, at: now, &actions)
+    }
+
+    private func isPossible(_ command: ScaleCommand, _ scale: Scale, _ actions: inout [Action]) -> Bool {
+        switch command {
+        case .listUsers, .createUser, .modifyUser, .deleteUser, .cloud: return scale.info.id.model == .hs5
+        case .measure: return false
+        case .display: return scale.info.id.model == .hs4
+        case .autoConnect:
+            guard scale.info.id.model == .hs3 else { return false }
+            guard let firmware = scale.info.firmware, Self.version(firmware, isAtLeast: [1, 0, 2]) else {
+                let found =
+                    scale.info.firmware.map { "this one has \($0.prefix(16))" } ?? "this one does not say its own"
+                let reason = "HS3: the switch for automatic connection needs firmware 1.0.2 or later, and \(found)"
+                actions.append(.event(.commandRefused(reason), of: scale.info.id))
+                return false
+            }
+            return true
+        }
+    }
+
+    package static func version(_ text: String, isAtLeast least: [Int]) -> Bool {
+        let parts = text.split(separator: ".").map { Int($0) ?? 0 }
+        for (place, number) in least.enumerated() {
+            let part = place < parts.count ? parts[place] : 0
+            if part != number { return part > number }
+        }
+        return true
+    }
+
+    mutating func begin(
+        _ command: ScaleCommand, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
+    ) {
+        switch command {
+        case .autoConnect(let on):
+            start(on ? .hs3AutoConnectOn : .hs3AutoConnectOff, [:], device, at: now, &actions)
+        case .cloud: start(.hs5Cloud, [:], device, at: now, &actions)
+        case .display(let unit):
+            // It is told with the next measurement.
+            settings.unit = unit
+            scales[device]?.asked = nil
+            actions.append(.event(.commandResult(true), of: device))
+            advance(device, at: now, &actions)
+        case .listUsers, .createUser, .modifyUser, .deleteUser, .measure:
+            // A person may have been created at the scale a moment ago.
+            guard scales[device]?.hasFreshList == true else {
+                let user = HSLJSON.object(settings.user.json)
+                return start(.hs5OpenUsers, ["user": user], device, at: now, &actions)
+            }
+            change(command, device, at: now, &actions)
+        }
+    }
+
+    private mutating func change(
+        _ command: ScaleCommand, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
+    ) {
+        let users = scales[device]?.users ?? []
+        func isTaken(_ position: HS5Position) -> Bool {
+            users.indices.contains(Int(position.index)) && users[Int(position.index)] != nil
+        }
+        switch command {
+        case .createUser(let profile, let wanted):
+            let free = (0..<HS5Position.count).compactMap { HS5Position($0) }.first { !isTaken($0) }
+            if users.contains(profile.serial) || wanted.map(isTaken) == true {
+                actions.append(.event(.deviceError(.userExists), of: device))
+            } else if let place = wanted ?? free {
+                let arguments: HSLJSON = ["user": profile.json, "position": .int(Int(place.index))]
+                return start(.hs5CreateUser, arguments, device, for: profile.serial, at: now, &actions)
+            } else {
+                actions.append(.event(.deviceError(.noPlace), of: device))
+            }
+        case .modifyUser(let profile) where users.contains(profile.serial):
+            return start(.hs5ModifyUser, ["user": profile.json], device, for: profile.serial, at: now, &actions)
+        case .deleteUser(let serial) where users.contains(serial):
+            let user: HSLJSON = ["serialNub": .int(Int(serial))]
+            return start(.hs5DeleteUser, ["user": user], device, for: serial, at: now, &actions)
+        default: break
+        }
+        scales[device]?.asked = nil
+        actions.append(.event(.userResult(false), of: device))
+        advance(device, at: now, &actions)
+    }
+}
+
+extension HS5Profile {
+    /// As HSL tells it: the birthday where it is known, or the age.
+    var json: HSLJSON {
+        var members: [String: HSLJSON] = [
+            "serialNub": .int(Int(serial)), "height": .int(Int(height)), "isAthlete": .int(isAthlete ? 1 : 0),
+            "sex": .int(isMale ? 1 : 0),
+        ]
+        if let birthday {
+            members["birthday"] = .string(String(birthday.description.prefix(10)))
+        } else {
+            members["age"] = .int(Int(age))
+        }
+        return .object(members)
+    }
+}
