@@ -130,27 +130,28 @@ public final class Hub: Service, Sendable {
         let facts = try await parts.facts(checked, configuration)
         let logs = try directories.logs()
         let committer = Committer(store: store, clock: clock)
-        let (loop, context) = try bus()
+        let (loop, context) = try startLoop()
         let bell = SessionChanges()
         let deviceMemory = DeviceMemory(data: HubFiles(configuration.hub).data, logger: logger)
-        let bus = Bus(
+        let door = Door(
             facts: facts, store: store, secrets: secrets, committer: committer, loop: loop, context: context,
             devices: deviceMemory, bell: bell, lifePolicy: lifePolicy, logger: logger)
         do throws(ZeroMQError) {
-            try await bus.open { [told] in told.raise() }
+            try await door.open { [told] in told.raise() }
         } catch {
-            await bus.close()
+            await door.close()
             loop.stop()
             throw HubError(.endpoints, "\(error)")
         }
         let supervisor = Supervisor(
-            endpoints: endpoints, bus: bus, bell: bell, logs: logs, policy: lifePolicy,
+            endpoints: endpoints, door: door, bell: bell, logs: logs, policy: lifePolicy,
             began: facts.started, logger: logger)
         let programs = parts.programs(checked, configuration)
         let keeper = ConfigurationKeeper(
-            checked, configuration, reload: reload, parts: parts, bus: bus, supervisor: supervisor, policy: lifePolicy)
+            checked, configuration, reload: reload, parts: parts, door: door, supervisor: supervisor, policy: lifePolicy
+        )
         self.keeper.withLock { $0 = keeper }
-        await bus.serve(supervisor, keeper)
+        await door.serve(supervisor, keeper)
         logger.notice(
             "the hub is ready",
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
@@ -166,7 +167,7 @@ public final class Hub: Service, Sendable {
                     told.raise()
                 }
                 notifier?.tell(("STOPPING", "1"), ("STATUS", "stopping: plugins finish, what was accepted is stored"))
-                await bus.beginStopping(deadline: Hub.stopDeadline)
+                await door.beginStopping(deadline: Hub.stopDeadline)
                 leaving.raise()
                 return nil
             }
@@ -181,7 +182,7 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
-                await committer.run { outcome in await bus.report(outcome) }
+                await committer.run { outcome in await door.report(outcome) }
                 return nil
             }
             group.addTask {
@@ -192,10 +193,10 @@ public final class Hub: Service, Sendable {
                 await deviceMemory.run(until: leaving)
                 return nil
             }
-            group.addTask { [told] in await ResourceWatch(keeper, bus).run(until: leaving) { told.raise() } }
+            group.addTask { [told] in await ResourceWatch(keeper, door).run(until: leaving) { told.raise() } }
             group.addTask {
                 while !leaving.isRaised {
-                    await bus.look(at: StoreSpace(store: directories.storePath))
+                    await door.look(at: StoreSpace(store: directories.storePath))
                     await leaving.wait(upTo: Hub.roomInterval)
                 }
                 return nil
@@ -204,15 +205,15 @@ public final class Hub: Service, Sendable {
                 group.addTask {
                     await Heartbeat(notifier: notifier).run(until: leaving) {
                         await committer.turn()
-                        return await bus.serviceStatus()
+                        return await door.serviceStatus()
                     }
                     return nil
                 }
             }
             return await group.reduce(nil) { $0 ?? $1 }
         }
-        await bus.deliveries.settleAll()
-        await bus.close()
+        await door.deliveries.settleAll()
+        await door.close()
         deviceMemory.write()
         loop.stop()
         context.shutdown()
@@ -238,10 +239,10 @@ extension Hub {
         }
     }
 
-    private func bus() throws(HubError) -> (PollLoop, Context) {
+    private func startLoop() throws(HubError) -> (PollLoop, Context) {
         do throws(ZeroMQError) {
             let context = try Context()
-            let loop = try PollLoop(name: "hub-bus")
+            let loop = try PollLoop(name: "hub-door")
             try loop.start()
             return (loop, context)
         } catch {

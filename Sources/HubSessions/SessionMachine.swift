@@ -26,7 +26,7 @@ public struct SessionMachine: Sendable {
     public internal(set) var wants: Set<String> = []
     /// TOKEN and TOKEN-PUT that are not answered.
     public internal(set) var tokens: [Int64] = []
-    public private(set) var passing: PassingAllowance
+    public private(set) var passing: TokenBucket
     public private(set) var heardAt: Int64
     /// Whether nothing but HELLO, WELCOME, PING and PONG was said: the same HELLO again then changes nothing (R4.30).
     private var isUntouched = true
@@ -64,7 +64,7 @@ public struct SessionMachine: Sendable {
         (self.hello, self.endpoint, self.serial, self.policy) = (hello, endpoint, serial, policy)
         (self.isStopping, heardAt, welcomedAt) = (isStopping, now, now)
         window = CreditWindow(policy.credit)
-        passing = PassingAllowance(perSecond: policy.limits.livePerSecond, now: now)
+        passing = TokenBucket(size: policy.limits.livePerSecond, rate: policy.limits.livePerSecond, now: now)
     }
 
     /// Whether the hub may still owe this session anything.
@@ -118,7 +118,7 @@ public struct SessionMachine: Sendable {
         case .bye:
             state = .leaving
             return leaveIfNothingOwed()
-        case .live, .event: return passing.take(now: now) ? [.admit(message)] : []
+        case .live, .event: return passing.take(at: now) ? [.admit(message)] : []
         case .query(let query): return receive(query)
         case .command(let command): return receive(command)
         case .token(let request): return receive(message, of: request.id)
@@ -130,7 +130,7 @@ public struct SessionMachine: Sendable {
     }
 
     /// Takes back the allowance that was lent, from which LIVE messages were taken until `now`.
-    mutating func takeBack(_ allowance: PassingAllowance, at now: Int64) {
+    mutating func takeBack(_ allowance: TokenBucket, at now: Int64) {
         passing = allowance
         (heardAt, isUntouched) = (now, false)
     }

@@ -73,7 +73,7 @@ public struct SessionTable: Sendable {
         sessions[peer].map { SessionReference(peer: peer, serial: $0.serial) }
     }
     /// LIVE and EVENT messages beyond the allowance, of all sessions there ever were (R5.8).
-    public var dropped: Int64 { sessions.values.reduce(droppedBefore) { $0 + Int64($1.passing.dropped) } }
+    public var dropped: Int64 { sessions.values.reduce(droppedBefore) { $0 + Int64($1.passing.refused) } }
     /// A LIVE was within the allowance and was not published all the same.
     public mutating func noteDropped() { droppedBefore += 1 }
     /// The peer on which an instance runs.
@@ -122,13 +122,13 @@ extension SessionTable {
     ///
     /// It must come back by ``takeBack(_:from:at:)`` before anything else is asked of the table.
     /// - Returns: `nil` when the session does not take any, which `receive` answers.
-    public func lendPassing(of peer: RoutingID) -> PassingAllowance? {
+    public func lendPassing(of peer: RoutingID) -> TokenBucket? {
         guard let session = sessions[peer], session.state == .open else { return nil }
         return session.passing
     }
 
     /// - Parameter now: when the last of those messages came.
-    public mutating func takeBack(_ allowance: PassingAllowance, from peer: RoutingID, at now: Int64) {
+    public mutating func takeBack(_ allowance: TokenBucket, from peer: RoutingID, at now: Int64) {
         sessions[peer]?.takeBack(allowance, at: now)
     }
 
@@ -294,7 +294,7 @@ extension SessionTable {
         // A machine is large: it is copied only at its end.
         if !sessions.values[index].isAlive {
             let session = sessions.remove(at: index).value
-            droppedBefore += Int64(session.passing.dropped)
+            droppedBefore += Int64(session.passing.refused)
             unread.keep(session.proof, of: peer)
             if runners[session.hello.instance] == peer { runners[session.hello.instance] = nil }
         }

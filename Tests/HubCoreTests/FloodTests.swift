@@ -66,9 +66,9 @@ import Testing
     }
 
     @Test func `Lines beyond the allowance are counted and come back with time`() {
-        var allowance = LogAllowance(burst: 3, interval: 100, now: 0)
+        var allowance = TokenBucket(size: 3, rate: 10, now: 0)
         func written(_ times: [Int64]) -> Int { times.filter { allowance.take(at: $0) }.count }
-        func omitted() -> Int { allowance.takeOmitted() }
+        func omitted() -> Int { allowance.takeRefused() }
         #expect(written(Array(repeating: 0, count: 10)) == 3)
         #expect(omitted() == 7)
         #expect(omitted() == 0)

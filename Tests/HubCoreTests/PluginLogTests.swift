@@ -1,4 +1,5 @@
 import Foundation
+import HubSessions
 import Logging
 import Seeds
 import Testing
@@ -126,7 +127,7 @@ import Testing
     }
 
     @Test func `a burst is read at once, what comes after it at its rate`() {
-        var allowance = ByteAllowance(burst: 1_000, rate: 100, now: 0)
+        var allowance = TokenBucket(size: 1_000, rate: 100, now: 0)
         #expect(allowance.take(1_000, at: 0) == 0)
         #expect(allowance.take(50, at: 0) == 500)
         #expect(allowance.take(50, at: 500) == 500)

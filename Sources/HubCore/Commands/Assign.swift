@@ -28,21 +28,21 @@ struct Assign: OwnCommand {
     var reason: String?
     var rules: Bool
 
-    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
         if rules {
             guard numbers == nil, to == nil, !nobody, !alone, reason == nil else {
                 throw CommandFailure(problems: ["rules: takes nothing beside it"])
             }
-            return try await RuleRun(isDryRun: call.isDryRun).run(call.progress, on: bus)
+            return try await RuleRun(isDryRun: call.isDryRun).run(call.progress, on: door)
         }
         guard let numbers, !numbers.isEmpty, numbers.count <= RecordQuery.maximumPage else {
             throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
         }
         guard (to == nil) == nobody else { throw CommandFailure(problems: ["to: expected a person, or nobody"]) }
         let action = ManualChange.assign(
-            numbers: numbers, to: try assignment(bus.facts), wholeGroups: !alone, reason: reason)
-        let results = try await bus.carryOut(action, isDryRun: call.isDryRun)
-        return try await bus.report(results, isDryRun: call.isDryRun)
+            numbers: numbers, to: try assignment(door.facts), wholeGroups: !alone, reason: reason)
+        let results = try await door.carryOut(action, isDryRun: call.isDryRun)
+        return try await door.report(results, isDryRun: call.isDryRun)
     }
 
     private func assignment(_ facts: HubFacts) throws(CommandFailure) -> Assignment {
@@ -67,22 +67,22 @@ struct RuleRun {
         var left: [String: Int64] = [:]
     }
 
-    func run(_ progress: ProgressRelay, on bus: isolated Bus) async throws -> RawJSON {
+    func run(_ progress: ProgressRelay, on door: isolated Door) async throws -> RawJSON {
         var report = Report(dryRun: isDryRun)
         var query = RecordQuery()
         query.persons = [.nobody]
         query.kinds = KindSelection(nil, followsChanges: false)
-        let total = try await bus.store.inboxCount()
+        let total = try await door.store.inboxCount()
         var done: Int64 = 0
         while true {
             try Task.checkCancellation()
-            let page = try await bus.store.page(query)
+            let page = try await door.store.page(query)
             let ruled = page.records.map { record in
-                let finding = bus.facts.finding(of: record)
+                let finding = door.facts.finding(of: record)
                 return ManualChange.RuledRecord(
                     number: record.number, assignment: finding.assignment, household: finding.household)
             }
-            let results = try await bus.carryOut(.assignByRules(ruled), isDryRun: isDryRun)
+            let results = try await door.carryOut(.assignByRules(ruled), isDryRun: isDryRun)
             for ((record, rule), result) in zip(zip(page.records, ruled), results) {
                 if case .stored(let placement) = result.result, let person = placement.record?.assignment.person {
                     report.assigned[person.name, default: 0] += 1
@@ -92,7 +92,7 @@ struct RuleRun {
             }
             done += Int64(page.records.count)
             progress(done, of: total)
-            guard let next = page.next else { return JSONText().object(report) }
+            guard let next = page.next else { return RawJSON(encoding: report) }
             query.next = next
         }
     }

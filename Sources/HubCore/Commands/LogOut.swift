@@ -22,27 +22,27 @@ struct LogOut: OwnCommand {
         var dryRun: Bool
     }
 
-    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
         let secrets: SecretStore
-        do throws(WireError) { secrets = try bus.openSecrets() } catch {
+        do throws(WireError) { secrets = try door.openSecrets() } catch {
             throw CommandFailure("store", error.reason)
         }
         let known = try await secrets.overview().filter { token in
             token.account.instance == instance && token.isThere && (account == nil || token.account.name == account)
         }
-        guard !known.isEmpty || bus.facts.plugins.contains(where: { $0.name == instance }) else {
-            let hint = nearestName(to: instance, among: bus.facts.plugins.map(\.name)).map { "; did you mean \($0)?" }
+        guard !known.isEmpty || door.facts.plugins.contains(where: { $0.name == instance }) else {
+            let hint = nearestName(to: instance, among: door.facts.plugins.map(\.name)).map { "; did you mean \($0)?" }
             throw CommandFailure(
                 "command", "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "")")
         }
         guard !call.isDryRun else {
-            return JSONText().object(Result(instance: instance, accounts: known.map(\.account.name), dryRun: true))
+            return RawJSON(encoding: Result(instance: instance, accounts: known.map(\.account.name), dryRun: true))
         }
         let removed = try await secrets.remove(instance: instance, account: account)
         // A new session asks for its tokens anew.
         if !removed.isEmpty {
-            bus.perform(bus.sessions.dismiss(instance, because: "the log-in has been taken back"))
+            door.perform(door.sessions.dismiss(instance, because: "the log-in has been taken back"))
         }
-        return JSONText().object(Result(instance: instance, accounts: removed, dryRun: false))
+        return RawJSON(encoding: Result(instance: instance, accounts: removed, dryRun: false))
     }
 }

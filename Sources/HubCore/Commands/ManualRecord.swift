@@ -61,7 +61,7 @@ struct ManualRecord {
     /// - Throws: a command's failure under the code of the rejection (Protocol §9.2).
     func checked(_ registry: TypeRegistry) throws -> (sample: Sample, canonical: StoredRecord.CanonicalValue?) {
         var decoder = RecordDecoder(plugin: Self.plugin, registry: registry)
-        let json = JSONText().object(members)
+        let json = RawJSON(encoding: members)
         let result = json.bytes.withUnsafeBytes { try? decoder.record($0) }
         do {
             guard let record = try result?.get(), case .sample(var sample) = record else {
@@ -92,7 +92,7 @@ extension JSONObject {
     }
 }
 
-extension Bus {
+extension Door {
     /// All types that the hub knows: the registry's, and what plugins and scripts have declared since it started.
     var knownTypes: TypeRegistry { declared.registry }
 }

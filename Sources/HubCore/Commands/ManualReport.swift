@@ -38,7 +38,7 @@ struct ManualReport {
             (entry.type, entry.person) = (record?.type.rawValue, record?.assignment.person?.name)
             entry.seq = record?.sequence
             if let last = last[place] { members.append(("last", Self.canonical(last))) }
-            let object = JSONText().object(entry)
+            let object = RawJSON(encoding: entry)
             bytes += (object.setting(members) ?? object).bytes
         }
         json = RawJSON(trusted: bytes + Array("]}".utf8))
@@ -51,7 +51,7 @@ struct ManualReport {
     }
 }
 
-extension Bus {
+extension Door {
     /// Does what a person asked for, in the line of the commits, or says what that would do.
     ///
     /// - Throws: `stopping` when no more commits come.

@@ -10,10 +10,10 @@ struct ReloadKeys: OwnCommand {
         var revoked: [String]
     }
 
-    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
         do throws(HubError) {
-            let (keys, revoked) = try bus.reloadKeys()
-            return JSONText().object(Result(keys: keys, revoked: revoked))
+            let (keys, revoked) = try door.reloadKeys()
+            return RawJSON(encoding: Result(keys: keys, revoked: revoked))
         } catch {
             throw CommandFailure("keys", error.message)
         }

@@ -19,11 +19,11 @@ struct RestartPlugin: OwnCommand {
         var ended: Bool
     }
 
-    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
-        guard let supervisor = bus.supervisor,
+    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
+        guard let supervisor = door.supervisor,
             let state = await supervisor.restart(instance, isDryRun: call.isDryRun)
-        else { throw CommandFailure(cannotStart: instance, bus.facts.plugins) }
+        else { throw CommandFailure(cannotStart: instance, door.facts.plugins) }
         let report = LifeReport(state: state)
-        return JSONText().object(Result(instance: instance, state: report.word, ended: report.hasProcess))
+        return RawJSON(encoding: Result(instance: instance, state: report.word, ended: report.hasProcess))
     }
 }

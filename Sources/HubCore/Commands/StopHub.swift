@@ -5,10 +5,10 @@ import Logging
 struct StopHub: OwnCommand {
     static let declaration = CommandDeclaration("stop", help: "Ends the hub in order.", canDryRun: true)
 
-    func run(_ call: CommandCall, on bus: isolated Bus) async throws -> RawJSON {
+    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
         guard !call.isDryRun else { return RawJSON(trusted: Array(#"{"wouldStop":true}"#.utf8)) }
-        bus.logger.notice("told to stop")
-        bus.onStopCommand?()
+        door.logger.notice("told to stop")
+        door.onStopCommand?()
         return .emptyObject
     }
 }

@@ -22,7 +22,7 @@ actor ConfigurationKeeper {
 
     let reload: ConfigurationReload?
     let parts: ConfiguredParts
-    let bus: Bus
+    let door: Door
     let supervisor: Supervisor
     let policy: LifePolicy
     let good: LastGoodFile
@@ -45,10 +45,10 @@ actor ConfigurationKeeper {
 
     init(
         _ checked: CheckedConfiguration, _ configuration: HubConfiguration, reload: ConfigurationReload?,
-        parts: ConfiguredParts, bus: Bus, supervisor: Supervisor, policy: LifePolicy
+        parts: ConfiguredParts, door: Door, supervisor: Supervisor, policy: LifePolicy
     ) {
         (self.checked, self.configuration, self.reload, self.parts) = (checked, configuration, reload, parts)
-        (self.bus, self.supervisor, self.policy) = (bus, supervisor, policy)
+        (self.door, self.supervisor, self.policy) = (door, supervisor, policy)
         good = LastGoodFile(data: configuration.hub.data)
         settledAt = policy.watchPeriod
         lookPause = policy.longestPause / 10
@@ -71,7 +71,7 @@ actor ConfigurationKeeper {
         if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
     }
 
-    /// Bus and supervisor follow these from now on.
+    /// Door and supervisor follow these from now on.
     func adopt(
         _ wanted: CheckedConfiguration, _ next: HubConfiguration, restarting: Set<String>
     ) async throws(HubError) {
@@ -79,7 +79,7 @@ actor ConfigurationKeeper {
         let stopping = Set(configuration.plugins.filter(\.startsHere).map(\.name))
             .subtracting(next.plugins.filter(\.startsHere).map(\.name))
         (checked, configuration) = (wanted, next)
-        await bus.adopt(facts, ending: restarting.union(stopping))
+        await door.adopt(facts, ending: restarting.union(stopping))
         await supervisor.adopt(parts.programs(wanted, next), restarting: restarting)
     }
 
@@ -131,7 +131,7 @@ extension ConfigurationKeeper {
         for (name, former) in former where former.section != section(name) {
             watches[name] = Watch(former: former, until: now + policy.watchPeriod)
         }
-        await bus.note(fallbacks: fallbacks)
+        await door.note(fallbacks: fallbacks)
         parts.logger.notice("hub.conf was applied", metadata: ["plan": "\(report.summary)", "file": "\(wanted.file)"])
         return report
     }
@@ -185,9 +185,9 @@ extension ConfigurationKeeper {
         let text =
             "runs with its former settings, for with those of hub.conf it \(fault.text); correct [plugin.\(instance)], then hub apply"
         fallbacks[instance] = text
-        await bus.note(fallbacks: fallbacks)
+        await door.note(fallbacks: fallbacks)
         parts.logger.error("plugin went back", metadata: ["plugin": "\(instance)", "how": "\(fault.text)"])
-        await bus.publish(
+        await door.publish(
             PluginNews(instance: instance, word: "went back", text: text, level: .error, isNotice: true))
     }
 }

@@ -6,7 +6,7 @@ import HubWire
 import Logging
 import Samples
 
-/// Makes of a checked `hub.conf` what bus and supervisor work with.
+/// Makes of a checked `hub.conf` what door and supervisor work with.
 struct ConfiguredParts: Sendable {
     let store: Store
     let clock: HubClock

@@ -40,23 +40,24 @@ enum PluginCatalogue {
     }
 
     static func json(_ configuration: HubConfiguration, _ checked: CheckedConfiguration) -> RawJSON {
-        JSONText().object(
-            configuration.plugins.map { plugin in
-                let manifest = checked.manifests[plugin.name]
-                var persons: [String]?
-                if case .only(let names) = plugin.persons { persons = names }
-                return Entry(
-                    name: plugin.name, kind: manifest?.name ?? plugin.kind, enabled: plugin.enabled,
-                    executable: checked.executables[plugin.name], summary: manifest?.summary,
-                    version: manifest?.version,
-                    remote: plugin.isRemote ? true : nil, reads: manifest?.reads, writes: manifest?.writes,
-                    granted: plugin.grants == PluginInstance.Grants()
-                        ? nil : Entry.Granted(read: plugin.grants.read, write: plugin.grants.write),
-                    grants: Entry.Grants(InstancePolicy(plugin, manifest).grants), persons: persons,
-                    profiles: manifest?.profiles, settings: plugin.settings,
-                    declarations: manifest?.settings, commands: manifest?.commands,
-                    fault: plugin.isRemote ? nil : checked.faults[plugin.name])
-            })
+        RawJSON(
+            encoding:
+                configuration.plugins.map { plugin in
+                    let manifest = checked.manifests[plugin.name]
+                    var persons: [String]?
+                    if case .only(let names) = plugin.persons { persons = names }
+                    return Entry(
+                        name: plugin.name, kind: manifest?.name ?? plugin.kind, enabled: plugin.enabled,
+                        executable: checked.executables[plugin.name], summary: manifest?.summary,
+                        version: manifest?.version,
+                        remote: plugin.isRemote ? true : nil, reads: manifest?.reads, writes: manifest?.writes,
+                        granted: plugin.grants == PluginInstance.Grants()
+                            ? nil : Entry.Granted(read: plugin.grants.read, write: plugin.grants.write),
+                        grants: Entry.Grants(InstancePolicy(plugin, manifest).grants), persons: persons,
+                        profiles: manifest?.profiles, settings: plugin.settings,
+                        declarations: manifest?.settings, commands: manifest?.commands,
+                        fault: plugin.isRemote ? nil : checked.faults[plugin.name])
+                })
     }
 
     /// The instances that run, those that cannot, and those whose settings are wrong.

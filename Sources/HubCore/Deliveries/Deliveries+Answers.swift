@@ -11,9 +11,9 @@ import ZeroMQ
 /// waits for it. The queue is bounded: a subscription with 10,000 answers that are not in the store is sent nothing more.
 extension Deliveries {
     /// A DONE that its session has admitted.
-    func take(_ report: DeliveryReport, from peer: SinkPeer) {
+    func take(_ report: DeliveryReport, from peer: ClientSession) {
         let id = SinkID(instance: peer.hello.instance, want: report.want)
-        guard let pump = pumps[id], pump.session == peer.session, let open = pump.open[report.delivery] else {
+        guard let pump = pumps[id], pump.session == peer.reference, let open = pump.open[report.delivery] else {
             return refuse(report, "DONE.delivery: it is not open in this session", peer)
         }
         guard open.versions.count == report.results.count else {
@@ -28,7 +28,7 @@ extension Deliveries {
                 number: version.number, sequence: version.sequence, result: SinkResult(result, at: time),
                 isRepeat: version.isRepeat)
         }
-        let wasFull = isFull(peer.session)
+        let wasFull = isFull(peer.reference)
         _ = pumps[id]?.close(report.delivery, credit: report.credit)
         if let pause = report.pause {
             pumps[id]?.restsUntil = time + pause.within(DeliveryResult.retryBounds) * 1_000
@@ -40,11 +40,11 @@ extension Deliveries {
         unsettled[id, default: Answers()].answers += answers
         settle()
         // Its credit is back, and may be used before the answers are in the store.
-        if wasFull { pumpAll(of: peer.session) } else { self.pump(id) }
+        if wasFull { pumpAll(of: peer.reference) } else { self.pump(id) }
     }
 
-    private func refuse(_ report: DeliveryReport, _ reason: String, _ peer: SinkPeer) {
-        outlet.send(.error(WireError(.field, reason, ref: report.delivery, want: report.want)), to: peer.session)
+    private func refuse(_ report: DeliveryReport, _ reason: String, _ peer: ClientSession) {
+        outlet.send(.error(WireError(.field, reason, ref: report.delivery, want: report.want)), to: peer.reference)
     }
 
     // MARK: - To the store

@@ -7,7 +7,7 @@ import Samples
 /// Opening subscriptions and ending their turns (Protocol §10.1).
 extension Deliveries {
     /// A WANT that its session has admitted.
-    func open(_ request: WantRequest, _ names: FilterNames, for peer: SinkPeer) {
+    func open(_ request: WantRequest, _ names: FilterNames, for peer: ClientSession) {
         let id = SinkID(instance: peer.hello.instance, want: request.want)
         let terms: SinkTerms
         do throws(WireError) {
@@ -17,11 +17,11 @@ extension Deliveries {
             return refuse(request.want, error, peer)
         }
         let older = pumps[id]?.session
-        if let older, older != peer.session { tellReplaced(id, older) }
+        if let older, older != peer.reference { tellReplaced(id, older) }
         end(id)
         if let older { pumpAll(of: older) }
         // Its own session asks once more: something has changed there, and what it wanted to be tried later may be taken now (R10.16).
-        let isAgain = older == peer.session
+        let isAgain = older == peer.reference
         let turn = nextTurn()
         opening[id] = turn
         let task = Task {
@@ -60,15 +60,15 @@ extension Deliveries {
     }
 
     private func opened(
-        _ state: SinkState, isNew: Bool, _ request: WantRequest, _ turn: UInt64, _ peer: SinkPeer
+        _ state: SinkState, isNew: Bool, _ request: WantRequest, _ turn: UInt64, _ peer: ClientSession
     ) {
         openTasks[turn] = nil
         guard opening[state.id] == turn else { return }
         opening[state.id] = nil
-        guard outlet.isOpen(peer.session) else { return }
+        guard outlet.isOpen(peer.reference) else { return }
         let limits = outlet.facts.policy.limits
         var pump = SinkPump(
-            request, id: state.id, session: peer.session, turn: turn, position: state.cursor.sequence,
+            request, id: state.id, session: peer.reference, turn: turn, position: state.cursor.sequence,
             batchLimit: limits.batchRecords, tellsWhenCaughtUp: peer.hello.mode == .once)
         pump.isUnauthorized = state.paused != nil
         pumps[state.id] = pump
@@ -84,11 +84,11 @@ extension Deliveries {
                 WantAnswer(
                     want: state.id.want, isNew: isNew, cursor: state.cursor,
                     pending: state.account.pending + state.account.retrying, isCaughtUp: false)),
-            to: peer.session)
+            to: peer.reference)
         wake(state.id)
     }
 
-    private func failed(_ id: SinkID, _ error: StoreError, _ turn: UInt64, _ peer: SinkPeer) {
+    private func failed(_ id: SinkID, _ error: StoreError, _ turn: UInt64, _ peer: ClientSession) {
         var answer = WireError(error)
         // All that it judges by itself is how many there are.
         if error.code == .query { answer = WireError(.limit, error.message, closed: false) }
@@ -97,20 +97,20 @@ extension Deliveries {
         failed(id, answer, turn, peer)
     }
 
-    private func failed(_ id: SinkID, _ error: WireError, _ turn: UInt64, _ peer: SinkPeer) {
+    private func failed(_ id: SinkID, _ error: WireError, _ turn: UInt64, _ peer: ClientSession) {
         openTasks[turn] = nil
         guard opening[id] == turn else { return }
         opening[id] = nil
         refuse(id.want, error, peer)
     }
 
-    private func refuse(_ want: String, _ error: WireError, _ peer: SinkPeer) {
+    private func refuse(_ want: String, _ error: WireError, _ peer: ClientSession) {
         var error = error
         (error.want, error.closed) = (want, false)
         let id = SinkID(instance: peer.hello.instance, want: want)
         if pumps[id] == nil, faults.count < Self.faultBound { faults[id] = error.reason }
         outlet.log(.warning, "subscription refused", ["sink": "\(id)", "reason": "\(error)"])
-        outlet.send(.error(error), to: peer.session)
+        outlet.send(.error(error), to: peer.reference)
     }
 
     private func tellReplaced(_ id: SinkID, _ session: SessionReference) {

@@ -7,7 +7,7 @@ import ZeroMQ
 
 /// The subscriptions of sinks: who is sent what, and what became of it (Protocol §10).
 ///
-/// A part of the poll loop, an actor on its thread: the bus calls it without waiting, and it speaks to sessions through its ``Outlet``.
+/// A part of the poll loop, an actor on its thread: the door calls it without waiting, and it speaks to sessions through its ``Outlet``.
 actor Deliveries {
     let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -120,15 +120,7 @@ actor Deliveries {
     }
 }
 
-/// A session that asks for records.
-struct SinkPeer: Sendable {
-    let session: SessionReference
-    let hello: Hello
-
-    init(_ guest: Bus.Peer) { (session, hello) = (guest.reference, guest.hello) }
-}
-
-extension Bus {
+extension Door {
     /// What the deliveries do at once, before it returns.
     @discardableResult
     func onDeliveries<Value: Sendable>(_ body: (isolated Deliveries) -> Value) -> Value {

@@ -47,7 +47,7 @@ struct SinkPump {
     var isUnauthorized = false
     /// Nothing of the last page fitted the credit.
     private(set) var isShort = false
-    /// By `now` of the bus: when the next delivery may leave.
+    /// By `now` of the door: when the next delivery may leave.
     private(set) var notBefore: Int64 = 0
     private(set) var hasToldCaughtUp = false
 

@@ -4,7 +4,7 @@ import HubWire
 
 /// What plugins write for people travels further than their logs: to the feed, into `hub status`, into the store and to whoever
 /// called a command. It is hidden there as it is in the log (R11.3).
-extension Bus {
+extension Door {
     /// What must not be seen of an instance; of one on another machine, too.
     func instanceSecrets(of instance: String) -> InstanceSecrets? {
         if let known = instanceSecrets[instance] { return known }
@@ -14,7 +14,9 @@ extension Bus {
         return secrets
     }
 
-    func mask(of guest: Peer) -> SecretMask { instanceSecrets(of: guest.hello.instance)?.mask ?? SecretMask.nothing }
+    func mask(of client: Client) -> SecretMask {
+        instanceSecrets(of: client.hello.instance)?.mask ?? SecretMask.nothing
+    }
 }
 
 extension SecretMask {

@@ -3,7 +3,7 @@ import HubWire
 
 /// What the supervisor tells of an instance's process, and how it reads in `hub status`.
 struct LifeReport: Sendable {
-    /// Times are those of the bus's `now`.
+    /// Times are those of the door's `now`.
     var state: InstanceLife.State
     var fault: Fault?
     var restarts = 0
@@ -68,7 +68,7 @@ struct LifeReport: Sendable {
     }
 }
 
-extension Bus {
+extension Door {
     /// - Parameter report: `nil` when the instance is not the supervisor's any more.
     func note(_ report: LifeReport?, of instance: String) { lives[instance] = report }
 

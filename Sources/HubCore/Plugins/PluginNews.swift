@@ -57,7 +57,7 @@ extension Fault {
     }
 }
 
-extension Bus {
+extension Door {
     private struct PluginBody: Encodable {
         var instance, event, text, time: String
     }
@@ -72,10 +72,10 @@ extension Bus {
         readSubscriptions()
         let (text, time) = ("\(news.instance) \(news.text)", facts.clock.time.text)
         let body = PluginBody(instance: news.instance, event: news.word, text: text, time: time)
-        publish(.plugin, JSONText().object(body).bytes, to: .owner)
+        publish(.plugin, RawJSON(encoding: body).bytes, to: .owner)
         guard news.isNotice else { return }
         let notice = NoticeBody(
             level: news.level.rawValue, subject: "plugin", instance: news.instance, text: text, time: time)
-        publish(.notice, JSONText().object(notice).bytes, to: .owner)
+        publish(.notice, RawJSON(encoding: notice).bytes, to: .owner)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import HubSessions
 import Logging
 import Subprocess
 import SystemPackage
@@ -136,15 +137,15 @@ struct PluginProcess: Sendable {
     private func read(_ output: SubprocessOutputSequence, _ origin: LogLine.Origin) async {
         var lines = LineCutter(hiding: secrets.mask)
         let began = ContinuousClock.now
-        var allowance = LogAllowance(burst: 1_000, interval: 100, now: 0)
-        var bytes = ByteAllowance(now: 0)
+        var allowance = TokenBucket(size: 1_000, rate: 10, now: 0)
+        var bytes = TokenBucket(size: 4 << 20, rate: 1 << 20, now: 0)
         do {
             for try await buffer in output {
                 let now = ContinuousClock.now.millisecondsSinceStart(began)
                 // A plugin prints a token only after it has come through the door.
                 lines.hide(secrets.mask)
                 for line in buffer.withUnsafeBytes({ lines.add($0) }) where allowance.take(at: now) {
-                    let omitted = allowance.takeOmitted()
+                    let omitted = allowance.takeRefused()
                     if omitted > 0 { say("(\(omitted) lines left out: more than ten a second)", .hub) }
                     say(line, origin)
                 }

@@ -16,7 +16,7 @@ extension Supervisor {
             case .finish:
                 // STOP before the end of stdin, which alone would mean that the hub is gone. At the end of the hub all have been told already.
                 if !isStopping {
-                    await bus.beginStopping(instance, because: reason, deadline: policy.stopGrace)
+                    await door.beginStopping(instance, because: reason, deadline: policy.stopGrace)
                 }
                 charges[instance]?.end?.wish()
             case .kill: charges[instance]?.end?.hurry()
@@ -34,15 +34,15 @@ extension Supervisor {
         launching.yield(Launch(program: charge.program, token: LaunchTokens.random(), log: charge.log, end: end))
     }
 
-    /// The bus says it in `hub status`; a dismissed instance is forgotten when its process is gone.
+    /// The door says it in `hub status`; a dismissed instance is forgotten when its process is gone.
     private func report(_ instance: String) async {
         guard let charge = charges[instance] else { return }
         if charge.isDismissed, !charge.life.hasProcess {
             charges[instance] = nil
-            await bus.note(nil, of: instance)
+            await door.note(nil, of: instance)
         } else {
             let life = charge.life
-            await bus.note(
+            await door.note(
                 LifeReport(state: life.state, fault: life.fault, restarts: life.restarts, pid: charge.pid), of: instance
             )
         }
@@ -53,14 +53,14 @@ extension Supervisor {
         charges[instance]?.log.write(text.text, from: .hub, level: text.level.rawValue)
         logger.log(
             level: text.level, "plugin \(text.word)", metadata: ["plugin": "\(instance)", "how": "\(text.text)"])
-        await bus.publish(text)
+        await door.publish(text)
         listener?(instance, news)
     }
 
     func carry(_ launch: Launch) async {
         let program = launch.program
         let secrets = InstanceSecrets(program.secrets + [launch.token])
-        let feed = await bus.admit(program.instance, token: launch.token, secrets)
+        let feed = await door.admit(program.instance, token: launch.token, secrets)
         let process = PluginProcess(
             instance: program.instance, executable: program.executable, arguments: ["--run"],
             environment: [
@@ -75,7 +75,7 @@ extension Supervisor {
         if leftBehind > 0 {
             launch.log.write("ended \(leftBehind) processes that it left behind", from: .hub)
         }
-        await bus.processEnded(program.instance)
+        await door.processEnded(program.instance)
         await processEnded(program.instance, ending)
     }
 

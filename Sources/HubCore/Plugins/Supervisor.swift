@@ -36,7 +36,7 @@ actor Supervisor {
         var isDismissed = false
     }
 
-    let bus: Bus
+    let door: Door
     let policy: LifePolicy
     let logger: Logger
     let endpoints: HubEndpoints
@@ -54,12 +54,12 @@ actor Supervisor {
     /// Hears what becomes of an instance; called in order.
     var listener: (@Sendable (String, InstanceLife.News) -> Void)?
 
-    /// - Parameter began: where the milliseconds of the bus and of all lives begin.
+    /// - Parameter began: where the milliseconds of the door and of all lives begin.
     init(
-        endpoints: HubEndpoints, bus: Bus, bell: SessionChanges, logs: PluginLogFiles, policy: LifePolicy,
+        endpoints: HubEndpoints, door: Door, bell: SessionChanges, logs: PluginLogFiles, policy: LifePolicy,
         began: ContinuousClock.Instant, logger: Logger
     ) {
-        (self.endpoints, self.bus, self.bell, self.logs) = (endpoints, bus, bell, logs)
+        (self.endpoints, self.door, self.bell, self.logs) = (endpoints, door, bell, logs)
         (self.policy, self.began, self.logger) = (policy, began, logger)
         left = LeftProcesses(door: endpoints.pluginDoor)
         (launches, launching) = AsyncStream.makeStream()

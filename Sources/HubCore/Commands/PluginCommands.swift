@@ -1,0 +1,90 @@
+import HubSessions
+import HubSettings
+import HubWire
+import ZeroMQ
+
+/// Commands to plugins: checked against the manifest, and led by ``CommandRelay``.
+extension Door {
+    /// Begins a command of an instance, or answers why not.
+    func relay(
+        _ command: String, to instance: String, _ arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
+        _ key: CommandKey
+    ) {
+        do throws(CommandFailure) {
+            let declaration = try declaration(of: command, instance)
+            let check = ArgumentCheck(json: arguments.bytes, declarations: declaration.arguments)
+            guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
+            guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: command) }
+            guard let peer = sessions.runner(of: instance), let plugin = sessions.reference(to: peer) else {
+                throw CommandFailure(
+                    "absent", "\(instance) does not run now; hub status says why, and what to do")
+            }
+            perform(
+                relay.begin(
+                    command, of: instance, arguments: RawJSON(encoding: check.values.mapValues { $0.revealed() }),
+                    isDryRun: isDryRun, deadline: deadline, for: key.session, number: key.id, to: plugin, at: now))
+        } catch {
+            perform([
+                .outcome(CommandOutcome(id: key.id, .failed(code: error.code, reason: error.reason)), to: key.session)
+            ])
+        }
+    }
+
+    private func declaration(of command: String, _ instance: String) throws(CommandFailure) -> CommandDeclaration {
+        guard let plugin = facts.plugins.first(where: { $0.name == instance }) else {
+            let hint = nearestName(to: instance, among: facts.plugins.map(\.name)).map { "; did you mean \($0)?" }
+            throw CommandFailure(
+                "command",
+                "COMMAND.instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "; hub plugins lists them")"
+            )
+        }
+        guard plugin.enabled else {
+            throw CommandFailure("absent", "[plugin.\(instance)] has enabled = false in hub.conf")
+        }
+        guard let commands = facts.instances[instance]?.commands else {
+            throw CommandFailure(
+                "absent", "what \(instance) can do is not known: \(plugin.lastError ?? "its program did not say")")
+        }
+        guard let declaration = commands.first(where: { $0.name == command }) else {
+            throw CommandFailure(unknown: command, of: instance, known: commands.map(\.name))
+        }
+        return declaration
+    }
+
+    /// A plugin tells how far it has come.
+    func relay(_ progress: CommandProgress, from client: Client) {
+        do throws(WireError) {
+            perform(try relay.receive(progress, from: client.reference, at: now))
+        } catch {
+            complain(error, to: client)
+        }
+    }
+
+    /// A plugin has done what it was asked for, or not.
+    func relay(_ outcome: CommandOutcome, from client: Client) {
+        do throws(WireError) {
+            perform(try relay.receive(outcome, from: client.reference))
+        } catch {
+            complain(error, to: client)
+        }
+    }
+
+    func perform(_ actions: [RelayAction]) {
+        for action in actions {
+            switch action {
+            case .command(let request, let plugin):
+                if sessions[plugin] != nil { send(.command(request), to: plugin.peer) }
+            case .progress(let progress, let asker):
+                if sessions[asker] != nil { send(.progress(progress), to: asker.peer) }
+            case .outcome(let outcome, let asker):
+                perform(sessions.answer(.outcome(outcome), to: .command(outcome.id), in: asker))
+            }
+        }
+        relayTimer?.cancel()
+        relayTimer = relay.nextDeadline.map { deadline in
+            loop.schedule(after: .milliseconds(max(0, deadline - now))) { [weak self] in
+                self?.assumeIsolated { $0.perform($0.relay.tick(at: $0.now)) }
+            }
+        }
+    }
+}

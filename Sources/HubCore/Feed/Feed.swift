@@ -1,0 +1,125 @@
+import HubWire
+import ZeroMQ
+
+/// One XPUB socket, and what those who listen on it subscribe to.
+///
+/// The owner has one, and each instance that may listen has its own: what an instance may read is decided for each message before it
+/// is sent (``ReadGrant``), and one instance's listeners share nothing with those of another. A single socket in XPUB's manual mode would do
+/// with fewer of them, but in libzmq 4.3.4 a message that is no subscription gives one peer's subscription to another, and a listener that
+/// leaves too soon crashes the process (`LibraryFactsTests` shows the first).
+///
+/// Used on the door's thread only.
+final class Feed {
+    /// Who may connect.
+    enum Security: Hashable {
+        /// Whoever may open the socket.
+        case open
+        /// The processes of one instance, by launch token; the gate is told this domain.
+        case token(domain: String)
+        /// The instance on another machine, by its key; this is the hub's own.
+        case key(CurveSecretKey, domain: String)
+        /// Any program of this machine, where `insecure = true`.
+        case anyone(domain: String)
+    }
+
+    let endpoint: String
+    /// What its listeners may read; `nil` is everything.
+    var grant: ReadGrant? { didSet { changes.note() } }
+    private let security: Security
+    private(set) var audience: Subscriptions { didSet { changes.note() } }
+    private let changes: FeedChanges
+    private var socket: Socket?
+    /// Whether the log says that it cannot be opened.
+    var hasFailed = false
+
+    init(_ endpoint: String, _ security: Security, grant: ReadGrant? = nil, changes: FeedChanges) {
+        (self.endpoint, self.security, self.grant, self.changes) = (endpoint, security, grant, changes)
+        audience = Subscriptions(grant == nil ? .owner : .instance)
+    }
+
+    /// Whether other machines reach it.
+    var isOnNetwork: Bool {
+        switch security {
+        case .open, .token: false
+        case .key, .anyone: true
+        }
+    }
+
+    var isOpen: Bool { socket != nil }
+
+    /// Binds the socket; `subscribed` is called on the loop when there are subscriptions to read.
+    ///
+    /// - Parameter queue: so many messages wait for a listener at most; what exceeds it is dropped for that listener alone (R7.5).
+    func open(in context: Context, on loop: PollLoop, queue: Int, _ subscribed: @escaping () -> Void)
+        throws(ZeroMQError)
+    {
+        let socket = try Socket(.xpub, in: context)
+        try socket.set(.maxMessageSize, to: 4_096)  // Only subscriptions come in.
+        try socket.set(.sendHighWaterMark, to: queue)
+        try socket.set(.linger, to: .milliseconds(500))
+        switch security {
+        case .open: break
+        case .token(let domain):
+            try socket.set(.zapDomain, to: domain)
+            try socket.set(.plainServer, to: true)
+        case .key(let key, let domain):
+            try socket.set(.zapDomain, to: domain)
+            try socket.set(.curveServer, to: true)
+            try socket.set(.curveSecretKey, to: key)
+            try socket.set(.handshakeInterval, to: Door.networkPatience)
+            try socket.set(.backlog, to: Door.networkQueue)
+            try socket.set(.tcpKeepalive, to: true)
+        case .anyone(let domain): try socket.set(.zapDomain, to: domain)
+        }
+        try socket.set(.ipv6, to: endpoint.hasPrefix("tcp://["))
+        try socket.bind(endpoint)
+        loop.watch(socket) { _ in subscribed() }
+        self.socket = consume socket
+        changes.note()
+    }
+
+    /// Ends the connections of all that listen here.
+    func close() {
+        socket = nil
+        audience = Subscriptions(audience.bound)
+    }
+
+    /// Reads what listeners subscribed to, some of it at a time.
+    ///
+    /// - Returns: prefixes that are new.
+    func readSubscriptions() throws(ZeroMQError) -> [[UInt8]] {
+        var message = Message()
+        var new: [[UInt8]] = []
+        for _ in 0..<PollLoop.messagesPerTurn {
+            guard try socket?.receive(into: &message) == true else {
+                if !audience.isKnown { audience.isKnown = true }
+                return new
+            }
+            if let prefix = audience.heard(message.bytes) { new.append(prefix) }
+        }
+        audience.isKnown = false
+        return new
+    }
+
+    /// Whether somebody listens who may read it.
+    func wants(_ topic: Topic, for readership: Readership) -> Bool {
+        socket != nil && audience.wants(topic) && grant?.allows(readership) ?? true
+    }
+
+    /// Sends what is wanted; whoever does not read loses it, and nobody else (R7.5).
+    func send(_ frames: inout Multipart) throws(ZeroMQError) {
+        _ = try socket?.sendMultipart(&frames)
+    }
+
+    /// Sends several messages of so many frames each, as if they were sent one by one.
+    func send(_ messages: inout Multipart, framesEach frames: Int) throws(ZeroMQError) {
+        try socket?.sendMessages(&messages, framesEach: frames)
+    }
+}
+
+/// Counts what changes who gets which message, on all feeds together: what was decided at another count is to be decided anew.
+final class FeedChanges {
+    private(set) var count = 0
+
+    func note() { count += 1 }
+}

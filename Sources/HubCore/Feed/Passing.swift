@@ -1,0 +1,141 @@
+import HubStore
+import HubSessions
+import HubWire
+import Logging
+import Samples
+import ZeroMQ
+
+/// What passes and is never stored: LIVE and EVENT (Protocol §5.2).
+extension Door {
+    /// Takes a plain LIVE message on the lane: no message is made of it, only the frames that go out.
+    ///
+    /// Somebody who steps on a scale, or a waveform, sends these faster than all else together.
+    /// - Returns: `false` when it is nothing for the lane; then nothing has happened.
+    func takeLive(_ message: borrowing Multipart, on lane: inout LiveBurst, at now: Int64) -> Bool {
+        guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)) else { return false }
+        let peer = RoutingID(message.unsafeBytes(of: 0))
+        if lane.client?.reference.peer != peer {
+            leave(&lane)
+            guard let client = clients[peer], let allowance = sessions.lendPassing(of: peer) else { return false }
+            lane.enter(client, allowance, at: now)
+        }
+        // Whether it comes over the endpoint that its sender is known from.
+        guard let client = lane.client, message.property("User-Id", is: client.logIn),
+            let live = lane.track.reader.read(message.unsafeBytes(of: 2)),
+            lane.track.isAsBefore(live) || begin(&lane.track, live, of: client)
+        else { return false }
+        guard lane.admit(at: now) else { return true }
+        lane.track.listen(as: feedChanges.count) { topic, readership in
+            choose(topic, readership)
+            return chosen
+        }
+        guard !lane.track.feeds.isEmpty else { return true }
+        lane.track.stamp(facts.clock.time, at: clockReads)
+        if lane.isFull { lane.send(isBroken) }
+        lane.append(live)
+        return true
+    }
+
+    private func begin(_ track: inout LiveTrack, _ live: PlainLive, of client: Client) -> Bool {
+        let unit = live.unit.map { String(decoding: $0, as: UTF8.self) }
+        guard
+            let id = try? type(
+                of: String(decoding: live.type, as: UTF8.self), unit: unit, hasValue: live.hasValue, client)
+        else { return false }
+        let person = person(of: nil, client)?.name
+        track.begin(
+            live, .live(type: id.rawValue, person: person, plugin: client.hello.plugin),
+            .record(type: id, person: person), .passing(in: store.epoch),
+            PlainLive.Addition(person: person, plugin: client.hello.plugin, time: facts.clock.time))
+        return true
+    }
+
+    /// The type of a LIVE that may be published: what stands on the feed must be what it says it is (R5.10).
+    private func type(
+        of name: String, unit: String?, hasValue: Bool, _ client: Client
+    ) throws(WireError) -> TypeID {
+        guard let type = client.registry.resolve(name) else {
+            let nearest = client.registry.suggestion(for: name).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw WireError(.field, "LIVE.type: no such type\(nearest)")
+        }
+        guard client.policy.grants.write.allows(type: type.id.rawValue) else {
+            throw WireError(.forbidden, "LIVE.type: \(client.hello.instance) may not write \(type.id)")
+        }
+        guard hasValue || unit != nil else { return type.id }
+        guard type.kind == .quantity, let own = type.unit else {
+            throw WireError(
+                .field, "LIVE.value: \(type.id) is of kind \(type.kind), which has no value and no unit here")
+        }
+        guard let unit else { throw WireError(.field, "LIVE.unit: missing; \(type.id) is in \"\(own)\"") }
+        if unit == own { return type.id }
+        do throws(UnitError) {
+            _ = try type.canonicalValue(1, unit: unit)
+        } catch {
+            throw WireError(.field, "LIVE.unit: \(error); expected \"\(own)\" or a unit of the same dimension")
+        }
+        return type.id
+    }
+
+    private func leave(_ lane: inout LiveBurst) {
+        guard let left = lane.leave() else { return }
+        sessions.takeBack(left.allowance, from: left.peer, at: left.heardAt)
+    }
+
+    /// Sends what is on the lane and gives back what it holds: before anything else happens, so that all keeps its order.
+    func clear(_ lane: inout LiveBurst) {
+        lane.send(isBroken)
+        leave(&lane)
+    }
+
+    func pass(_ live: LiveValue, of client: Client) {
+        do throws(WireError) {
+            let type = try type(of: live.type, unit: live.unit, hasValue: live.value != nil, client)
+            let person = person(of: live.subject, client)
+            publish(
+                .live(type: type.rawValue, person: person?.name, plugin: client.hello.plugin), body: live.body,
+                adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))],
+                of: client, to: .record(type: type, person: person?.name))
+        } catch {
+            // LIVE has no answer (R5.8): who writes the source finds it here.
+            sessions.noteDropped()
+            logOfSessions(
+                .notice, "a LIVE was dropped",
+                ["instance": "\(client.hello.instance)", "reason": "\(error.reason.prefix(256))"])
+        }
+    }
+
+    private func person(of subject: Subject?, _ client: Client) -> Person? {
+        facts.rules.assignment(of: subject, instance: client.hello.instance, allowed: client.policy.persons).person
+    }
+
+    func pass(_ event: DeviceEvent, of client: Client) {
+        let instance = client.hello.instance
+        if event.isResolved {
+            ledger.recovered(instance)
+        } else if event.isError {
+            ledger.failed(
+                instance, event.text ?? event.event, isGrave: event.severity == .error,
+                isEnding: event.event == "failed")
+        }
+        // Of others nothing is kept: anybody may invent names.
+        if facts.instances[instance] != nil { devices.note(event, of: instance, at: facts.clock.now()) }
+        publish(
+            .device(plugin: client.hello.plugin, event: event.event), body: event.body,
+            adding: [("instance", .string(instance))], of: client, to: .instance(instance))
+    }
+
+    private func publish(
+        _ topic: Topic, body: RawJSON, adding members: [(name: String, value: RawJSON)], of client: Client,
+        to readership: Readership
+    ) {
+        let common: [(name: String, value: RawJSON)] = [
+            ("source", .string(client.hello.plugin)), ("time", .string(facts.clock.time.text)),
+        ]
+        guard let body = body.setting(members + common) else { return }
+        publish(topic, body.bytes, to: readership)
+    }
+
+    func complain(_ error: WireError, to client: Client) {
+        send(.error(error), to: client.reference.peer)
+    }
+}

@@ -1,0 +1,108 @@
+import HubSessions
+import HubSettings
+import HubWire
+import Samples
+
+/// What a hub runs with.
+///
+/// What is `var` follows `hub.conf` while the hub runs (``Door/adopt(_:ending:)``); the rest holds until it ends.
+struct HubFacts: Sendable {
+    let version: String
+    let endpoints: HubEndpoints
+    let clock: HubClock
+    /// By which it waits, for sinks that want to be asked again later.
+    let waits: WaitClock
+    let policy: SessionPolicy
+    /// Where plugins on other machines come in; `nil`: nowhere.
+    let network: Network.Setting?
+    /// By instance, as `hub.conf` has them.
+    var instances: [String: InstancePolicy]
+    /// For programs that `hub.conf` does not name.
+    var strangers: InstancePolicy
+    /// As `hub.conf` describes them.
+    var persons: [HubPerson]
+    /// Names and uids of everyone the store knows: what is stored of a person stays to be asked for after `hub.conf` lost the name.
+    var knownPersons: Set<String>
+    var rules: PersonRules
+    let storePath: String
+    /// What the answer to `plugins` says of each instance.
+    var catalogue: RawJSON
+    /// What `hub status` says of each configured instance, to begin with.
+    var plugins: [PluginStatus]
+    let started: ContinuousClock.Instant
+
+    /// What an instance may read: nothing, if `hub.conf` does not name it.
+    func reading(of instance: String) -> ReadGrant {
+        ReadGrant(instances[instance]?.grants.read ?? Grants.Scope(types: [], persons: []), of: instance)
+    }
+
+    /// The most bytes of one message: a full batch with the payloads that its credit allows.
+    var largestMessage: Int { policy.credit.bytes + policy.limits.frameBytes }
+
+    /// Whether a WELCOME to `instance` would be the same.
+    func saysTheSame(as other: HubFacts, to instance: String) -> Bool {
+        let (mine, others) = (instances[instance] ?? strangers, other.instances[instance] ?? other.strangers)
+        return mine == others && visiblePersons(mine, instance) == other.visiblePersons(others, instance)
+    }
+
+    /// What an instance of this policy is told of its persons.
+    func visiblePersons(_ policy: InstancePolicy, _ instance: String) -> [Welcome.PersonEntry] {
+        persons.filter { policy.persons?.contains($0.name) ?? true }
+            .map { $0.entry(for: instance, withProfile: policy.seesProfiles) }
+    }
+}
+
+/// A person of `hub.conf`.
+struct HubPerson: Sendable, Hashable {
+    let name: String
+    let zone: String
+    /// Without a slot: that is another for each instance.
+    private let profile: PersonProfile
+    private let slots: [String: Int]
+
+    /// - Parameters:
+    ///   - uid: the permanent name of the person.
+    ///   - zone: that of persons without their own.
+    init(_ section: PersonSection, uid: String, zone: String) {
+        (name, self.zone, slots) = (section.name, section.zone ?? zone, section.slots)
+        profile = PersonProfile(
+            uid: uid, unit: section.unit, height: section.height, sex: section.sex,
+            birthDate: section.birthDate.map { LocalDate(daysSinceEpoch: $0.daysSince1970) }, athlete: section.athlete)
+    }
+
+    func entry(for instance: String, withProfile: Bool) -> Welcome.PersonEntry {
+        guard withProfile else { return Welcome.PersonEntry(name: name, zone: zone) }
+        var profile = profile
+        profile.slot = slots[instance]
+        return Welcome.PersonEntry(name: name, zone: zone, profile: profile)
+    }
+}
+
+/// Where a hub is reached.
+public struct HubEndpoints: Hashable, Sendable {
+    /// The owner's door and feed: no log-in, guarded by the mode of their directory.
+    public let door, feed: String
+    /// The plugins' door: log-in by launch token.
+    public let pluginDoor: String
+    private let run: String
+
+    /// - Parameter run: the hub's run directory.
+    public init(run: String) {
+        door = "ipc://\(run)/door"
+        feed = "ipc://\(run)/feed"
+        pluginDoor = "ipc://\(run)/plugin-door"
+        self.run = run
+    }
+
+    /// The feed of an instance: log-in by its launch token.
+    func pluginFeed(_ number: Int) -> String { "ipc://\(run)/feed-\(number)" }
+}
+
+extension ContinuousClock.Instant {
+    /// Whole milliseconds since `start`.
+    func millisecondsSinceStart(_ start: ContinuousClock.Instant) -> Int64 {
+        // Asked of every message; `Duration` divided by `Duration` costs more than all the rest of its admission.
+        let (seconds, attoseconds) = start.duration(to: self).components
+        return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,100 @@
+import HubStore
+import HubWire
+import Samples
+
+/// From decoded records to what the store takes: grants, the canonical value, what no body can be, the person, the payload.
+struct BatchIntake {
+    let instance: String
+    let policy: InstancePolicy
+    var rules: PersonRules { didSet { usual = nil } }
+    let validation: RecordValidation
+    /// What is known of a record whose source says nothing of its person, which is nearly every one.
+    private var usual: PersonRules.Finding?
+    /// Whether the batch has a record whose members must be looked at; most batches have none.
+    private var hasCorrelation = false
+
+    init(instance: String, policy: InstancePolicy, rules: PersonRules, validation: RecordValidation) {
+        (self.instance, self.policy, self.rules, self.validation) = (instance, policy, rules, validation)
+    }
+
+    /// - Parameters:
+    ///   - now: the hub's clock, in microseconds since 1970.
+    ///   - payload: the bytes of a payload frame.
+    mutating func batch(_ message: SamplesMessage, at now: Int64, payload: (Int) -> [UInt8]) -> IntakeBatch {
+        let usual = usual ?? rules.finding(of: nil, instance: instance, allowed: policy.persons)
+        self.usual = usual
+        hasCorrelation = false
+        var items = message.records.enumerated().map { index, result in
+            let raw = policy.keepsRaw ? message.payloads[index].map(payload) : nil
+            return item(result, raw: raw, at: now, usual)
+        }
+        if hasCorrelation {
+            for (place, fault) in CorrelationCheck(validation.registry).faults(of: message.records) {
+                items[place] = .refused(Rejection(code: fault.code.rawValue, reason: fault.reason), group: fault.group)
+            }
+        }
+        let types = policy.grants.write.types
+        let scope = WriteScope(
+            types: types.contains("*") ? nil : Set(types), persons: policy.persons.map { Set($0) })
+        return IntakeBatch(instance: instance, items: items, scope: scope)
+    }
+
+    private mutating func item(
+        _ result: Result<Record, RecordRejection>, raw: [UInt8]?, at now: Int64, _ usual: PersonRules.Finding
+    ) -> IntakeItem {
+        do throws(RecordRejection) {
+            return .record(try judge(try result.get(), raw: raw, at: now, usual))
+        } catch {
+            return .refused(Rejection(code: error.code.rawValue, reason: error.reason), group: error.group)
+        }
+    }
+
+    private mutating func judge(
+        _ record: Record, raw: [UInt8]?, at now: Int64, _ usual: PersonRules.Finding
+    ) throws(RecordRejection) -> IntakeRecord {
+        switch record {
+        case .sample(let sample):
+            try allow(sample.type, group: sample.group)
+            let finding =
+                sample.subject == nil
+                ? usual : rules.finding(of: sample.subject, instance: instance, allowed: policy.persons)
+            if case .correlation = sample.value { hasCorrelation = true }
+            let found = try validation.findings(of: record, at: now)
+            return IntakeRecord(
+                record: record, assignment: finding.assignment, canonical: found.canonical,
+                implausible: found.implausible, rawPayload: raw, household: finding.household)
+        case .day(var day):
+            try allow(day.type, group: nil)
+            let person = try person(day.person)
+            day.person = person.uid
+            return IntakeRecord(
+                record: .day(day), assignment: .person(person), canonical: try validation.canonical(of: record),
+                rawPayload: raw)
+        case .retraction(var retraction):
+            if case .day(let name, let type, let series, let date) = retraction.identity {
+                try allow(type, group: nil)
+                retraction.identity = .day(person: try person(name).uid, type: type, series: series, date: date)
+            }
+            return IntakeRecord(
+                record: .retraction(retraction), assignment: .nobody(reason: "as of the record it takes back"),
+                rawPayload: raw)
+        }
+    }
+
+    private func allow(_ type: TypeID, group: String?) throws(RecordRejection) {
+        guard policy.grants.write.allows(type: type.rawValue) else {
+            throw RecordRejection(
+                .forbidden,
+                "type: \(instance) may not write \(type.rawValue); its manifest and grants allow \(policy.grants.write.types.joined(separator: ", "))",
+                group: group)
+        }
+    }
+
+    private func person(_ name: String) throws(RecordRejection) -> Person {
+        guard let person = rules.person(named: name, allowed: policy.persons) else {
+            throw RecordRejection(
+                .person, "person: \"\(name)\" is no person that \(instance) may write; hub.conf names them")
+        }
+        return person
+    }
+}

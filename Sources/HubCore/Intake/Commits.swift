@@ -1,0 +1,88 @@
+import HubSessions
+import HubStore
+import HubWire
+import Logging
+import Samples
+
+/// What becomes of batches.
+extension Door {
+    /// A transaction has ended: answers its batches, publishes what was stored.
+    ///
+    /// STORED and publishing follow the commit (R5.1, R7.1); both in the order of the sequence.
+    func report(_ outcome: Committer.Outcome) {
+        switch outcome {
+        case .committed(let batches):
+            recovered()
+            for (work, results) in batches { settle(work, results) }
+        case .hand(let results):
+            recovered()
+            let placements = results.compactMap {
+                if case .stored(let placement) = $0.result { placement } else { nil }
+            }
+            guard !placements.isEmpty else { return }
+            publish(placements.lazy.flatMap { Publication.Told($0, nil) })
+            headMoved()
+        case .failed(let works, let error):
+            if storeFault == nil { logger.error("the store does not work", metadata: ["error": "\(error)"]) }
+            storeFault = error
+            for work in works {
+                answer(work, .error(WireError(.store, "\(error)", after: Self.retryAfter)))
+            }
+            // With the failed batch its session has given up all that it had sent behind it, and its source sends it all again in order:
+            // storing that now would put an older version last (R5.6).
+            let failed = Set(works.map(\.session))
+            committer.drop { failed.contains($0) }
+        }
+    }
+
+    func recovered() {
+        guard storeFault != nil else { return }
+        storeFault = nil
+        logger.notice("the store works again")
+    }
+
+    /// How long a source waits before it sends again what could not be stored, in milliseconds.
+    private static let retryAfter: Int64 = 2_000
+
+    private func settle(_ work: Committer.Work, _ results: [HubStore.RecordResult]) {
+        let answers = results.map { result -> HubWire.RecordResult in
+            switch result {
+            case .stored(let placement): .stored(number: placement.number, sequence: placement.sequence)
+            case .duplicate(let number, let sequence): .duplicate(number: number, sequence: sequence)
+            case .rejected(let rejection):
+                .rejected(RecordRejection.Code(received: rejection.code), reason: rejection.reason)
+            }
+        }
+        answer(work, .stored(Stored(batch: work.batch, results: answers, credit: .zero)))
+
+        let stored = results.count { if case .stored = $0 { true } else { false } }
+        guard stored > 0 else { return }
+        let (instance, now) = (work.intake.instance, facts.clock.now())
+        ledger.stored(stored, of: instance, at: now)
+        if devices.knows(instance), let device = work.intake.lastDevice {
+            devices.heard(device, of: instance, at: now)
+        }
+        if !work.isBackfill {
+            publish(
+                zip(work.intake.items, results).lazy.flatMap { item, result in
+                    guard case .stored(let placement) = result, case .record(let intake) = item else {
+                        return Publication.Told()
+                    }
+                    return Publication.Told(placement, intake)
+                })
+        }
+        headMoved()
+    }
+
+    private func answer(_ work: Committer.Work, _ message: HubMessage) {
+        perform(sessions.answer(message, to: .batch(work.batch), in: work.session))
+    }
+}
+
+extension IntakeBatch {
+    /// The device of its last record.
+    fileprivate var lastDevice: String? {
+        guard case .record(let intake)? = items.last, case .sample(let sample) = intake.record else { return nil }
+        return sample.source.device
+    }
+}

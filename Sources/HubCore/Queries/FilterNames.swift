@@ -1,0 +1,57 @@
+import HubWire
+import Samples
+
+/// The names in a filter of QUERY or WANT, judged by what the session may read: the same for both.
+struct FilterNames {
+    /// `QUERY` or `WANT`, for reasons.
+    let verb: String
+    let reading: ReadGrant
+    let registry: TypeRegistry
+    /// Persons of `hub.conf`, and former ones with their records in the store, by name and uid.
+    let known: Set<String>
+    /// Persons of `hub.conf`, in its order, for reasons.
+    let persons: [String]
+
+    init(_ verb: String, _ client: Client, _ facts: HubFacts) {
+        (self.verb, registry, known) = (verb, client.registry, facts.knownPersons)
+        let reading = ReadGrant(client.policy.grants.read, of: client.hello.instance)
+        self.reading = reading
+        persons = facts.persons.map(\.name).filter { reading.persons?.contains($0) ?? true }
+    }
+
+    /// Types by id; those that the session may not read are still among them.
+    /// - Throws: `field` for what is no type.
+    func types(_ asked: [String]?) throws(WireError) -> Set<TypeID>? {
+        guard let asked else { return nil }
+        var types: Set<TypeID> = []
+        for name in asked {
+            guard let type = registry.resolve(name)?.id ?? Self.unregistered(name) else {
+                let nearest = registry.suggestion(for: name).map { "; did you mean \"\($0)\"?" } ?? ""
+                throw WireError(.field, "\(verb).types: no type \(Self.shown(name))\(nearest)", closed: false)
+            }
+            types.insert(type)
+        }
+        return types
+    }
+
+    /// An id that may be stored although this registry does not have it.
+    private static func unregistered(_ name: String) -> TypeID? {
+        guard let type = try? TypeID(name) else { return nil }
+        return SampleKind(healthKitIdentifier: name) != nil || type.form == .vendor || type.form == .healthConnect
+            ? type : nil
+    }
+
+    /// Persons that the session may read; without names all of them, `nil` for everyone and nobody.
+    /// - Throws: `field` for a name of none of them; whether there is such a person is not to be told from it (R8.37).
+    func persons(_ asked: [String]?) throws(WireError) -> Set<String>? {
+        guard let asked else { return reading.persons }
+        if let unknown = asked.first(where: { !(reading.persons ?? known).contains($0) }) {
+            let names = persons.isEmpty ? "none" : persons.joined(separator: ", ")
+            throw WireError(
+                .field, "\(verb).persons: no person \(Self.shown(unknown)) here; there are: \(names)", closed: false)
+        }
+        return Set(asked)
+    }
+
+    private static func shown(_ name: String) -> String { RawJSON.string(String(name.prefix(64))).text }
+}

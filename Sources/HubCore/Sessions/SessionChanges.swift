@@ -1,0 +1,40 @@
+import HubSessions
+import Synchronization
+
+/// Tells the supervisor, from the door's thread, which instances have a session.
+///
+/// Bounded whatever a plugin does: of each instance only what became of it since the last look is kept.
+final class SessionChanges: Sendable {
+    struct Change: Sendable, Hashable {
+        /// Whether a session began since the last look, even if it is over.
+        var began = false
+        /// Whether there is one now.
+        var isOpen = false
+    }
+    private let changes = Mutex<[String: Change]>([:])
+    /// One for any number of changes.
+    let rings: AsyncStream<Void>
+    private let ring: AsyncStream<Void>.Continuation
+
+    init() { (rings, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    func sessionBegan(_ instance: String) {
+        changes.withLock { $0[instance] = Change(began: true, isOpen: true) }
+        ring.yield()
+    }
+
+    func sessionEnded(_ instance: String) {
+        changes.withLock { $0[instance, default: Change()].isOpen = false }
+        ring.yield()
+    }
+
+    func take() -> [String: Change] {
+        changes.withLock { changes in
+            defer { changes = [:] }
+            return changes
+        }
+    }
+
+    /// No more rings.
+    func finish() { ring.finish() }
+}
