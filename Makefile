@@ -30,22 +30,12 @@ build: setup
 demo: setup
 	@.ci/demo $(ARGS)
 
-# Two halves beside each other, for two cores: the tests that run whole hubs, and those of the parts. In each half one test
-# after the other: many start programs of their own.
-WHOLE := ^(HubCommandTests|InteropTests|JourneyTests|TortureTests)\.
-
-# Not by swift test: two of it at a time want the same database.
 test: setup-test lint
 ifneq ($(ONLY),)
 	HUB_TARGETS="$(ONLY)" swift test --no-parallel
 else
 	swift build --build-tests
-	@tests="$$(swift build --show-bin-path)/health-hubPackageTests.xctest --testing-library swift-testing --no-parallel"; \
-	$$tests --skip '$(WHOLE)' >.build/parts.log 2>&1 & parts=$$!; \
-	$$tests --filter '$(WHOLE)' >.build/whole.log 2>&1 & whole=$$!; \
-	tail -f --pid=$$whole .build/whole.log & \
-	wait $$whole; whole=$$?; wait $$parts; parts=$$?; cat .build/parts.log; \
-	[ $$whole = 0 ] && [ $$parts = 0 ] || { echo "What failed:"; grep -h '^✘' .build/whole.log .build/parts.log; exit 1; }
+	@.ci/tests
 endif
 
 # make test has 45 seconds of it.

@@ -23,13 +23,18 @@ import Testing
     }
 
     @Test func `STOP is heard although the hub is gone right after it`() async throws {
-        for _ in 0..<20 {
-            let scene = try await Scene()
-            let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
-            await scene.hub.hellos(1)
-            await scene.hub.stopAndVanish()
-            #expect(await run.end() == .done)
-            try await scene.end(run)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    let scene = try await Scene()
+                    let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+                    await scene.hub.hellos(1)
+                    await scene.hub.stopAndVanish()
+                    #expect(await run.end() == .done)
+                    try await scene.end(run)
+                }
+            }
+            try await group.waitForAll()
         }
     }
 
