@@ -131,27 +131,30 @@ public final class Hub: Service, Sendable {
         let logs = try directories.logs()
         let committer = Committer(store: store, clock: clock)
         let (loop, context) = try startLoop()
-        let bell = SessionChanges()
+        let sessionChanges = SessionChanges()
         let deviceMemory = DeviceMemory(data: HubFiles(configuration.hub).data, logger: logger)
         let door = Door(
             facts: facts, store: store, secrets: secrets, committer: committer, loop: loop, context: context,
-            devices: deviceMemory, bell: bell, lifePolicy: lifePolicy, logger: logger)
+            plugins: PluginStates(
+                facts.plugins.map(\.name), devices: deviceMemory, sessionChanges, lifePolicy: lifePolicy),
+            logger: logger)
         do throws(ZeroMQError) {
-            try await door.open { [told] in told.raise() }
+            try await door.open(in: context) { [told] in told.raise() }
         } catch {
             await door.close()
             loop.stop()
             throw HubError(.endpoints, "\(error)")
         }
         let supervisor = Supervisor(
-            endpoints: endpoints, door: door, bell: bell, logs: logs, policy: lifePolicy,
+            endpoints: endpoints, door: door, sessionChanges: sessionChanges, logs: logs, policy: lifePolicy,
             began: facts.started, logger: logger)
         let programs = parts.programs(checked, configuration)
         let keeper = ConfigurationKeeper(
             checked, configuration, reload: reload, parts: parts, door: door, supervisor: supervisor, policy: lifePolicy
         )
         self.keeper.withLock { $0 = keeper }
-        await door.serve(supervisor, keeper)
+        let doorParts = await door.parts
+        await doorParts.commands.serve(supervisor, keeper)
         logger.notice(
             "the hub is ready",
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
@@ -196,7 +199,7 @@ public final class Hub: Service, Sendable {
             group.addTask { [told] in await ResourceWatch(keeper, door).run(until: leaving) { told.raise() } }
             group.addTask {
                 while !leaving.isRaised {
-                    await door.look(at: StoreSpace(store: directories.storePath))
+                    await doorParts.storeHealth.look(at: StoreSpace(store: directories.storePath))
                     await leaving.wait(upTo: Hub.roomInterval)
                 }
                 return nil
@@ -212,7 +215,7 @@ public final class Hub: Service, Sendable {
             }
             return await group.reduce(nil) { $0 ?? $1 }
         }
-        await door.deliveries.settleAll()
+        await doorParts.deliveries.settleAll()
         await door.close()
         deviceMemory.write()
         loop.stop()

@@ -41,6 +41,7 @@ public struct SessionTable: Sendable {
     private var unread = UnreadPeers()
     /// LIVE and EVENT messages beyond the allowance, of sessions that are over, and LIVE that said what cannot be.
     private var droppedBefore: Int64 = 0
+    private var probedAt: Int64 = -1_000
 
     public init(policy: SessionPolicy = SessionPolicy()) { self.policy = policy }
 
@@ -184,6 +185,9 @@ extension SessionTable {
         return [reply(error, to: peer)] + ended
     }
 
+    /// A script that leaks sessions must lock out neither the hub's own plugins nor who comes to see what is wrong.
+    private var keptSessions: Int { policy.limits.sessions / 16 }
+
     private func judge(_ hello: Hello, from peer: RoutingID, endpoint: Endpoint) throws(WireError) {
         if let user = endpoint.user, user != hello.instance {
             throw WireError(.forbidden, "HELLO.instance: this log-in is of instance \(user)", closed: true)
@@ -195,21 +199,19 @@ extension SessionTable {
             )
         }
         let makesRoom = sessions[peer] != nil || hello.mode == .run && runners[hello.instance] != nil
-        // A script that leaks sessions must lock out neither the hub's own plugins nor who comes to see what is wrong.
-        let kept = policy.limits.sessions / 16
         let isKeptFor =
             switch endpoint {
             case .owner: hello.mode != .run
             case .plugin: true
             case .remote: false
             }
-        guard sessions.count < policy.limits.sessions - (isKeptFor ? 0 : kept) || makesRoom else {
+        guard sessions.count < policy.limits.sessions - (isKeptFor ? 0 : keptSessions) || makesRoom else {
             throw WireError(
                 .limit, "HELLO: the hub has \(sessions.count) sessions, which is its limit; try again later")
         }
         // Nor may whoever has got hold of one key lock out the other machines.
         guard case .remote = endpoint, !makesRoom else { return }
-        let most = max(1, policy.limits.sessions / 16)
+        let most = max(1, keptSessions)
         guard sessions.count(where: { $0.value.endpoint.isRemote && $0.value.hello.instance == hello.instance }) < most
         else {
             throw WireError(
@@ -269,6 +271,15 @@ extension SessionTable {
 
     private func remotePeers(of instance: String) -> [RoutingID] {
         sessions.filter { $0.value.endpoint.isRemote && $0.value.hello.instance == instance }.map(\.key)
+    }
+
+    /// Where there are nearly as many sessions as there may be, each of them is sent a PING, at most once a second.
+    ///
+    /// A ROUTER learns that a peer is gone only when it sends to it: so it does before a HELLO is refused because there are too many.
+    public mutating func probe(at now: Int64) -> [PeerAction] {
+        guard sessions.count >= policy.limits.sessions - keptSessions, now - probedAt >= 1_000 else { return [] }
+        probedAt = now
+        return sessions.keys.map { PeerAction(peer: $0, action: .reply(.ping(.emptyObject))) }
     }
 
     /// Ends the sessions that have been silent too long (R4.6).

@@ -28,21 +28,21 @@ struct Assign: OwnCommand {
     var reason: String?
     var rules: Bool
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         if rules {
             guard numbers == nil, to == nil, !nobody, !alone, reason == nil else {
                 throw CommandFailure(problems: ["rules: takes nothing beside it"])
             }
-            return try await RuleRun(isDryRun: call.isDryRun).run(call.progress, on: door)
+            return try await RuleRun(isDryRun: call.isDryRun).run(call.progress, on: hub)
         }
         guard let numbers, !numbers.isEmpty, numbers.count <= RecordQuery.maximumPage else {
             throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
         }
         guard (to == nil) == nobody else { throw CommandFailure(problems: ["to: expected a person, or nobody"]) }
         let action = ManualChange.assign(
-            numbers: numbers, to: try assignment(door.facts), wholeGroups: !alone, reason: reason)
-        let results = try await door.carryOut(action, isDryRun: call.isDryRun)
-        return try await door.report(results, isDryRun: call.isDryRun)
+            numbers: numbers, to: try assignment(hub.facts), wholeGroups: !alone, reason: reason)
+        let results = try await hub.carryOut(action, isDryRun: call.isDryRun)
+        return try await hub.report(results, isDryRun: call.isDryRun)
     }
 
     private func assignment(_ facts: HubFacts) throws(CommandFailure) -> Assignment {
@@ -67,22 +67,22 @@ struct RuleRun {
         var left: [String: Int64] = [:]
     }
 
-    func run(_ progress: ProgressRelay, on door: isolated Door) async throws -> RawJSON {
+    func run(_ progress: ProgressRelay, on hub: isolated Commands) async throws -> RawJSON {
         var report = Report(dryRun: isDryRun)
         var query = RecordQuery()
         query.persons = [.nobody]
         query.kinds = KindSelection(nil, followsChanges: false)
-        let total = try await door.store.inboxCount()
+        let total = try await hub.store.inboxCount()
         var done: Int64 = 0
         while true {
             try Task.checkCancellation()
-            let page = try await door.store.page(query)
+            let page = try await hub.store.page(query)
             let ruled = page.records.map { record in
-                let finding = door.facts.finding(of: record)
+                let finding = hub.facts.finding(of: record)
                 return ManualChange.RuledRecord(
                     number: record.number, assignment: finding.assignment, household: finding.household)
             }
-            let results = try await door.carryOut(.assignByRules(ruled), isDryRun: isDryRun)
+            let results = try await hub.carryOut(.assignByRules(ruled), isDryRun: isDryRun)
             for ((record, rule), result) in zip(zip(page.records, ruled), results) {
                 if case .stored(let placement) = result.result, let person = placement.record?.assignment.person {
                     report.assigned[person.name, default: 0] += 1

@@ -6,20 +6,58 @@ import HubWire
 import Logging
 import ZeroMQ
 
-/// Leads the hub's own commands: checks, begins, cancels, and answers each once (R8.11).
-extension Door {
-    func carryOut(_ request: CommandRequest, for client: Client) {
-        let key = CommandKey(session: client.reference, id: request.id)
+/// Leads commands: the hub's own, which it checks, begins, cancels and answers once each (R8.11), and those to plugins.
+///
+/// A part of the poll loop, as ``Deliveries`` is.
+actor Commands {
+    let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    let store: Store
+    let secrets: Result<SecretStore, StoreError>
+    let committer: Committer
+    let deliveries: Deliveries
+    let outlet: Outlet
+    let logger: Logger
+    /// Ends the hub in order.
+    var stopHub: (@Sendable () -> Void)?
+    /// Who carries out what a person asks about plugins; not there until they are started.
+    private(set) weak var supervisor: Supervisor?
+    /// Who follows `hub.conf`; as above.
+    private(set) weak var keeper: ConfigurationKeeper?
+
+    private var running: [CommandKey: RunningCommand] = [:]
+    var relay = CommandRelay()
+    var relayTimer: PollLoop.Timer?
+
+    init(
+        store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, deliveries: Deliveries,
+        on loop: PollLoop, outlet: Outlet, logger: Logger
+    ) {
+        (self.store, self.secrets, self.committer, self.deliveries) = (store, secrets, committer, deliveries)
+        (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
+    }
+
+    var facts: HubFacts { outlet.facts }
+
+    /// From now on a person can ask for something about plugins.
+    func serve(_ supervisor: Supervisor, _ keeper: ConfigurationKeeper) {
+        (self.supervisor, self.keeper) = (supervisor, keeper)
+    }
+
+    /// A COMMAND that its session has admitted.
+    func carryOut(_ request: CommandRequest, for session: ClientSession) {
+        let key = CommandKey(session: session.reference, id: request.id)
         switch request.content {
         case .answer(let answer):
             do throws(WireError) {
-                perform(try relay.answer(answer, to: request.id, of: client.reference))
+                perform(try relay.answer(answer, to: request.id, of: key.session))
             } catch {
-                complain(error, to: client)
+                outlet.send(.error(error), to: key.session)
             }
         case .cancel:
-            commands[key]?.work.cancel()
-            perform(relay.cancel(request.id, of: client.reference, at: now))
+            running[key]?.work.cancel()
+            perform(relay.cancel(request.id, of: key.session, at: outlet.now))
         case .run(let instance?, let command, let arguments, let isDryRun, let deadline) where instance != "hub":
             relay(command, to: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
         case .run(_, let command, let arguments, let isDryRun, let deadline):
@@ -33,9 +71,14 @@ extension Door {
         }
     }
 
-    /// A session is over: nobody waits for what it began.
-    func cancelCommands(of session: SessionReference) {
-        for key in commands.keys where key.session == session { commands.removeValue(forKey: key)?.cancel() }
+    /// A session is over: what it began has no reader, and what it was at is lost.
+    func end(of session: SessionReference) {
+        for key in running.keys where key.session == session { running.removeValue(forKey: key)?.cancel() }
+        perform(relay.ended(session))
+    }
+
+    func cancelAll() {
+        for command in running.values { command.cancel() }
     }
 
     private static func read(
@@ -67,7 +110,7 @@ extension Door {
                 self?.assumeIsolated { $0.overdue(key, deadline) }
             }
         }
-        commands[key] = RunningCommand(work: work, deadline: timer)
+        running[key] = RunningCommand(work: work, deadline: timer)
     }
 
     private func outcome(of order: any OwnCommand, _ call: CommandCall) async -> CommandOutcome.Content {
@@ -90,23 +133,23 @@ extension Door {
         finish(.failed(code: "deadline", reason: reason), key)
     }
 
-    /// Whatever still runs of it is cancelled: its answer has been given.
+    /// What still runs of it is cancelled: its answer has been given.
     private func finish(_ content: CommandOutcome.Content, _ key: CommandKey) {
-        commands.removeValue(forKey: key)?.cancel()
-        perform(sessions.answer(.outcome(CommandOutcome(id: key.id, content)), to: .command(key.id), in: key.session))
+        running.removeValue(forKey: key)?.cancel()
+        outlet.answer(.outcome(CommandOutcome(id: key.id, content)), to: .command(key.id), in: key.session)
     }
 
     /// Sends the latest that a command has told of itself, at most ten times a second.
     private func tell(_ teller: ProgressRelay, _ key: CommandKey) {
-        guard let toldAt = commands[key]?.toldAt else { return }
-        let wait = toldAt + 100 - now
+        guard let toldAt = running[key]?.toldAt else { return }
+        let wait = toldAt + 100 - outlet.now
         guard wait <= 0 else {
             loop.schedule(after: .milliseconds(wait)) { [weak self] in self?.assumeIsolated { $0.tell(teller, key) } }
             return
         }
         guard let progress = teller.take() else { return }
-        commands[key]?.toldAt = now
-        send(.progress(progress), to: key.session.peer)
+        running[key]?.toldAt = outlet.now
+        outlet.send(.progress(progress), to: key.session)
     }
 }
 

@@ -29,7 +29,7 @@ struct Edit: OwnCommand {
     var reason: String?
     var undo: Bool
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         let isEmpty = value == nil && unit == nil && name == nil && start == nil && end == nil && note == nil
         guard undo == isEmpty, !undo || reason == nil else {
             throw CommandFailure(
@@ -39,8 +39,8 @@ struct Edit: OwnCommand {
         if undo {
             action = .undoEdit(numbers: [number])
         } else {
-            guard let stored = try await door.store.records(numbers: [number]).first else {
-                return try await door.report(
+            guard let stored = try await hub.store.records(numbers: [number]).first else {
+                return try await hub.report(
                     [
                         ManualResult(
                             number: number,
@@ -48,10 +48,10 @@ struct Edit: OwnCommand {
                                 Rejection(code: "unknown", reason: "no record has the number \(number)")))
                     ], isDryRun: call.isDryRun)
             }
-            action = .edit(number: number, try edit(of: stored, door.knownTypes))
+            action = .edit(number: number, try edit(of: stored, hub.outlet.knownTypes))
         }
-        let results = try await door.carryOut(action, isDryRun: call.isDryRun)
-        return try await door.report(results, isDryRun: call.isDryRun)
+        let results = try await hub.carryOut(action, isDryRun: call.isDryRun)
+        return try await hub.report(results, isDryRun: call.isDryRun)
     }
 
     private func edit(of stored: StoredRecord, _ registry: TypeRegistry) throws -> SampleEdit {

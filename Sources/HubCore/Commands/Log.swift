@@ -35,17 +35,17 @@ struct Log: OwnCommand {
     var note: String?
     var key: String?
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
-        let person = try person(door.facts)
-        let records = try samples(door.knownTypes, now: door.facts.clock.now()).map { sample, canonical in
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+        let person = try person(hub.facts)
+        let records = try samples(hub.outlet.knownTypes, now: hub.facts.clock.now()).map { sample, canonical in
             IntakeRecord(record: .sample(sample), assignment: .person(person), canonical: canonical)
         }
         var last: [Int: StoredRecord] = [:]
         for (place, record) in records.enumerated() {
             guard case .sample(let sample) = record.record else { continue }
-            last[place] = try await door.store.mostRecent(types: [sample.type], persons: [.person(person.uid)]).first
+            last[place] = try await hub.store.mostRecent(types: [sample.type], persons: [.person(person.uid)]).first
         }
-        let results = try await door.carryOut(.log(records), isDryRun: call.isDryRun)
+        let results = try await hub.carryOut(.log(records), isDryRun: call.isDryRun)
         return ManualReport(results, others: [:], last: last, isDryRun: call.isDryRun).json
     }
 

@@ -22,16 +22,16 @@ struct LogOut: OwnCommand {
         var dryRun: Bool
     }
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         let secrets: SecretStore
-        do throws(WireError) { secrets = try door.openSecrets() } catch {
-            throw CommandFailure("store", error.reason)
+        do throws(StoreError) { secrets = try hub.secrets.get() } catch {
+            throw CommandFailure("store", error.message)
         }
         let known = try await secrets.overview().filter { token in
             token.account.instance == instance && token.isThere && (account == nil || token.account.name == account)
         }
-        guard !known.isEmpty || door.facts.plugins.contains(where: { $0.name == instance }) else {
-            let hint = nearestName(to: instance, among: door.facts.plugins.map(\.name)).map { "; did you mean \($0)?" }
+        guard !known.isEmpty || hub.facts.plugins.contains(where: { $0.name == instance }) else {
+            let hint = nearestName(to: instance, among: hub.facts.plugins.map(\.name)).map { "; did you mean \($0)?" }
             throw CommandFailure(
                 "command", "COMMAND.args: instance: hub.conf has no [plugin.\(instance.prefix(64))]\(hint ?? "")")
         }
@@ -41,7 +41,7 @@ struct LogOut: OwnCommand {
         let removed = try await secrets.remove(instance: instance, account: account)
         // A new session asks for its tokens anew.
         if !removed.isEmpty {
-            door.perform(door.sessions.dismiss(instance, because: "the log-in has been taken back"))
+            hub.outlet.dismiss(instance, because: "the log-in has been taken back")
         }
         return RawJSON(encoding: Result(instance: instance, accounts: removed, dryRun: false))
     }

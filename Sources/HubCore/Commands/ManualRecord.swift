@@ -91,8 +91,3 @@ extension JSONObject {
         return object
     }
 }
-
-extension Door {
-    /// All types that the hub knows: the registry's, and what plugins and scripts have declared since it started.
-    var knownTypes: TypeRegistry { declared.registry }
-}

@@ -51,7 +51,7 @@ struct ManualReport {
     }
 }
 
-extension Door {
+extension Commands {
     /// Does what a person asked for, in the line of the commits, or says what that would do.
     ///
     /// - Throws: `stopping` when no more commits come.

@@ -7,13 +7,13 @@ protocol OwnCommand: Decodable, Sendable {
     /// Name, help, arguments, and whether it can say what it would do.
     static var declaration: CommandDeclaration { get }
 
-    /// Carries it out, on the door's thread between its `await`s: what takes long belongs behind one.
+    /// Carries it out, on the poll loop between its `await`s: what takes long belongs behind one.
     ///
     /// Cancelled when the asker cancels or is gone, and at the deadline: throw `CancellationError` then, or finish what must not be left
     /// half done. A dry run comes only to commands that declare it.
     /// - Returns: the result, any JSON value.
     /// - Throws: ``CommandFailure`` for what the asker should read; a `StoreError` reads as `store`.
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON
 }
 
 /// What a running command knows of its call.

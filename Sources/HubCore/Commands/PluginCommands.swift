@@ -4,7 +4,7 @@ import HubWire
 import ZeroMQ
 
 /// Commands to plugins: checked against the manifest, and led by ``CommandRelay``.
-extension Door {
+extension Commands {
     /// Begins a command of an instance, or answers why not.
     func relay(
         _ command: String, to instance: String, _ arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
@@ -15,14 +15,15 @@ extension Door {
             let check = ArgumentCheck(json: arguments.bytes, declarations: declaration.arguments)
             guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
             guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: command) }
-            guard let peer = sessions.runner(of: instance), let plugin = sessions.reference(to: peer) else {
+            guard let plugin = outlet.runner(of: instance) else {
                 throw CommandFailure(
                     "absent", "\(instance) does not run now; hub status says why, and what to do")
             }
             perform(
                 relay.begin(
                     command, of: instance, arguments: RawJSON(encoding: check.values.mapValues { $0.revealed() }),
-                    isDryRun: isDryRun, deadline: deadline, for: key.session, number: key.id, to: plugin, at: now))
+                    isDryRun: isDryRun, deadline: deadline, for: key.session, number: key.id, to: plugin, at: outlet.now
+                ))
         } catch {
             perform([
                 .outcome(CommandOutcome(id: key.id, .failed(code: error.code, reason: error.reason)), to: key.session)
@@ -52,38 +53,36 @@ extension Door {
     }
 
     /// A plugin tells how far it has come.
-    func relay(_ progress: CommandProgress, from client: Client) {
+    func relay(_ progress: CommandProgress, from session: ClientSession) {
         do throws(WireError) {
-            perform(try relay.receive(progress, from: client.reference, at: now))
+            perform(try relay.receive(progress, from: session.reference, at: outlet.now))
         } catch {
-            complain(error, to: client)
+            outlet.send(.error(error), to: session.reference)
         }
     }
 
     /// A plugin has done what it was asked for, or not.
-    func relay(_ outcome: CommandOutcome, from client: Client) {
+    func relay(_ outcome: CommandOutcome, from session: ClientSession) {
         do throws(WireError) {
-            perform(try relay.receive(outcome, from: client.reference))
+            perform(try relay.receive(outcome, from: session.reference))
         } catch {
-            complain(error, to: client)
+            outlet.send(.error(error), to: session.reference)
         }
     }
 
     func perform(_ actions: [RelayAction]) {
         for action in actions {
             switch action {
-            case .command(let request, let plugin):
-                if sessions[plugin] != nil { send(.command(request), to: plugin.peer) }
-            case .progress(let progress, let asker):
-                if sessions[asker] != nil { send(.progress(progress), to: asker.peer) }
+            case .command(let request, let plugin): outlet.send(.command(request), to: plugin)
+            case .progress(let progress, let asker): outlet.send(.progress(progress), to: asker)
             case .outcome(let outcome, let asker):
-                perform(sessions.answer(.outcome(outcome), to: .command(outcome.id), in: asker))
+                outlet.answer(.outcome(outcome), to: .command(outcome.id), in: asker)
             }
         }
         relayTimer?.cancel()
         relayTimer = relay.nextDeadline.map { deadline in
-            loop.schedule(after: .milliseconds(max(0, deadline - now))) { [weak self] in
-                self?.assumeIsolated { $0.perform($0.relay.tick(at: $0.now)) }
+            loop.schedule(after: .milliseconds(max(0, deadline - outlet.now))) { [weak self] in
+                self?.assumeIsolated { $0.perform($0.relay.tick(at: $0.outlet.now)) }
             }
         }
     }

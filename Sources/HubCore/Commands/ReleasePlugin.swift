@@ -18,10 +18,10 @@ struct ReleasePlugin: OwnCommand {
         var released: Bool
     }
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
-        guard let supervisor = door.supervisor,
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+        guard let supervisor = hub.supervisor,
             let state = await supervisor.release(instance, isDryRun: call.isDryRun)
-        else { throw CommandFailure(cannotStart: instance, door.facts.plugins) }
+        else { throw CommandFailure(cannotStart: instance, hub.facts.plugins) }
         let report = LifeReport(state: state)
         return RawJSON(encoding: Result(instance: instance, state: report.word, released: !report.hasProcess))
     }

@@ -10,9 +10,9 @@ struct ReloadKeys: OwnCommand {
         var revoked: [String]
     }
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         do throws(HubError) {
-            let (keys, revoked) = try door.reloadKeys()
+            let (keys, revoked) = try hub.outlet.reloadKeys()
             return RawJSON(encoding: Result(keys: keys, revoked: revoked))
         } catch {
             throw CommandFailure("keys", error.message)

@@ -34,19 +34,19 @@ struct ReplayToSink: OwnCommand {
         var dryRun: Bool
     }
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         let query = try query(TypeRegistry.standard)
-        let targets = try await door.sinks(named: to)
+        let targets = try await hub.sinks(named: to)
         var entries: [Result.Entry] = []
         var total: Int64 = 0
         for id in targets {
             let before = total
-            let count = try await door.store.replay(
-                to: id, matching: query, dryRun: call.isDryRun, at: door.facts.clock.now()
+            let count = try await hub.store.replay(
+                to: id, matching: query, dryRun: call.isDryRun, at: hub.facts.clock.now()
             ) { call.progress(before + $0, of: nil, "\(id)") }
             total += count
             entries.append(Result.Entry(sink: "\(id)", records: count))
-            if !call.isDryRun { door.onDeliveries { $0.wake(id) } }
+            if !call.isDryRun { await hub.deliveries.wake(id) }
         }
         return RawJSON(encoding: Result(sinks: entries, dryRun: call.isDryRun))
     }
@@ -104,22 +104,20 @@ struct ForgetSink: OwnCommand {
         var dryRun: Bool
     }
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         var entries: [Result.Entry] = []
-        for id in try await door.sinks(named: sink) {
-            let account = try await door.store.sink(id).account
+        for id in try await hub.sinks(named: sink) {
+            let account = try await hub.store.sink(id).account
             entries.append(Result.Entry(sink: "\(id)", undelivered: account.pending + account.retrying))
             guard !call.isDryRun else { continue }
-            door.onDeliveries {
-                $0.drop(id, WireError(.replaced, "a person had the hub forget this subscription"))
-            }
-            try await door.store.forgetSink(id, recordedAt: door.facts.clock.now())
+            await hub.deliveries.drop(id, WireError(.replaced, "a person had the hub forget this subscription"))
+            try await hub.store.forgetSink(id, recordedAt: hub.facts.clock.now())
         }
         return RawJSON(encoding: Result(sinks: entries, dryRun: call.isDryRun))
     }
 }
 
-extension Door {
+extension Commands {
     /// The subscriptions that a person means: one by `instance/want`, or all of an instance.
     /// - Throws: ``CommandFailure`` that names what there is.
     func sinks(named name: String) async throws -> [SinkID] {

@@ -19,14 +19,14 @@ struct Retract: OwnCommand {
     var reason: String?
     var undo: Bool
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         guard !numbers.isEmpty, numbers.count <= RecordQuery.maximumPage else {
             throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
         }
         guard !undo || reason == nil else { throw CommandFailure(problems: ["reason: undo takes none"]) }
         let action: ManualChange =
             undo ? .undoRetraction(numbers: numbers) : .retract(numbers: numbers, reason: reason)
-        let results = try await door.carryOut(action, isDryRun: call.isDryRun)
-        return try await door.report(results, isDryRun: call.isDryRun)
+        let results = try await hub.carryOut(action, isDryRun: call.isDryRun)
+        return try await hub.report(results, isDryRun: call.isDryRun)
     }
 }

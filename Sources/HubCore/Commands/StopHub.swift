@@ -5,10 +5,10 @@ import Logging
 struct StopHub: OwnCommand {
     static let declaration = CommandDeclaration("stop", help: "Ends the hub in order.", canDryRun: true)
 
-    func run(_ call: CommandCall, on door: isolated Door) async throws -> RawJSON {
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
         guard !call.isDryRun else { return RawJSON(trusted: Array(#"{"wouldStop":true}"#.utf8)) }
-        door.logger.notice("told to stop")
-        door.onStopCommand?()
+        hub.logger.notice("told to stop")
+        hub.stopHub?()
         return .emptyObject
     }
 }

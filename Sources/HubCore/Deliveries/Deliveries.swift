@@ -119,11 +119,3 @@ actor Deliveries {
         pumps.values.reduce(0) { $1.session == session ? $0 + $1.openBytes : $0 } >= Self.bytesOfSession
     }
 }
-
-extension Door {
-    /// What the deliveries do at once, before it returns.
-    @discardableResult
-    func onDeliveries<Value: Sendable>(_ body: (isolated Deliveries) -> Value) -> Value {
-        deliveries.assumeIsolated(body)
-    }
-}

@@ -2,114 +2,54 @@ import HubSessions
 import HubStore
 import HubWire
 import Logging
-import Samples
 import ZeroMQ
 
-/// The door and the feeds: their sockets, all sessions, one thread.
+/// Where clients come in: the sockets, and all sessions, on one thread.
 ///
-/// Everything here runs on the poll loop; sockets are made, used and closed on it. The door is always read: a peer is slowed by its credit
-/// alone, and what it may not do is answered, not left lying.
+/// Everything here runs on the poll loop; sockets are made, used and closed on it. The door is always read: a client is slowed by its
+/// credit alone, and what it may not do is answered, not left lying. What sessions ask for is done by the ``parts``.
 actor Door {
     let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private(set) var facts: HubFacts
     let store: Store
-    /// The tokens of plugins, or why they cannot be used.
-    let secrets: Result<SecretStore, StoreError>
     let committer: Committer
     let logger: Logger
-    let context: Context
 
     var socket: Socket?
-    /// The owner's first, then those of instances.
-    var feeds: [Feed] = [] { didSet { feedChanges.note() } }
-    let feedChanges = FeedChanges()
-    /// Those that get what is being published.
-    var chosen: [Feed] = []
-    /// Which of the feed endpoints an instance has, as long as the hub runs.
-    var feedNumbers: [String: Int] = [:]
-    var gate: Socket?
-    var network: Network
-    /// What is received and what is sent, one message at a time; their memory is used again.
-    var incoming = Multipart()
+    let gate: Gate
+    /// What a turn works with; empty but in a turn.
+    var turn = DoorTurn()
+    /// What is sent, one message at a time; its memory is used again.
     var outgoing = Multipart()
-    /// Empty but in a turn of the door.
-    var lane = LiveBurst()
 
     var sessions: SessionTable
-    /// Begins the name of each session, so that none of this hub's has one's of the hub before (R4.31).
-    let sessionPrefix = String(UInt64.random(in: 0 ... .max), radix: 36)
-    /// What the hub keeps for each session beside its state.
+    /// Of each session what the hub keeps beside its state.
     var clients: [RoutingID: Client] = [:]
-    var tokens = LaunchTokens()
-    var declared = DeclaredTypes()
-    var ledger: InstanceCounters
-    var devices: DeviceTable {
-        didSet {
-            if devices != oldValue { deviceMemory.note(devices, mayWait: devices.saysTheSame(as: oldValue)) }
-        }
-    }
-    let deviceMemory: DeviceMemory
-    private(set) lazy var deliveries = Deliveries(of: store, on: loop, outlet: Outlet(self), logger: logger)
-    var pulse = Pulse()
-    /// The record and the place that are being published; memory used again.
-    var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
-    /// How often the door has looked at the clocks: the messages between two readings have the same time.
-    var clockReads = 0
-    /// The store's last failure, until a commit succeeds again.
-    var storeFault: StoreError?
-    var roomWatch = SpaceWatch()
-    /// What the store is being asked for `hub status`, and since when.
-    var storeReading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
-    /// Whether the log was told that confirmed records stay in the store's log.
-    var hasToldOfCheckpoint = false
-    var onStopCommand: (@Sendable () -> Void)?
-    var questions = QuestionQueue()
-    var commands: [CommandKey: RunningCommand] = [:]
-    var relay = CommandRelay()
-    var relayTimer: PollLoop.Timer?
-    var leases = TokenLeases()
-    /// Of the instances whose process runs.
-    var instanceSecrets: [String: InstanceSecrets] = [:]
-    /// What the supervisor says of the instances it runs.
-    var lives: [String: LifeReport] = [:]
-    /// Hears which instances have a session.
-    let bell: SessionChanges
-    let lifePolicy: LifePolicy
-    /// Who carries out what a person asks about plugins; not there until they are started.
-    weak var supervisor: Supervisor?
-    /// Who follows `hub.conf`; as above.
-    weak var keeper: ConfigurationKeeper?
-    /// Why instances run with their former settings.
-    private(set) var fallbacks: [String: String] = [:]
-    var sessionLog = TokenBucket(size: 100, rate: 1, in: 10_000, now: 0)
-    /// By `now`: when the log was last told what it does not show, and when peers were last looked for.
-    var (toldOfOmittedAt, probedPeersAt): (Int64, Int64) = (0, -1_000)
+    var greetings = Greetings()
+    var log = SessionLog()
+
+    let feeds: Feeds
+    var plugins: PluginStates
+    private(set) lazy var parts = DoorParts(of: self, secrets)
+    /// The tokens of plugins, or why they cannot be used.
+    private let secrets: Result<SecretStore, StoreError>
 
     init(
         facts: HubFacts, store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, loop: PollLoop,
-        context: Context, devices: DeviceMemory,
-        bell: SessionChanges = SessionChanges(), lifePolicy: LifePolicy = LifePolicy(), logger: Logger
+        context: Context, plugins: PluginStates, logger: Logger
     ) {
-        (self.bell, self.lifePolicy) = (bell, lifePolicy)
         (self.facts, self.store, self.secrets, self.committer) = (facts, store, secrets, committer)
-        (self.loop, self.context, self.logger) = (loop, context, logger)
-        deviceMemory = devices
-        self.devices = DeviceTable(remembered: devices.read())
-        self.devices.adopt(instances: facts.plugins.map(\.name))
+        (self.loop, self.plugins, self.logger) = (loop, plugins, logger)
         sessions = SessionTable(policy: facts.policy)
-        network = Network(facts.network)
-        ledger = InstanceCounters(instances: facts.plugins.map(\.name))
+        gate = Gate(in: context, Network(facts.network), logger: logger)
+        feeds = Feeds(of: store, on: loop, in: context, facts, logger: logger)
     }
 
     /// Monotonic milliseconds, as sessions count them.
     var now: Int64 { ContinuousClock.now.millisecondsSinceStart(facts.started) }
-}
 
-// MARK: - Changing
-
-extension Door {
     /// Follows a changed `hub.conf`: new sessions are judged by it at once, records of open ones too, for whose they are.
     ///
     /// A session to whom WELCOME would say something else now ends, to greet again and hear it.
@@ -117,13 +57,12 @@ extension Door {
     func adopt(_ facts: HubFacts, ending: Set<String>) {
         let before = self.facts
         self.facts = facts
-        ledger.adopt(instances: facts.plugins.map(\.name))
-        devices.adopt(instances: facts.plugins.map(\.name))
+        plugins.adopt(instances: facts.plugins.map(\.name))
         for client in clients.values {
             client.intake.rules = facts.rules
             client.track.forget()
         }
-        for feed in feeds { feed.grant = feed.grant.map { facts.reading(of: $0.instance) } }
+        feeds.adopt(facts)
         for session in sessions.all.values where session.hello.mode == .run {
             let instance = session.hello.instance
             guard !before.saysTheSame(as: facts, to: instance) || ending.contains(instance),
@@ -135,9 +74,32 @@ extension Door {
         // Over the network grants are a promise: no session goes on with what it was granted before, whatever its mode.
         let remote = Set(sessions.all.values.filter(\.endpoint.isRemote).map(\.hello.instance))
         for instance in remote where !before.saysTheSame(as: facts, to: instance) {
-            instanceSecrets[instance] = nil
+            parts.tokens.assumeIsolated { $0.hide(nil, of: instance) }
             perform(sessions.dismissRemote(instance, because: "the hub's configuration has changed"))
         }
+    }
+}
+
+/// What works beside the door on its loop, each part an actor of its own.
+///
+/// The door calls them by `assumeIsolated`, without waiting; they speak to sessions through the ``Outlet``.
+struct DoorParts: Sendable {
+    let deliveries: Deliveries
+    let commands: Commands
+    let questions: Questions
+    let tokens: Tokens
+    let storeHealth: StoreHealth
+
+    init(of door: isolated Door, _ secrets: Result<SecretStore, StoreError>) {
+        let (loop, store, logger, outlet) = (door.loop, door.store, door.logger, Outlet(door))
+        deliveries = Deliveries(of: store, on: loop, outlet: outlet, logger: logger)
+        tokens = Tokens(in: secrets, on: loop, outlet: outlet, logger: logger)
+        storeHealth = StoreHealth(
+            of: store, secrets, committer: door.committer, on: loop, outlet: outlet, logger: logger)
+        questions = Questions(of: store, storeHealth, on: loop, outlet: outlet)
+        commands = Commands(
+            store: store, secrets: secrets, committer: door.committer, deliveries: deliveries, on: loop,
+            outlet: outlet, logger: logger)
     }
 }
 
@@ -145,12 +107,11 @@ extension Door {
 
 extension Door {
     /// Binds the gate, the door and the feed, in this order: whoever may log in must be answered from the first moment.
-    func open(stopCommand: @escaping @Sendable () -> Void) throws(ZeroMQError) {
-        onStopCommand = stopCommand
-        let gate = try Socket(.rep, in: context)
-        try gate.bind(ZAPRequest.endpoint)
-        loop.watch(gate) { [weak self] _ in self?.assumeIsolated { $0.gateIsReady() } }
-        self.gate = consume gate
+    func open(in context: Context, stopCommand: @escaping @Sendable () -> Void) throws(ZeroMQError) {
+        parts.commands.assumeIsolated { $0.stopHub = stopCommand }
+        try gate.open(on: loop) { [weak self] request in
+            self?.assumeIsolated { $0.verdict(on: request) } ?? .refuse("the hub has ended")
+        }
 
         let socket = try Socket(.router, in: context)
         try socket.set(.routerMandatory, to: true)
@@ -171,10 +132,9 @@ extension Door {
         loop.watch(socket) { [weak self] _ in self?.assumeIsolated { $0.doorIsReady() } }
         self.socket = consume socket
 
-        try openFeed()
+        try feeds.open(Outlet(self))
         openNetwork()
         beat()
-        pulseRegularly()
     }
 
     /// Asks every plugin to finish; batches that come from now on are refused and stay with their senders.
@@ -183,29 +143,29 @@ extension Door {
         perform(sessions.stop(stop))
     }
 
-    /// From now on a person can ask for something about plugins.
-    func serve(_ supervisor: Supervisor, _ keeper: ConfigurationKeeper) {
-        (self.supervisor, self.keeper) = (supervisor, keeper)
-    }
-
-    func note(fallbacks: [String: String]) { self.fallbacks = fallbacks }
-
     /// Asks one instance to finish.
     func beginStopping(_ instance: String, because reason: String, deadline: Duration) {
         let stop = Stop(reason: reason, deadline: Int64(deadline / .milliseconds(1)))
         perform(sessions.stop(stop, instance: instance))
     }
 
+    /// Once a second: ends sessions that have been silent too long.
+    private func beat() {
+        perform(sessions.tick(at: now))
+        parts.deliveries.assumeIsolated { $0.beat() }
+        if let omitted = log.omitted(at: now) {
+            logger.info("more sessions began or ended", metadata: ["lines": "\(omitted)"])
+        }
+        loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.beat() } }
+    }
+
     /// Closes the sockets; what was sent gets half a second to leave.
     func close() {
-        for client in clients.values {
-            for task in client.questions.values { task.cancel() }
-        }
-        for command in commands.values { command.cancel() }
+        parts.questions.assumeIsolated { $0.cancelAll() }
+        parts.commands.assumeIsolated { $0.cancelAll() }
         clients = [:]
         socket = nil
-        for feed in feeds { feed.close() }
-        feeds = []
-        gate = nil
+        feeds.close()
+        gate.close()
     }
 }

@@ -4,96 +4,43 @@ import Logging
 import Samples
 import ZeroMQ
 
-// MARK: - The gate
-
-extension Door {
-    func gateIsReady() {
-        do throws(ZeroMQError) {
-            var question = Multipart()
-            while case .complete? = try gate?.receiveMultipart(into: &question) {
-                // Only libzmq itself asks here; a REP that does not answer would hear no further question.
-                guard let request = ZAPRequest(question) else {
-                    logger.error("the gate was asked what is no ZAP 1.0")
-                    _ = try gate?.send(Message())
-                    continue
-                }
-                let verdict = verdict(on: request)
-                if case .refuse(let reason) = verdict { noteRefusal(of: request, because: reason) }
-                _ = try gate?.sendMultipart(request.reply(verdict))
-            }
-        } catch {
-            logger.error("the gate broke", metadata: ["error": "\(error)"])
-        }
-    }
-}
-
-extension Door {
-    private func noteRefusal(of request: ZAPRequest, because reason: String) {
-        if case .plain(let name, _) = request.credentials, let instance = String(validating: name, as: UTF8.self),
-            tokens.isAdmitted(instance)
-        {
-            // Who writes a plugin would else read, half a minute later, that it did not greet.
-            ledger.logInRefused(
-                instance,
-                "its log-in at HUB_DOOR was refused (\(reason)): the password is the launch token, the first line of its stdin without the line's end"
-            )
-        } else if !request.address.isEmpty {
-            logOfSessions(
-                .notice, "the network: a log-in was refused",
-                ["address": "\(request.address)", "reason": "\(reason)"])
-        }
-    }
-
-    private func verdict(on request: ZAPRequest) -> ZAPRequest.Verdict {
-        switch request.credentials {
-        case .curve(let key): verdict(onKey: key, domain: request.domain)
-        case .none: verdictOnNobody()
-        default: tokens.verdict(on: request.credentials, domain: request.domain)
-        }
-    }
-}
-
-// MARK: - The door
-
+/// What comes in at the door: LIVE by its short way, batches to the committer, all else to the sessions.
 extension Door {
     func doorIsReady() {
         let end = ContinuousClock.now + Self.longestTurn
         let (mostFrames, mostBytes) = (3 + facts.policy.limits.batchRecords, facts.largestMessage)
         var (time, bytes) = (now, 0)
-        clockReads += 1
         // Out of the actor for the turn: each look at it there is checked at run time, and a message is looked at a dozen times.
-        var message = Multipart()
-        var lane = LiveBurst()
-        swap(&message, &incoming)
-        swap(&lane, &self.lane)
+        var turn = DoorTurn()
+        swap(&turn, &self.turn)
         defer {
-            clear(&lane)
-            swap(&lane, &self.lane)
-            swap(&message, &incoming)
+            clear(&turn.lane)
+            swap(&turn, &self.turn)
         }
+        turn.lane.look += 1
         for count in 1...PollLoop.messagesPerTurn {
             do throws(ZeroMQError) {
                 let outcome = try socket?.receiveMultipart(
-                    into: &message, maxFrames: mostFrames, maxBytes: mostBytes)
+                    into: &turn.message, maxFrames: mostFrames, maxBytes: mostBytes)
                 switch outcome {
                 case .nothing, nil: return
                 case .complete:
-                    if takeLive(message, on: &lane, at: time) { break }
-                    clear(&lane)
-                    receive(message, at: time)
+                    if takeLive(turn.message, on: &turn.lane, at: time) { break }
+                    clear(&turn.lane)
+                    receive(turn.message, at: time)
                 case .overLimit(let frames, let bytes):
-                    clear(&lane)
-                    refuseOverLong(message, frames: frames, bytes: bytes)
+                    clear(&turn.lane)
+                    refuseOverLong(turn.message, frames: frames, bytes: bytes)
                 }
             } catch {
                 logger.error("the door broke", metadata: ["error": "\(error)"])
                 return
             }
             // The clock is asked every few messages, or after a large one: asking costs a tenth of a small one.
-            bytes += message.byteCount
+            bytes += turn.message.byteCount
             guard count.isMultiple(of: 16) || bytes > 16_384 else { continue }
             (time, bytes) = (now, 0)
-            clockReads += 1
+            turn.lane.look += 1
             guard ContinuousClock.now < end else { return }
         }
     }
@@ -109,7 +56,7 @@ extension Door {
         if let client = clients[peer], message.property("User-Id", is: client.logIn) {
             return receive(message, from: peer, over: client.endpoint, at: now)
         }
-        guard let endpoint = endpoint(of: message.property("User-Id")) else {
+        guard let endpoint = gate.endpoint(of: message.property("User-Id"), facts) else {
             return perform(
                 sessions.refuse(
                     WireError(.forbidden, "this key is not valid any more, or hub.conf does not expect its instance"),
@@ -125,8 +72,7 @@ extension Door {
     private func receive(
         _ message: borrowing Multipart, from peer: RoutingID, over endpoint: Endpoint, at now: Int64
     ) {
-        let most = facts.policy.limits.sessions
-        if sessions.count >= most - most / 16 { findGone() }  // From here on a HELLO in mode `run` is refused.
+        perform(sessions.probe(at: now))
         let frames = message.count - 1
         let arrival = message.lend(1) { verb in
             message.lend(2) { body in
@@ -182,86 +128,10 @@ extension Door {
     }
 }
 
-// MARK: - Carrying out
-
-extension Door {
-    func perform(_ actions: [PeerAction]) {
-        for action in actions {
-            switch action.action {
-            case .reply(let message): send(message, to: action.peer)
-            case .admit(let message): admit(message, from: action.peer)
-            case .end(let reason): forget(action.peer, reason)
-            case .store: break  // Only a batch leads to it, and `take` has its records.
-            }
-        }
-    }
-
-    func send(_ message: HubMessage, to peer: RoutingID) {
-        outgoing.removeAll()
-        peer.withUnsafeBytes { outgoing.append($0) }
-        outgoing.append(message.verb.rawValue)
-        let body = message.body
-        outgoing.append(body)
-        do throws(ZeroMQError) {
-            switch try socket?.sendMultipart(&outgoing) {
-            case .sent:
-                perform(sessions.sent(message.verb.rawValue.utf8.count + body.count, of: message.verb, to: peer))
-            case .wouldBlock, .unroutable, .abandoned, nil: perform(sessions.gone(peer))
-            }
-        } catch {
-            logger.error("an answer could not be sent", metadata: ["error": "\(error)"])
-            perform(sessions.gone(peer))
-        }
-    }
-
-    private func forget(_ peer: RoutingID, _ reason: SessionEnd) {
-        guard let client = clients.removeValue(forKey: peer) else { return }
-        for task in client.questions.values { task.cancel() }
-        questions.drop(client.reference)
-        let session = client.reference
-        onDeliveries { $0.end(of: session) }
-        cancelCommands(of: client.reference)
-        perform(relay.ended(client.reference))
-        leases.ended(client.reference)
-        // Else a peer that says HELLO again and again could make the hub hold a window of credit each time.
-        committer.drop { $0 == client.reference }
-        ledger.sessionEnded(client.hello)
-        if client.hello.mode == .run, sessions.runner(of: client.hello.instance) == nil {
-            bell.sessionEnded(client.hello.instance)
-            devices.lost(client.hello.instance)
-        }
-        // Of a replaced session its successor tells.
-        logOfSessions(
-            reason == .replaced ? .debug : .info, "session ended",
-            ["instance": "\(client.hello.instance)", "reason": "\(reason)"])
-    }
-
-    /// Peers cause these lines: beyond an allowance they are counted only.
-    func logOfSessions(_ level: Logger.Level, _ message: Logger.Message, _ facts: Logger.Metadata) {
-        guard logger.logLevel <= level, sessionLog.take(at: now) else { return }
-        logger.log(level: level, message, metadata: facts)
-    }
-
-    /// A ROUTER learns that a peer is gone only when it sends to it.
-    ///
-    /// So before a HELLO is refused because there are too many sessions, each of them is sent a PING, at most once a second.
-    private func findGone() {
-        guard now - probedPeersAt >= 1_000 else { return }
-        probedPeersAt = now
-        for peer in sessions.all.keys { send(.ping(.emptyObject), to: peer) }
-    }
-
-    /// Ends sessions that have been silent too long, once a second.
-    func beat() {
-        perform(sessions.tick(at: now))
-        onDeliveries { $0.beat() }
-        if now - toldOfOmittedAt >= 60_000 {
-            toldOfOmittedAt = now
-            let omitted = sessionLog.takeRefused()
-            if omitted > 0 { logger.info("more sessions began or ended", metadata: ["lines": "\(omitted)"]) }
-        }
-        loop.schedule(after: .seconds(1)) { [weak self] in self?.assumeIsolated { $0.beat() } }
-    }
+/// What a turn of the door works with; its memory is used again in the next.
+struct DoorTurn: ~Copyable {
+    var message = Multipart()
+    var lane = LiveBurst()
 }
 
 extension Multipart {

@@ -8,7 +8,7 @@ import ZeroMQ
 /// with fewer of them, but in libzmq 4.3.4 a message that is no subscription gives one peer's subscription to another, and a listener that
 /// leaves too soon crashes the process (`LibraryFactsTests` shows the first).
 ///
-/// Used on the door's thread only.
+/// Used on the door's thread only, as ``Feeds`` is.
 final class Feed {
     /// Who may connect.
     enum Security: Hashable {
@@ -66,8 +66,8 @@ final class Feed {
             try socket.set(.zapDomain, to: domain)
             try socket.set(.curveServer, to: true)
             try socket.set(.curveSecretKey, to: key)
-            try socket.set(.handshakeInterval, to: Door.networkPatience)
-            try socket.set(.backlog, to: Door.networkQueue)
+            try socket.set(.handshakeInterval, to: Network.patience)
+            try socket.set(.backlog, to: Network.queue)
             try socket.set(.tcpKeepalive, to: true)
         case .anyone(let domain): try socket.set(.zapDomain, to: domain)
         }

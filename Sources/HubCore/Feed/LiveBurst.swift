@@ -18,6 +18,8 @@ struct LiveBurst: ~Copyable {
     /// What waits to leave, and for which feeds.
     private var burst = Multipart()
     private var feeds: [Feed] = []
+    /// How often the door has looked at the clocks: the messages between two readings have the same time.
+    var look = 0
 
     /// So much waits at most: more would not lie close at hand any more.
     private static let (longestBurst, mostBytes) = (64 * LiveTrack.frames, 65_536)

@@ -25,13 +25,10 @@ extension Door {
             lane.track.isAsBefore(live) || begin(&lane.track, live, of: client)
         else { return false }
         guard lane.admit(at: now) else { return true }
-        lane.track.listen(as: feedChanges.count) { topic, readership in
-            choose(topic, readership)
-            return chosen
-        }
+        lane.track.listen(as: feeds.changes.count) { feeds.choose($0, $1) }
         guard !lane.track.feeds.isEmpty else { return true }
-        lane.track.stamp(facts.clock.time, at: clockReads)
-        if lane.isFull { lane.send(isBroken) }
+        lane.track.stamp(facts.clock.time, at: lane.look)
+        if lane.isFull { lane.send(feeds.isBroken) }
         lane.append(live)
         return true
     }
@@ -83,7 +80,7 @@ extension Door {
 
     /// Sends what is on the lane and gives back what it holds: before anything else happens, so that all keeps its order.
     func clear(_ lane: inout LiveBurst) {
-        lane.send(isBroken)
+        lane.send(feeds.isBroken)
         leave(&lane)
     }
 
@@ -111,14 +108,14 @@ extension Door {
     func pass(_ event: DeviceEvent, of client: Client) {
         let instance = client.hello.instance
         if event.isResolved {
-            ledger.recovered(instance)
+            plugins.counters.recovered(instance)
         } else if event.isError {
-            ledger.failed(
+            plugins.counters.failed(
                 instance, event.text ?? event.event, isGrave: event.severity == .error,
                 isEnding: event.event == "failed")
         }
         // Of others nothing is kept: anybody may invent names.
-        if facts.instances[instance] != nil { devices.note(event, of: instance, at: facts.clock.now()) }
+        if facts.instances[instance] != nil { plugins.devices.note(event, of: instance, at: facts.clock.now()) }
         publish(
             .device(plugin: client.hello.plugin, event: event.event), body: event.body,
             adding: [("instance", .string(instance))], of: client, to: .instance(instance))
@@ -132,10 +129,6 @@ extension Door {
             ("source", .string(client.hello.plugin)), ("time", .string(facts.clock.time.text)),
         ]
         guard let body = body.setting(members + common) else { return }
-        publish(topic, body.bytes, to: readership)
-    }
-
-    func complain(_ error: WireError, to client: Client) {
-        send(.error(error), to: client.reference.peer)
+        feeds.publish(topic, body.bytes, to: readership)
     }
 }

@@ -7,9 +7,11 @@ import Samples
 
 /// What the hub says of itself.
 extension Door {
-    func status() async -> HubStatus {
-        let (reading, state) = await lookAtStore()
-        let sinks = reading.map { reading in onDeliveries { part in reading.sinks.map { part.status($0) } } } ?? []
+    /// - Parameters:
+    ///   - reading: what the store says of itself; `nil` where it does not answer.
+    ///   - state: how it is.
+    func status(_ reading: StoreReading?, _ state: HubStatus.StoreState) -> HubStatus {
+        let sinks = parts.deliveries.assumeIsolated { part in (reading?.sinks ?? []).map { part.status($0) } }
         let cursor = store.cursor
         let tokens = Dictionary(grouping: reading?.tokens ?? [], by: \.account.instance)
         return HubStatus(
@@ -18,64 +20,32 @@ extension Door {
             time: facts.clock.time.text,
             clock: facts.clock.description, uptime: Double(now) / 1_000,
             endpoints: HubStatus.Endpoints(
-                door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: network.setting?.endpoint.description,
-                tcpFault: network.fault),
+                door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: gate.network.setting?.endpoint.description,
+                tcpFault: gate.network.fault),
             store: state,
-            plugins: facts.plugins.map { lamps($0, sinks, tokens[$0.name]) }, sessions: sessionList(),
+            plugins: facts.plugins.map { status(of: $0, sinks, tokens[$0.name]) }, sessions: sessionList(),
             accounts: reading?.accounts.map(HubStatus.AccountStatus.init) ?? [], sinks: sinks,
-            persons: reading.map { statuses(of: $0.persons) } ?? [],
-            devices: devices.all.map(HubStatus.DeviceStatus.init),
+            persons: facts.statuses(of: reading?.persons ?? []),
+            devices: plugins.devices.all.map(HubStatus.DeviceStatus.init),
             residentBytes: ProcessMemory.residentBytes() ?? 0,
             dropped: sessions.dropped)
     }
 
-    func accounts() async throws -> [HubStatus.AccountStatus] {
-        try await store.accounts().map(HubStatus.AccountStatus.init)
+    private func status(
+        of plugin: PluginStatus, _ sinks: [SinkStatus], _ tokens: [TokenOverview]?
+    ) -> PluginStatus {
+        let time = facts.clock.now()
+        return plugins.status(
+            of: plugin, sinks: sinks, tokens: tokens?.map { TokenStatus($0, at: time) }, gate.network, time: time,
+            now: now)
     }
 
-    func persons() async throws -> [HubStatus.PersonStatus] {
-        statuses(of: try await store.persons())
-    }
-
-    private func statuses(of persons: [Person]) -> [HubStatus.PersonStatus] {
-        let zones = Dictionary(facts.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
-        return persons.map { person in
-            HubStatus.PersonStatus(name: person.name, uid: person.uid, zone: zones[person.name] ?? nil)
-        }
-    }
-
-    private func lamps(_ plugin: PluginStatus, _ sinks: [SinkStatus], _ tokens: [TokenOverview]?) -> PluginStatus {
-        var plugin = plugin
-        plugin.tokens = tokens?.map { TokenStatus($0, at: facts.clock.now()) }
-        let seen = ledger[plugin.name]
-        plugin.sessions = seen.sessions
-        plugin.alive = seen.sessions > 0
-        plugin.records = seen.records
-        plugin.lastRecord = seen.lastRecord.map { Timestamp(microseconds: $0).text }
-        plugin.fresh = seen.lastRecord.map { facts.clock.now() - $0 < 86_400_000_000 }
-        let own = sinks.filter { $0.instance == plugin.name }
-        plugin.delivering = own.isEmpty ? nil : own.allSatisfy(\.isWell)
-        plugin.lastError = seen.logInFault ?? seen.lastError ?? plugin.lastError
-        if seen.lastError != nil, seen.isGrave, !seen.isOfThePast { plugin.hasError = true }
-        if plugin.remote == true, plugin.enabled {
-            plugin.state = plugin.alive ? .running : .away
-            if network.setting?.isInsecure == false, network.key(of: plugin.name) == nil {
-                plugin.advice = "has no key: hub keys new \(plugin.name)"
-            } else if !plugin.alive {
-                plugin.advice = "has no session: start it on its machine, with its key file; its log is there too"
-            }
-        }
-        if let life = lives[plugin.name] {
-            (plugin.state, plugin.pid, plugin.restarts) = (life.word, life.pid, life.restarts)
-            plugin.restartIn = life.pause(at: now).map { Double($0) / 1_000 }
-            plugin.advice = life.advice(for: plugin.name, lifePolicy, at: now) ?? plugin.advice
-            plugin.lastError = seen.lastError ?? life.fault?.text ?? plugin.lastError
-        }
-        if let text = fallbacks[plugin.name] {
-            plugin.isFallback = true
-            plugin.advice = plugin.advice.map { "\($0); \(text)" } ?? text
-        }
-        return plugin
+    /// One line for the service manager, which also proves that the poll loop turns.
+    func serviceStatus() -> String {
+        if let complaint = parts.storeHealth.assumeIsolated({ $0.complaint }) { return complaint }
+        let enabled = facts.plugins.filter(\.enabled)
+        let alive = enabled.count { plugins.counters[$0.name].sessions > 0 }
+        return "newest sequence \(store.head); \(alive) of \(enabled.count) plugins alive"
     }
 
     private func sessionList() -> [HubStatus.SessionStatus] {
@@ -83,6 +53,16 @@ extension Door {
             HubStatus.SessionStatus(
                 instance: session.hello.instance, plugin: session.hello.plugin, version: session.hello.version,
                 mode: session.hello.mode.rawValue, endpoint: session.endpoint.word)
+        }
+    }
+}
+
+extension HubFacts {
+    /// Persons of the store, with what `hub.conf` says of them.
+    func statuses(of persons: [Person]) -> [HubStatus.PersonStatus] {
+        let zones = Dictionary(self.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
+        return persons.map { person in
+            HubStatus.PersonStatus(name: person.name, uid: person.uid, zone: zones[person.name] ?? nil)
         }
     }
 }

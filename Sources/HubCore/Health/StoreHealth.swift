@@ -3,26 +3,72 @@ import HubStore
 import HubWire
 import Logging
 import Samples
+import Synchronization
+import ZeroMQ
 
-/// The room on the store's disk, and what the service manager is told.
-extension Door {
+/// Whether the store works, found out by what it answers, and how much room it has; a disk that fails or does not answer is an answer too.
+///
+/// A part of the poll loop, as ``Deliveries`` is.
+actor StoreHealth {
+    private let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let store: Store
+    private let secrets: Result<SecretStore, StoreError>
+    private let committer: Committer
+    private let outlet: Outlet
+    private let logger: Logger
+    private let path: String
+
+    /// The last failure of a commit, until one succeeds again.
+    private var fault: StoreError?
+    private var space = SpaceWatch()
+    /// What the store is being asked for `hub status`, and since when.
+    private var reading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
+    /// Whether the log was told that confirmed records stay in the store's log.
+    private var hasToldOfCheckpoint = false
+
+    /// A store that is well answers at once, and `hub status` waits ten seconds.
+    private static let readingPatience = Duration.seconds(4)
+    /// The largest commit takes less on any disk that works.
+    private static let commitPatience = Duration.seconds(10)
+
+    init(
+        of store: Store, _ secrets: Result<SecretStore, StoreError>, committer: Committer, on loop: PollLoop,
+        outlet: Outlet, logger: Logger
+    ) {
+        (self.store, self.secrets, self.committer) = (store, secrets, committer)
+        (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
+        path = outlet.facts.storePath
+    }
+
+    // MARK: - Commits
+
+    func failed(_ error: StoreError) {
+        if fault == nil { logger.error("the store does not work", metadata: ["error": "\(error)"]) }
+        fault = error
+    }
+
+    func recovered() {
+        guard fault != nil else { return }
+        fault = nil
+        logger.notice("the store works again")
+    }
+
+    // MARK: - The room on its disk
+
     /// Takes note of the room, says what changed, and finds out whether a store that did not work does again.
     func look(at room: StoreSpace?) async {
-        if let room, let change = roomWatch.look(room, at: facts.storePath) {
-            if change.isGood {
-                logger.notice("\(change.text)")
-            } else {
-                logger.warning("\(change.text)")
-            }
-            readSubscriptions()
-            let body = SpaceNotice(
+        if let room, let change = space.look(room, at: path) {
+            logger.log(level: change.isGood ? .notice : .warning, "\(change.text)")
+            let body = NoticeBody(
                 level: change.isGood ? "notice" : "warning", subject: "store", text: change.text,
-                time: facts.clock.time.text)
-            publish(.notice, RawJSON(encoding: body).bytes, to: .owner)
+                time: outlet.facts.clock.time.text)
+            outlet.announce(.notice, RawJSON(encoding: body), to: .owner)
         }
         await lookAtCheckpoint()
-        // Sources try again by themselves; without any, nobody would learn that there is room again.
-        guard storeFault != nil, (try? await store.checkWritable()) != nil else { return }
+        // Sources try again by themselves; without any, it would not be found out that there is room again.
+        guard fault != nil, (try? await store.checkWritable()) != nil else { return }
         recovered()
     }
 
@@ -40,8 +86,8 @@ extension Door {
     }
 
     /// What will become a failure, and what to do.
-    var storeWarning: String? {
-        let warnings = [checkpointWarning, roomWatch.warning(facts.storePath)].compactMap { $0 }
+    private var warning: String? {
+        let warnings = [checkpointWarning, space.warning(path)].compactMap { $0 }
         return warnings.isEmpty ? nil : warnings.joined(separator: "; ")
     }
 
@@ -51,16 +97,85 @@ extension Door {
         }
     }
 
-    /// One line for the service manager, which also proves that the poll loop turns.
-    func serviceStatus() -> String {
-        if let storeFault { return "the store does not work: \(storeFault.message)" }
-        if let warning = storeWarning { return warning }
-        let enabled = facts.plugins.filter(\.enabled)
-        let alive = enabled.count { ledger[$0.name].sessions > 0 }
-        return "newest sequence \(store.head); \(alive) of \(enabled.count) plugins alive"
+    /// What is wrong, in one line for the service manager; `nil` when nothing is.
+    var complaint: String? { fault.map { "the store does not work: \($0.message)" } ?? warning }
+
+    // MARK: - For `hub status`
+
+    /// What the store says of itself, nothing where it cannot be read, and how it is.
+    func read() async -> (StoreReading?, HubStatus.StoreState) {
+        let result = await answer()
+        var state = HubStatus.StoreState(
+            path: path, state: "ok", free: space.room?.free, log: space.room?.log, warning: warning)
+        if let fault {
+            (state.state, state.error) = ("\(fault.code)", fault.message)
+        } else if let age = committer.age, age > Self.commitPatience {
+            (state.state, state.error) = ("hanging", hanging("a commit", age))
+        } else if case .failure(let fault) = result {
+            (state.state, state.error) = ("\(fault.code)", fault.message)
+        } else if result == nil {
+            let now = outlet.now
+            let age = Duration.milliseconds(now - (reading?.began ?? now))
+            (state.state, state.error) = ("hanging", hanging("reading", age))
+        }
+        return (try? result?.get(), state)
+    }
+
+    private func hanging(_ what: String, _ age: Duration) -> String {
+        "\(what) has not returned for \(age.components.seconds) s: the disk of \(path) does not answer, or far too slowly. "
+            + "See dmesg, and whether what it is connected by or mounted from is there; "
+            + "the hub goes on by itself when the disk does, and ending it would not help"
+    }
+
+    /// `nil` where no answer comes in time; the question stays open then, and who asks next waits for the same.
+    private func answer() async -> Result<StoreReading, StoreError>? {
+        let reading = reading?.task ?? beginReading()
+        return await withCheckedContinuation { continuation in
+            let waiter = FirstAnswer(continuation)
+            loop.schedule(after: Self.readingPatience) { waiter.resume(nil) }
+            Task { waiter.resume(await reading.value) }
+        }
+    }
+
+    private func beginReading() -> Task<Result<StoreReading, StoreError>, Never> {
+        let task = Task {
+            let result: Result<StoreReading, StoreError>
+            do throws(StoreError) {
+                let tokens = try? await secrets.get().overview()
+                result = .success(
+                    StoreReading(
+                        accounts: try await store.accounts(), inbox: try await store.inboxCount(),
+                        implausible: try await store.implausibleCount(),
+                        sinks: try await store.sinks(), persons: try await store.persons(), tokens: tokens ?? []))
+            } catch {
+                result = .failure(error)
+            }
+            reading = nil
+            return result
+        }
+        reading = (task, outlet.now)
+        return task
     }
 }
 
-private struct SpaceNotice: Encodable {
-    let level, subject, text, time: String
+/// What the store says of itself for `hub status`.
+struct StoreReading: Sendable {
+    var accounts: [Account]
+    var inbox, implausible: Int64
+    var sinks: [SinkOverview]
+    var persons: [Person]
+    var tokens: [TokenOverview]
+
+    var records: Int64 { accounts.reduce(0) { $0 + $1.stored } }
+}
+
+/// Goes on with what comes first.
+private final class FirstAnswer<Value: Sendable>: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Value, Never>?>
+
+    init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Mutex(continuation) }
+
+    func resume(_ value: Value) {
+        continuation.withLock { $0.take() }?.resume(returning: value)
+    }
 }

@@ -12,19 +12,18 @@ extension Door {
     func report(_ outcome: Committer.Outcome) {
         switch outcome {
         case .committed(let batches):
-            recovered()
+            parts.storeHealth.assumeIsolated { $0.recovered() }
             for (work, results) in batches { settle(work, results) }
         case .hand(let results):
-            recovered()
+            parts.storeHealth.assumeIsolated { $0.recovered() }
             let placements = results.compactMap {
                 if case .stored(let placement) = $0.result { placement } else { nil }
             }
             guard !placements.isEmpty else { return }
-            publish(placements.lazy.flatMap { Publication.Told($0, nil) })
+            feeds.publish(placements.lazy.flatMap { Publication.Told($0, nil) })
             headMoved()
         case .failed(let works, let error):
-            if storeFault == nil { logger.error("the store does not work", metadata: ["error": "\(error)"]) }
-            storeFault = error
+            parts.storeHealth.assumeIsolated { $0.failed(error) }
             for work in works {
                 answer(work, .error(WireError(.store, "\(error)", after: Self.retryAfter)))
             }
@@ -33,12 +32,6 @@ extension Door {
             let failed = Set(works.map(\.session))
             committer.drop { failed.contains($0) }
         }
-    }
-
-    func recovered() {
-        guard storeFault != nil else { return }
-        storeFault = nil
-        logger.notice("the store works again")
     }
 
     /// How long a source waits before it sends again what could not be stored, in milliseconds.
@@ -58,12 +51,9 @@ extension Door {
         let stored = results.count { if case .stored = $0 { true } else { false } }
         guard stored > 0 else { return }
         let (instance, now) = (work.intake.instance, facts.clock.now())
-        ledger.stored(stored, of: instance, at: now)
-        if devices.knows(instance), let device = work.intake.lastDevice {
-            devices.heard(device, of: instance, at: now)
-        }
+        plugins.stored(stored, of: instance, by: work.intake.lastDevice, at: now)
         if !work.isBackfill {
-            publish(
+            feeds.publish(
                 zip(work.intake.items, results).lazy.flatMap { item, result in
                     guard case .stored(let placement) = result, case .record(let intake) = item else {
                         return Publication.Told()
@@ -72,6 +62,11 @@ extension Door {
                 })
         }
         headMoved()
+    }
+
+    private func headMoved() {
+        parts.deliveries.assumeIsolated { $0.wakeAll() }
+        feeds.headMoved()
     }
 
     private func answer(_ work: Committer.Work, _ message: HubMessage) {

@@ -1,23 +1,5 @@
 import FoundationEssentials
-import HubSessions
 import HubWire
-
-/// What plugins write for people travels further than their logs: to the feed, into `hub status`, into the store and to whoever
-/// called a command. It is hidden there as it is in the log (R11.3).
-extension Door {
-    /// What must not be seen of an instance; of one on another machine, too.
-    func instanceSecrets(of instance: String) -> InstanceSecrets? {
-        if let known = instanceSecrets[instance] { return known }
-        guard let policy = facts.instances[instance] else { return nil }
-        let secrets = InstanceSecrets(policy.secrets)
-        instanceSecrets[instance] = secrets
-        return secrets
-    }
-
-    func mask(of client: Client) -> SecretMask {
-        instanceSecrets(of: client.hello.instance)?.mask ?? SecretMask.nothing
-    }
-}
 
 extension SecretMask {
     static let nothing = SecretMask([])

@@ -26,6 +26,12 @@ struct Network {
     /// It stays closed until then, by the door's `now`.
     var restsUntil: Int64 = 0
 
+    /// How long a connection may take to prove whose it is.
+    static let patience = Duration.seconds(5)
+
+    /// So many connections may wait for libzmq to take them: beyond, the system is silent, and a client calls again after a second.
+    static let queue = 1_024
+
     init(_ setting: Setting?) { self.setting = setting }
 
     /// Takes the keys that are valid from now on.

@@ -67,27 +67,3 @@ struct LifeReport: Sendable {
         }
     }
 }
-
-extension Door {
-    /// - Parameter report: `nil` when the instance is not the supervisor's any more.
-    func note(_ report: LifeReport?, of instance: String) { lives[instance] = report }
-
-    /// - Parameter secrets: what the instance's log hides; learns the tokens that go through the door.
-    /// - Returns: the endpoint of the instance's feed.
-    func admit(_ instance: String, token: String, _ secrets: InstanceSecrets) -> String {
-        tokens.admit(instance, token: token)
-        instanceSecrets[instance] = secrets
-        return openFeed(of: instance)
-    }
-
-    /// Its token opens nothing any more, and its sessions are nobody's.
-    func processEnded(_ instance: String) {
-        tokens.revoke(instance)
-        instanceSecrets[instance] = nil
-        ledger.processEnded(instance)
-        closeFeed(of: instance)
-        for (peer, session) in sessions.all where session.endpoint == .plugin(user: instance) {
-            perform(sessions.gone(peer))
-        }
-    }
-}

@@ -1,3 +1,4 @@
+import HubSessions
 import HubWire
 import Logging
 import Samples
@@ -57,25 +58,51 @@ extension Fault {
     }
 }
 
+/// What a person should know, on `hub/notice/`.
+struct NoticeBody: Encodable {
+    var level, subject: String
+    var instance: String?
+    var text, time: String
+}
+
+private struct PluginBody: Encodable {
+    var instance, event, text, time: String
+}
+
+/// What supervisor and configuration tell of plugins.
 extension Door {
-    private struct PluginBody: Encodable {
-        var instance, event, text, time: String
-    }
-
-    /// What a person should know, on `hub/notice/`.
-    struct NoticeBody: Encodable {
-        var level, subject, instance, text, time: String
-    }
-
     /// What happened to a plugin on `hub/plugin/`; what a person should know on `hub/notice/` too.
     func publish(_ news: PluginNews) {
-        readSubscriptions()
         let (text, time) = ("\(news.instance) \(news.text)", facts.clock.time.text)
         let body = PluginBody(instance: news.instance, event: news.word, text: text, time: time)
-        publish(.plugin, RawJSON(encoding: body).bytes, to: .owner)
+        feeds.announce(.plugin, RawJSON(encoding: body), to: .owner)
         guard news.isNotice else { return }
         let notice = NoticeBody(
             level: news.level.rawValue, subject: "plugin", instance: news.instance, text: text, time: time)
-        publish(.notice, RawJSON(encoding: notice).bytes, to: .owner)
+        feeds.announce(.notice, RawJSON(encoding: notice), to: .owner)
+    }
+
+    /// - Parameter report: `nil` when the instance is not the supervisor's any more.
+    func note(_ report: LifeReport?, of instance: String) { plugins.lives[instance] = report }
+
+    func note(fallbacks: [String: String]) { plugins.fallbacks = fallbacks }
+
+    /// - Parameter secrets: what the instance's log hides; learns the tokens that go through the door.
+    /// - Returns: the endpoint of the instance's feed.
+    func admit(_ instance: String, token: String, _ secrets: InstanceSecrets) -> String {
+        gate.tokens.admit(instance, token: token)
+        parts.tokens.assumeIsolated { $0.hide(secrets, of: instance) }
+        return feeds.open(for: instance)
+    }
+
+    /// Its token opens nothing any more, and its sessions are over.
+    func processEnded(_ instance: String) {
+        gate.tokens.revoke(instance)
+        parts.tokens.assumeIsolated { $0.hide(nil, of: instance) }
+        plugins.counters.processEnded(instance)
+        feeds.close(of: instance)
+        for (peer, session) in sessions.all where session.endpoint == .plugin(user: instance) {
+            perform(sessions.gone(peer))
+        }
     }
 }

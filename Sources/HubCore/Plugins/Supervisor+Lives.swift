@@ -97,7 +97,7 @@ extension Supervisor {
     }
 
     func hearSessions() async {
-        for (instance, change) in bell.take().sorted(by: { $0.key < $1.key }) {
+        for (instance, change) in sessionChanges.take().sorted(by: { $0.key < $1.key }) {
             if change.began { await handle(.sessionBegan, of: instance) }
             if !change.isOpen { await handle(.sessionLost, of: instance) }
         }

@@ -41,7 +41,7 @@ actor Supervisor {
     let logger: Logger
     let endpoints: HubEndpoints
     private let logs: PluginLogFiles
-    let bell: SessionChanges
+    let sessionChanges: SessionChanges
     private let began: ContinuousClock.Instant
     let left: LeftProcesses
     private let launches: AsyncStream<Launch>
@@ -56,10 +56,10 @@ actor Supervisor {
 
     /// - Parameter began: where the milliseconds of the door and of all lives begin.
     init(
-        endpoints: HubEndpoints, door: Door, bell: SessionChanges, logs: PluginLogFiles, policy: LifePolicy,
+        endpoints: HubEndpoints, door: Door, sessionChanges: SessionChanges, logs: PluginLogFiles, policy: LifePolicy,
         began: ContinuousClock.Instant, logger: Logger
     ) {
-        (self.endpoints, self.door, self.bell, self.logs) = (endpoints, door, bell, logs)
+        (self.endpoints, self.door, self.sessionChanges, self.logs) = (endpoints, door, sessionChanges, logs)
         (self.policy, self.began, self.logger) = (policy, began, logger)
         left = LeftProcesses(door: endpoints.pluginDoor)
         (launches, launching) = AsyncStream.makeStream()
@@ -82,11 +82,11 @@ actor Supervisor {
                 await stop()
                 await self.stopAll()
             }
-            group.addTask { for await _ in self.bell.rings { await self.hearSessions() } }
+            group.addTask { for await _ in self.sessionChanges.rings { await self.hearSessions() } }
             for program in programs { await take(program) }
             await rearm()
             for await launch in launches { group.addTask { await self.carry(launch) } }
-            bell.finish()
+            sessionChanges.finish()
         }
         timer?.cancel()
     }

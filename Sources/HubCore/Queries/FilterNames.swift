@@ -12,9 +12,9 @@ struct FilterNames {
     /// Persons of `hub.conf`, in its order, for reasons.
     let persons: [String]
 
-    init(_ verb: String, _ client: Client, _ facts: HubFacts) {
-        (self.verb, registry, known) = (verb, client.registry, facts.knownPersons)
-        let reading = ReadGrant(client.policy.grants.read, of: client.hello.instance)
+    init(_ verb: String, _ session: ClientSession, _ facts: HubFacts) {
+        (self.verb, registry, known) = (verb, session.registry, facts.knownPersons)
+        let reading = ReadGrant(session.policy.grants.read, of: session.instance)
         self.reading = reading
         persons = facts.persons.map(\.name).filter { reading.persons?.contains($0) ?? true }
     }

@@ -4,7 +4,7 @@ import HubWire
 /// A QUERY that a session has admitted.
 struct Question {
     let query: QueryRequest
-    let client: Client
+    let session: ClientSession
 
     /// Pages of records; everything else is small.
     var isOfRecords: Bool { query.want == .records }
@@ -28,7 +28,7 @@ struct QuestionQueue {
     /// - Parameter isOpen: whether the session that asked still waits.
     mutating func next(where isOpen: (SessionReference) -> Bool) -> Question? {
         let index = waiting.firstIndex { question in
-            (question.isOfRecords ? begun.records : begun.others) < Self.bound && isOpen(question.client.reference)
+            (question.isOfRecords ? begun.records : begun.others) < Self.bound && isOpen(question.session.reference)
         }
         guard let index else { return nil }
         let question = waiting.remove(at: index)
@@ -42,5 +42,5 @@ struct QuestionQueue {
     }
 
     /// A session is over.
-    mutating func drop(_ session: SessionReference) { waiting.removeAll { $0.client.reference == session } }
+    mutating func drop(_ session: SessionReference) { waiting.removeAll { $0.session.reference == session } }
 }

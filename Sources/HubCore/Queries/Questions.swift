@@ -2,23 +2,50 @@ import HubSessions
 import HubStore
 import HubWire
 import Samples
+import ZeroMQ
 
-/// Questions and their answers.
-extension Door {
-    func answer(_ query: QueryRequest, for client: Client) {
-        questions.append(Question(query: query, client: client))
+/// Questions of sessions and their answers (Protocol §8.1).
+///
+/// A part of the poll loop, as ``Deliveries`` is.
+actor Questions {
+    private let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let store: Store
+    private let storeHealth: StoreHealth
+    private let outlet: Outlet
+    private var queue = QuestionQueue()
+    /// Those that are being answered, by their session's numbers.
+    private var tasks: [SessionReference: [Int64: Task<Void, Never>]] = [:]
+
+    init(of store: Store, _ storeHealth: StoreHealth, on loop: PollLoop, outlet: Outlet) {
+        (self.store, self.storeHealth, self.loop, self.outlet) = (store, storeHealth, loop, outlet)
+    }
+
+    func answer(_ query: QueryRequest, for session: ClientSession) {
+        queue.append(Question(query: query, session: session))
         beginQuestions()
     }
 
+    /// A session is over: its answers have no reader.
+    func end(of session: SessionReference) {
+        for task in (tasks.removeValue(forKey: session) ?? [:]).values { task.cancel() }
+        queue.drop(session)
+    }
+
+    func cancelAll() {
+        for session in tasks.keys { end(of: session) }
+    }
+
     /// Begins what waits, in the order it came.
-    func beginQuestions() {
-        while let question = questions.next(where: { clients[$0.peer]?.reference == $0 }) { begin(question) }
+    private func beginQuestions() {
+        while let question = queue.next(where: outlet.isOpen) { begin(question) }
     }
 
     private func begin(_ question: Question) {
-        let (query, client) = (question.query, question.client)
-        let (session, names) = (client.reference, FilterNames("QUERY", client, facts))
-        let task = Task {
+        let (query, session) = (question.query, question.session.reference)
+        let names = FilterNames("QUERY", question.session, outlet.facts)
+        tasks[session, default: [:]][query.id] = Task {
             let message: HubMessage
             do throws(WireError) {
                 message = .result(QueryResult(id: query.id, content: try await content(of: query, names)))
@@ -30,14 +57,14 @@ extension Door {
             }
             finish(question, message)
         }
-        clients[session.peer]?.questions[query.id] = task
     }
 
     private func finish(_ question: Question, _ message: HubMessage) {
-        let (id, session) = (question.query.id, question.client.reference)
-        questions.ended(question)
-        if clients[session.peer]?.reference == session { clients[session.peer]?.questions[id] = nil }
-        perform(sessions.answer(message, to: .query(id), in: session))
+        let (id, session) = (question.query.id, question.session.reference)
+        queue.ended(question)
+        tasks[session]?[id] = nil
+        if tasks[session]?.isEmpty == true { tasks[session] = nil }
+        outlet.answer(message, to: .query(id), in: session)
         beginQuestions()
     }
 
@@ -46,9 +73,12 @@ extension Door {
             switch query.want {
             case .records: return try await records(query, names)
             case .status: return .answer(.status, RawJSON(encoding: await status()))
-            case .plugins: return .answer(.plugins, facts.catalogue)
-            case .persons: return .answer(.persons, RawJSON(encoding: try await persons()))
-            case .accounts: return .answer(.accounts, RawJSON(encoding: try await accounts()))
+            case .plugins: return .answer(.plugins, outlet.facts.catalogue)
+            case .persons:
+                return .answer(.persons, RawJSON(encoding: outlet.facts.statuses(of: try await store.persons())))
+            case .accounts:
+                return .answer(
+                    .accounts, RawJSON(encoding: try await store.accounts().map(HubStatus.AccountStatus.init)))
             case .trace: return .answer(.trace, try await trace(query.number ?? 0))
             }
         } catch let error as WireError {
@@ -58,6 +88,11 @@ extension Door {
         } catch {
             throw WireError(.internal, "\(error)")
         }
+    }
+
+    private func status() async -> HubStatus {
+        let (reading, state) = await storeHealth.read()
+        return outlet.status(reading, state)
     }
 
     private func records(_ request: QueryRequest, _ names: FilterNames) async throws -> QueryResult.Content {
@@ -79,7 +114,7 @@ extension Door {
         guard let trace = try await store.trace(number) else {
             throw WireError(.query, "QUERY.number: the hub has no record \(number)")
         }
-        return TraceReport.json(of: trace, facts.waits)
+        return TraceReport.json(of: trace, outlet.facts.waits)
     }
 }
 

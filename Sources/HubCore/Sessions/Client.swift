@@ -8,14 +8,11 @@ import ZeroMQ
 ///
 /// A class, because every message looks at it, and its decoder keeps memory that must have one owner.
 final class Client {
-    let reference: SessionReference
+    let session: ClientSession
     /// Where it came in.
     let endpoint: Endpoint
     /// As whom it logged in there (``LogIn``); `nil` for the owner.
     let logIn: String?
-    let hello: Hello
-    let policy: InstancePolicy
-    let registry: TypeRegistry
     var decoder: RecordDecoder
     var intake: BatchIntake
     /// Prefixes of the feed of which the session was told that it may not read them.
@@ -23,26 +20,24 @@ final class Client {
     static let mostToldInVain = 100
     /// What its LIVE messages have in common.
     var track = LiveTrack()
-    /// Questions that are being answered, by their number.
-    var questions: [Int64: Task<Void, Never>] = [:]
 
-    init(
-        _ reference: SessionReference, _ endpoint: Endpoint, logIn: String?, _ hello: Hello,
-        _ policy: InstancePolicy, _ registry: TypeRegistry, _ intake: BatchIntake
-    ) {
-        (self.reference, self.hello, self.policy, self.registry) = (reference, hello, policy, registry)
-        self.intake = intake
-        (self.endpoint, self.logIn) = (endpoint, logIn)
-        decoder = RecordDecoder(plugin: hello.plugin, registry: registry)
+    init(_ session: ClientSession, _ endpoint: Endpoint, logIn: String?, _ intake: BatchIntake) {
+        (self.session, self.endpoint, self.logIn, self.intake) = (session, endpoint, logIn, intake)
+        decoder = RecordDecoder(plugin: session.hello.plugin, registry: session.registry)
     }
 
-    var session: ClientSession { ClientSession(reference: reference, hello: hello) }
+    var reference: SessionReference { session.reference }
+    var hello: Hello { session.hello }
+    var policy: InstancePolicy { session.policy }
+    var registry: TypeRegistry { session.registry }
 }
 
-/// A session and what its client said of itself, for the parts of the loop that it asks for something.
+/// What of a session and its client holds as long as the session: all that the parts of the loop need to serve it.
 struct ClientSession: Sendable {
     let reference: SessionReference
     let hello: Hello
+    let policy: InstancePolicy
+    let registry: TypeRegistry
 
     var instance: String { hello.instance }
 }

@@ -4,29 +4,28 @@ import HubWire
 import Logging
 import Samples
 
-/// Opening sessions, and what they say in passing.
+/// Judging a HELLO, and answering it (Protocol §4.1).
 extension Door {
     /// Judges a HELLO by configuration and registry, and opens its session or refuses it.
     func welcome(_ hello: Hello, _ peer: RoutingID, _ endpoint: Endpoint) {
         do throws(WireError) {
             let policy = try policy(for: hello, endpoint).declaring(hello.declares)
-            let registry = try registry(with: hello.declares, of: hello.instance)
+            let registry = try greetings.registry(with: hello.declares, of: hello.instance)
             if clients[peer]?.policy == policy, let session = sessions.repeated(hello, from: peer, at: now) {
                 return send(.welcome(welcome(hello, policy, session, endpoint)), to: peer)
             }
-            let isAnew = clients[peer]?.hello.instance == hello.instance
+            let isKnown = clients[peer]?.hello.instance == hello.instance
             let (reference, actions) = sessions.open(hello, from: peer, endpoint: endpoint, at: now)
             perform(actions)
             let intake = BatchIntake(
                 instance: hello.instance, policy: policy, rules: facts.rules,
                 validation: RecordValidation(registry: registry))
-            clients[peer] = Client(
-                reference, endpoint, logIn: logIn(of: endpoint), hello, policy, registry, intake)
-            ledger.sessionBegan(hello)
-            if endpoint != .owner, hello.mode == .run { bell.sessionBegan(hello.instance) }
-            // Whoever greets again before each question, as a follower may, is no news.
+            let client = ClientSession(reference: reference, hello: hello, policy: policy, registry: registry)
+            clients[peer] = Client(client, endpoint, logIn: gate.logIn(of: endpoint), intake)
+            plugins.sessionBegan(hello, at: endpoint)
+            // One that greets again before each question, as a follower may, is not worth a line.
             logOfSessions(
-                isAnew ? .debug : .info, "session began",
+                isKnown ? .debug : .info, "session began",
                 [
                     "instance": "\(hello.instance)", "plugin": "\(hello.plugin)",
                     "version": "\(hello.version.prefix(32))",
@@ -36,15 +35,6 @@ extension Door {
             if endpoint != .owner { tellWhatIsInVain(peer) }
         } catch {
             perform(sessions.refuse(error, from: peer))
-        }
-    }
-
-    /// As whom libzmq names those who come in there.
-    private func logIn(of endpoint: Endpoint) -> String? {
-        switch endpoint {
-        case .owner: nil
-        case .plugin(let user): user
-        case .remote(let user): user.flatMap(network.key).map(LogIn.text) ?? LogIn.anyone
         }
     }
 
@@ -83,7 +73,7 @@ extension Door {
     /// R4.26: at the owner's door nothing shows who somebody is, and the one who has shown it would be ended by [R4.3].
     private func leaveToItsOwn(_ hello: Hello, _ endpoint: Endpoint) throws(WireError) {
         guard endpoint == .owner, hello.mode == .run else { return }
-        if tokens.isAdmitted(hello.instance) {
+        if gate.tokens.isAdmitted(hello.instance) {
             throw WireError(
                 .forbidden,
                 "HELLO.instance: the hub runs [plugin.\(hello.instance)] itself; give this program another instance name, or set enabled = false there and say hub apply"
@@ -97,7 +87,33 @@ extension Door {
         }
     }
 
-    private func registry(
+    private func welcome(
+        _ hello: Hello, _ policy: InstancePolicy, _ reference: SessionReference, _ endpoint: Endpoint
+    ) -> Welcome {
+        let announcement = facts.clock.announcement()
+        let cursor = store.cursor
+        return Welcome(
+            version: ProtocolVersion.common(with: hello.protocols) ?? ProtocolVersion.spoken[0],
+            session: greetings.name(of: reference, hello.instance), hub: store.hubID, epoch: cursor.epoch,
+            head: cursor.sequence, instance: hello.instance, plugin: hello.plugin, grants: policy.grants,
+            limits: facts.policy.limits, credit: facts.policy.credit, heartbeat: facts.policy.heartbeat,
+            settings: policy.settings,
+            persons: facts.visiblePersons(policy, hello.instance),
+            clock: announcement.clock, time: announcement.time,
+            feed: endpoint == .owner ? facts.endpoints.feed : feeds.feed(of: hello.instance)?.endpoint ?? "",
+            serves: Verb.allCases.filter(facts.policy.serves.contains))
+    }
+}
+
+/// What greetings leave behind: the types that instances have declared, and how sessions are named.
+struct Greetings {
+    private(set) var declared = DeclaredTypes()
+    /// Begins the name of each session, so that none of this hub's has the name of one of the hub before (R4.31).
+    private let prefix = String(UInt64.random(in: 0 ... .max), radix: 36)
+
+    func name(of session: SessionReference, _ instance: String) -> String { "\(instance)-\(prefix)-\(session.serial)" }
+
+    mutating func registry(
         with declarations: [TypeDeclaration], of instance: String
     ) throws(WireError) -> TypeRegistry {
         guard declarations.count <= DeclaredTypes.boundOfInstance else {
@@ -118,45 +134,5 @@ extension Door {
         }
         try declared.add(types, of: instance)
         return registry
-    }
-
-    private func welcome(
-        _ hello: Hello, _ policy: InstancePolicy, _ reference: SessionReference, _ endpoint: Endpoint
-    ) -> Welcome {
-        let announcement = facts.clock.announcement()
-        let cursor = store.cursor
-        return Welcome(
-            version: ProtocolVersion.common(with: hello.protocols) ?? ProtocolVersion.spoken[0],
-            session: "\(hello.instance)-\(sessionPrefix)-\(reference.serial)", hub: store.hubID, epoch: cursor.epoch,
-            head: cursor.sequence, instance: hello.instance, plugin: hello.plugin, grants: policy.grants,
-            limits: facts.policy.limits, credit: facts.policy.credit, heartbeat: facts.policy.heartbeat,
-            settings: policy.settings,
-            persons: facts.visiblePersons(policy, hello.instance),
-            clock: announcement.clock, time: announcement.time,
-            feed: endpoint == .owner ? facts.endpoints.feed : feed(of: hello.instance)?.endpoint ?? "",
-            serves: Verb.allCases.filter(facts.policy.serves.contains))
-    }
-
-    /// Acts on a message that its session has admitted.
-    func admit(_ message: ClientMessage, from peer: RoutingID) {
-        guard let client = clients[peer] else { return }
-        switch message {
-        case .live(let live): pass(live, of: client)
-        case .event(let event): pass(mask(of: client).hiding(event), of: client)
-        case .want(let request):
-            let (names, peer) = (FilterNames("WANT", client, facts), client.session)
-            onDeliveries { $0.open(request, names, for: peer) }
-        case .done(let report):
-            let (report, peer) = (mask(of: client).hiding(report), client.session)
-            onDeliveries { $0.take(report, from: peer) }
-        case .query(let query): answer(query, for: client)
-        case .command(let command): carryOut(command, for: client)
-        case .progress(let progress): relay(mask(of: client).hiding(progress), from: client)
-        case .outcome(let outcome): relay(mask(of: client).hiding(outcome), from: client)
-        case .token(let request): answer(mask(of: client).hiding(request), for: client)
-        case .tokenPut(let put): store(put, for: client)
-        case .hello, .samples, .ping, .pong, .bye:
-            break  // The session machine admits none of these: they are answered there, or not served.
-        }
     }
 }

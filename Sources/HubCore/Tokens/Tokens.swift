@@ -3,50 +3,92 @@ import HubStore
 import HubWire
 import Logging
 import Samples
+import ZeroMQ
 
-/// Tokens: the hub keeps them, the plugin speaks OAuth (Protocol §11).
-extension Door {
-    func answer(_ request: TokenRequest, for client: Client) {
-        let (session, key) = (client.reference, TokenLeases.Key(client, request.account))
-        tokenAnswer(to: request.id, client) { secrets throws(WireError) in
-            let account = TokenAccount(instance: client.hello.instance, name: request.account)
+/// Tokens: the hub keeps them, the plugin speaks OAuth (Protocol §11); and what is secret about an instance, its tokens among it.
+///
+/// A part of the poll loop, as ``Deliveries`` is.
+actor Tokens {
+    private let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Or why they cannot be used.
+    private let store: Result<SecretStore, StoreError>
+    private let outlet: Outlet
+    private let logger: Logger
+    private var leases = TokenLeases()
+    /// Of the instances whose process runs, and of those elsewhere that have said something.
+    private var hidden: [String: InstanceSecrets] = [:]
+
+    init(in store: Result<SecretStore, StoreError>, on loop: PollLoop, outlet: Outlet, logger: Logger) {
+        (self.store, self.loop, self.outlet, self.logger) = (store, loop, outlet, logger)
+    }
+
+    /// A session is over, and its rights to refresh with it.
+    func end(of session: SessionReference) { leases.ended(session) }
+
+    // MARK: - What must not be seen
+
+    /// - Parameter secrets: what is hidden of an instance from now on; `nil` to begin with what `hub.conf` says when it says something again.
+    func hide(_ secrets: InstanceSecrets?, of instance: String) { hidden[instance] = secrets }
+
+    /// What plugins write for people is hidden wherever it goes as it is in their logs (R11.3).
+    ///
+    /// It goes to the feed, into `hub status`, into the store and to the caller of a command.
+    func mask(of instance: String) -> SecretMask { secrets(of: instance)?.mask ?? SecretMask.nothing }
+
+    private func secrets(of instance: String) -> InstanceSecrets? {
+        if let known = hidden[instance] { return known }
+        guard let policy = outlet.facts.instances[instance] else { return nil }
+        let secrets = InstanceSecrets(policy.secrets)
+        hidden[instance] = secrets
+        return secrets
+    }
+
+    // MARK: - Requests
+
+    func answer(_ request: TokenRequest, for session: ClientSession) {
+        let key = TokenLeases.Key(session, request.account)
+        answer(request.id, of: session) { secrets throws(WireError) in
+            let account = TokenAccount(instance: session.instance, name: request.account)
             switch request.purpose {
             case .use: return try await self.stored(secrets, account, lease: nil)
             case .refresh:
-                guard self.sessions[session] != nil else { return .held(after: TokenLeases.patience) }
-                switch self.leases.take(key, by: session, at: self.now) {
+                guard self.outlet.isOpen(session.reference) else { return .held(after: TokenLeases.patience) }
+                switch self.leases.take(key, by: session.reference, at: self.outlet.now) {
                 case .held(let after): return .held(after: after)
                 case .leased(let length):
                     let answer = try await self.stored(secrets, account, lease: length)
-                    // Where there is nothing to refresh, nobody has to wait for it.
-                    if case .stored = answer { self.leases.release(key, by: session) }
+                    // Where there is nothing to refresh, no other has to wait for it.
+                    if case .stored = answer { self.leases.release(key, by: session.reference) }
                     return answer
                 }
             case .release:
-                self.leases.release(key, by: session)
+                self.leases.release(key, by: session.reference)
                 if let failure = request.failure { try await self.note(failure, of: request.version, secrets, account) }
                 return .stored(version: try await self.look(secrets, account).version)
             }
         }
     }
 
-    func store(_ put: TokenPut, for client: Client) {
-        instanceSecrets(of: client.hello.instance)?.learn(put.token.bytes)
-        tokenAnswer(to: put.id, client) { secrets throws(WireError) in
-            let account = TokenAccount(instance: client.hello.instance, name: put.account)
+    func store(_ put: TokenPut, for session: ClientSession) {
+        secrets(of: session.instance)?.learn(put.token.bytes)
+        answer(put.id, of: session) { secrets throws(WireError) in
+            let account = TokenAccount(instance: session.instance, name: put.account)
             let result: TokenPutResult
             do throws(StoreError) {
                 result = try await secrets.put(
-                    NewToken(reading: put.token), for: account, expecting: put.expect, at: self.facts.clock.now())
+                    NewToken(reading: put.token), for: account, expecting: put.expect, at: self.outlet.facts.clock.now()
+                )
             } catch {
                 throw self.refusal(error)
             }
             switch result {
             case .stored(let version):
-                self.leases.release(TokenLeases.Key(client, put.account), by: client.reference)
+                self.leases.release(TokenLeases.Key(session, put.account), by: session.reference)
                 self.logger.info(
                     "a token was stored",
-                    metadata: ["instance": "\(client.hello.instance)", "version": "\(version)"])
+                    metadata: ["instance": "\(session.instance)", "version": "\(version)"])
                 return .stored(version: version)
             case .conflict(let version):
                 throw WireError(
@@ -62,17 +104,17 @@ extension Door {
     }
 
     /// Answers one question of an instance that `hub.conf` names, and of its own accounts only.
-    private func tokenAnswer(
-        to id: Int64, _ client: Client,
+    private func answer(
+        _ id: Int64, of session: ClientSession,
         _ content: @escaping (SecretStore) async throws(WireError) -> TokenAnswer.Content
     ) {
         Task {
             let message: HubMessage
             do throws(WireError) {
-                guard facts.instances[client.hello.instance] != nil else {
+                guard outlet.facts.instances[session.instance] != nil else {
                     throw WireError(
                         .forbidden,
-                        "TOKEN: hub.conf has no [plugin.\(client.hello.instance)], whose tokens these would be")
+                        "TOKEN: hub.conf has no [plugin.\(session.instance)], whose tokens these would be")
                 }
                 message = .token(TokenAnswer(id: id, try await content(try openSecrets())))
             } catch {
@@ -81,15 +123,15 @@ extension Door {
                 message = .error(error)
             }
             if case .token(let answer) = message, case .token(let token, _, _) = answer.content {
-                self.instanceSecrets(of: client.hello.instance)?.learn(token.bytes)
+                self.secrets(of: session.instance)?.learn(token.bytes)
             }
-            perform(sessions.answer(message, to: .token(id), in: client.reference))
+            outlet.answer(message, to: .token(id), in: session.reference)
         }
     }
 
     /// - Throws: `store`, when the file of the tokens cannot be used.
-    func openSecrets() throws(WireError) -> SecretStore {
-        do throws(StoreError) { return try secrets.get() } catch { throw refusal(error) }
+    private func openSecrets() throws(WireError) -> SecretStore {
+        do throws(StoreError) { return try store.get() } catch { throw refusal(error) }
     }
 
     private func stored(
@@ -114,7 +156,7 @@ extension Door {
             }
         do throws(StoreError) {
             try await secrets.note(
-                TokenFailure(kind, reason: failure.reason), of: account, version: version, at: facts.clock.now())
+                TokenFailure(kind, reason: failure.reason), of: account, version: version, at: outlet.facts.clock.now())
         } catch {
             throw refusal(error)
         }
@@ -126,7 +168,7 @@ extension Door {
 }
 
 extension TokenLeases.Key {
-    fileprivate init(_ client: Client, _ account: String) {
-        self.init(instance: client.hello.instance, account: account)
+    fileprivate init(_ session: ClientSession, _ account: String) {
+        self.init(instance: session.instance, account: account)
     }
 }

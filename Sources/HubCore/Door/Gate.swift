@@ -1,0 +1,112 @@
+import HubSessions
+import HubWire
+import Logging
+import ZeroMQ
+
+/// Who may come in: libzmq asks it at the door and at the feeds (ZAP 1.0), before anything of a connection is read.
+///
+/// A part of the door: used on its thread only, and called without waiting.
+final class Gate {
+    /// Of the processes that run now.
+    var tokens = LaunchTokens()
+    /// Of the instances on other machines, their keys among it.
+    var network: Network
+    private let context: Context
+    private let logger: Logger
+    private var socket: Socket?
+
+    init(in context: Context, _ network: Network, logger: Logger) {
+        (self.context, self.network, self.logger) = (context, network, logger)
+    }
+
+    /// - Parameter judge: answers libzmq.
+    func open(on loop: PollLoop, _ judge: @escaping (ZAPRequest) -> ZAPRequest.Verdict) throws(ZeroMQError) {
+        let socket = try Socket(.rep, in: context)
+        try socket.bind(ZAPRequest.endpoint)
+        loop.watch(socket) { [weak self] _ in self?.answer(judge) }
+        self.socket = consume socket
+    }
+
+    func close() { socket = nil }
+
+    private func answer(_ judge: (ZAPRequest) -> ZAPRequest.Verdict) {
+        do throws(ZeroMQError) {
+            var question = Multipart()
+            while case .complete? = try socket?.receiveMultipart(into: &question) {
+                // Only libzmq itself asks here; a REP that does not answer would hear no further question.
+                guard let request = ZAPRequest(question) else {
+                    logger.error("the gate was asked what is no ZAP 1.0")
+                    _ = try socket?.send(Message())
+                    continue
+                }
+                _ = try socket?.sendMultipart(request.reply(judge(request)))
+            }
+        } catch {
+            logger.error("the gate broke", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: - Judging
+
+    func verdict(on request: ZAPRequest, _ facts: HubFacts) -> ZAPRequest.Verdict {
+        switch request.credentials {
+        case .curve(let key): verdict(onKey: key, domain: request.domain, facts)
+        case .none: network.setting?.isInsecure == true ? .allow(userID: LogIn.anyone) : .refuse("a log-in is needed")
+        default: tokens.verdict(on: request.credentials, domain: request.domain)
+        }
+    }
+
+    /// Judges a log-in on the network, which has proved that it has its key.
+    private func verdict(onKey key: CurveKey, domain: String, _ facts: HubFacts) -> ZAPRequest.Verdict {
+        guard let instance = network.instances[key.z85] else { return .refuse("no such key") }
+        guard facts.instances[instance]?.remote != nil else { return .refuse("hub.conf does not expect this instance") }
+        guard domain == LaunchTokens.doorDomain || domain == LaunchTokens.feedDomain(of: instance) else {
+            return .refuse("the feed of another instance")
+        }
+        return .allow(userID: LogIn.text(ofKey: key.z85))
+    }
+
+    // MARK: - Log-ins
+
+    /// Where a message comes from; `nil` when its log-in is not valid any more.
+    func endpoint(of logIn: String?, _ facts: HubFacts) -> Endpoint? {
+        guard let logIn, !logIn.isEmpty else { return .owner }
+        if logIn == LogIn.anyone { return .remote(user: nil) }
+        guard let key = LogIn.key(in: logIn) else { return .plugin(user: logIn) }
+        guard let instance = network.instances[key], facts.instances[instance]?.remote != nil else { return nil }
+        return .remote(user: instance)
+    }
+
+    /// As whom libzmq names those who come in there.
+    func logIn(of endpoint: Endpoint) -> String? {
+        switch endpoint {
+        case .owner: nil
+        case .plugin(let user): user
+        case .remote(let user): user.flatMap(network.key).map(LogIn.text) ?? LogIn.anyone
+        }
+    }
+}
+
+extension Door {
+    func verdict(on request: ZAPRequest) -> ZAPRequest.Verdict {
+        let verdict = gate.verdict(on: request, facts)
+        if case .refuse(let reason) = verdict { noteRefusal(of: request, because: reason) }
+        return verdict
+    }
+
+    private func noteRefusal(of request: ZAPRequest, because reason: String) {
+        if case .plain(let name, _) = request.credentials, let instance = String(validating: name, as: UTF8.self),
+            gate.tokens.isAdmitted(instance)
+        {
+            // Who writes a plugin would else read, half a minute later, that it did not greet.
+            plugins.counters.logInRefused(
+                instance,
+                "its log-in at HUB_DOOR was refused (\(reason)): the password is the launch token, the first line of its stdin without the line's end"
+            )
+        } else if !request.address.isEmpty {
+            logOfSessions(
+                .notice, "the network: a log-in was refused",
+                ["address": "\(request.address)", "reason": "\(reason)"])
+        }
+    }
+}

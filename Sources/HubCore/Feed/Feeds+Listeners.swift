@@ -1,0 +1,141 @@
+import HubSessions
+import HubStore
+import HubWire
+import Logging
+import ZeroMQ
+
+/// Opening and closing feeds, and who listens on them.
+extension Feeds {
+    /// Opens the feed of an instance, or finds it open.
+    ///
+    /// - Returns: its endpoint; if it could not be opened, which the log says, nothing answers there.
+    func open(for instance: String) -> String {
+        if let feed = feed(of: instance) { return feed.endpoint }
+        let number = numbers[instance] ?? numbers.count + 1
+        numbers[instance] = number
+        let feed = Feed(
+            facts.endpoints.pluginFeed(number), .token(domain: LaunchTokens.feedDomain(of: instance)),
+            grant: facts.reading(of: instance), changes: changes)
+        do throws(ZeroMQError) {
+            try open(feed)
+            all.append(feed)
+        } catch {
+            logger.error("a plugin's feed cannot be opened", metadata: ["plugin": "\(instance)", "error": "\(error)"])
+        }
+        return feed.endpoint
+    }
+
+    /// Ends the connections of all that listen as this instance.
+    func close(of instance: String) {
+        feed(of: instance)?.close()
+        all.removeAll { $0.grant?.instance == instance }
+    }
+
+    /// Instances whose processes run have one; `nil` asks for the owner's.
+    func feed(of instance: String?) -> Feed? { all.first { $0.grant?.instance == instance } }
+
+    func open(_ feed: Feed) throws(ZeroMQError) {
+        // A commit is published faster than a listener reads: it should not lose what one session may give at a time.
+        let instance = feed.grant?.instance
+        try feed.open(in: context, on: loop, queue: facts.policy.credit.records) { [weak self] in
+            if let self, let feed = self.feed(of: instance) { self.readSubscriptions(of: feed) }
+        }
+    }
+
+    // MARK: - On the network
+
+    /// Opens and closes feeds that other machines reach, as `hub.conf` now says.
+    ///
+    /// - Parameters:
+    ///   - endpoints: by instance.
+    ///   - key: the hub's own; `nil` where no key is asked for.
+    func follow(remote endpoints: [String: String], key: CurveSecretKey?) {
+        for feed in all where feed.isOnNetwork {
+            if let instance = feed.grant?.instance, endpoints[instance] != feed.endpoint { close(of: instance) }
+        }
+        for (instance, endpoint) in endpoints where feed(of: instance) == nil {
+            let domain = LaunchTokens.feedDomain(of: instance)
+            let security: Feed.Security = key.map { .key($0, domain: domain) } ?? .anyone(domain: domain)
+            all.append(Feed(endpoint, security, grant: facts.reading(of: instance), changes: changes))
+            wake(of: instance)
+        }
+    }
+
+    /// Ends the connections of other machines, until ``wakeNetwork()``.
+    func restNetwork() {
+        networkRests = true
+        for feed in all where feed.isOnNetwork { feed.close() }
+    }
+
+    func wakeNetwork() {
+        networkRests = false
+        for instance in all.filter(\.isOnNetwork).compactMap(\.grant?.instance) { wake(of: instance) }
+    }
+
+    /// Ends the connections of an instance on another machine; with a valid key it may come again at once.
+    func renew(of instance: String) {
+        guard let feed = feed(of: instance), feed.isOnNetwork else { return }
+        feed.close()
+        wake(of: instance)
+    }
+
+    // MARK: - Subscriptions
+
+    func readSubscriptions() {
+        for feed in all { readSubscriptions(of: feed) }
+    }
+
+    /// Learns who listens to what.
+    ///
+    /// XPUB tells the first subscription to a prefix and the last unsubscription.
+    private func readSubscriptions(of feed: Feed) {
+        do throws(ZeroMQError) {
+            for prefix in try feed.readSubscriptions() { tellIfInVain(prefix, feed) }
+        } catch {
+            isBroken(feed, error)
+        }
+        if feed.audience.isTooLarge { rest(feed) }
+    }
+
+    private static let pause = Duration.seconds(1)
+
+    /// Too many subscriptions: the feed's listeners are sent away, and libzmq lets go of what it kept for them.
+    ///
+    /// They connect again by themselves, and `previous` tells them what they missed.
+    private func rest(_ feed: Feed) {
+        let instance = feed.grant?.instance
+        logger.warning(
+            "a feed has too many subscriptions and rests",
+            metadata: [
+                "of": "\(instance ?? "the owner")", "prefixes": "\(feed.audience.prefixes.count)",
+                "for": "\(Self.pause)",
+            ])
+        if let instance {
+            outlet?.note(
+                "its listeners subscribed to more than \(feed.audience.bound.prefixes) prefixes; its feed rested",
+                of: instance)
+        }
+        feed.close()
+        loop.schedule(after: Self.pause) { [weak self] in self?.wake(of: instance) }
+    }
+
+    /// Opens a feed that is closed, now or as soon as it can be.
+    private func wake(of instance: String?) {
+        // The instance may have ended and begun again meanwhile.
+        guard let feed = feed(of: instance), !feed.isOpen else { return }
+        guard !feed.isOnNetwork || !networkRests else { return }
+        do throws(ZeroMQError) {
+            try open(feed)
+            feed.hasFailed = false
+        } catch {
+            // After a close libzmq needs a moment to let go of a port.
+            if !feed.hasFailed, error.code != .addressInUse {
+                feed.hasFailed = true
+                logger.error("a feed cannot be opened", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])
+            }
+            loop.schedule(after: feed.hasFailed ? .seconds(2) : .milliseconds(100)) { [weak self] in
+                self?.wake(of: instance)
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import HubSessions
+import HubStore
+import HubWire
+import Logging
+import Samples
+import ZeroMQ
+
+/// The feeds: who listens to what, and what each of them is sent (Protocol §7).
+///
+/// A part of the door: used on its thread only, and called without waiting.
+final class Feeds {
+    let store: Store
+    let loop: PollLoop
+    let context: Context
+    let logger: Logger
+    private(set) var facts: HubFacts
+    /// How it speaks to sessions; there from ``open(_:)`` on.
+    private(set) var outlet: Outlet?
+
+    /// The owner's first, then those of instances.
+    var all: [Feed] = [] { didSet { changes.note() } }
+    let changes = FeedChanges()
+    /// Which of the feed endpoints an instance has, as long as the hub runs.
+    var numbers: [String: Int] = [:]
+    /// Whether those on the network stay closed for now.
+    var networkRests = false
+
+    /// Those that get what is being published.
+    private var chosen: [Feed] = []
+    /// What is being sent, the record and the place in it; memory used again.
+    private var outgoing = Multipart()
+    private var (encoded, placeText): ([UInt8], [UInt8]) = ([], [])
+    /// Whether a pulse is scheduled, beside the regular one.
+    private var isPulseDue = false
+
+    init(of store: Store, on loop: PollLoop, in context: Context, _ facts: HubFacts, logger: Logger) {
+        (self.store, self.loop, self.context) = (store, loop, context)
+        (self.facts, self.logger) = (facts, logger)
+    }
+
+    /// Opens the owner's feed.
+    func open(_ outlet: Outlet) throws(ZeroMQError) {
+        self.outlet = outlet
+        let feed = Feed(facts.endpoints.feed, .open, changes: changes)
+        try open(feed)
+        all.insert(feed, at: 0)
+        pulseRegularly()
+    }
+
+    func close() {
+        for feed in all { feed.close() }
+        all = []
+    }
+
+    /// Follows a changed `hub.conf`.
+    func adopt(_ facts: HubFacts) {
+        self.facts = facts
+        for feed in all { feed.grant = feed.grant.map { facts.reading(of: $0.instance) } }
+    }
+
+    // MARK: - Publishing
+
+    /// Publishes what a commit stored, in the order of the sequence.
+    ///
+    /// - Parameter publications: made one by one, and none at all while no feed has a subscription.
+    func publish(_ publications: some Sequence<Publication>) {
+        readSubscriptions()
+        guard all.contains(where: { !$0.audience.isEmpty }) else { return }
+        let epoch = store.epoch
+        for publication in publications {
+            choose(publication.topic, publication.readership)
+            guard !chosen.isEmpty else { continue }
+            encoded.removeAll(keepingCapacity: true)
+            RecordEncoder.append(publication.record, to: &encoded)
+            let place = Place(sequence: publication.record.sequence, previous: publication.previous, epoch: epoch)
+            sendToChosen(publication.topic, place, encoded[...])
+        }
+    }
+
+    /// Publishes what is not stored to all that listen to the topic and may read it.
+    func publish(_ topic: Topic, _ body: [UInt8], to readership: Readership) {
+        choose(topic, readership)
+        if !chosen.isEmpty { sendToChosen(topic, .passing(in: store.epoch), body[...]) }
+    }
+
+    /// The same of what does not happen often, after it has learnt who listens.
+    func announce(_ topic: Topic, _ body: RawJSON, to readership: Readership) {
+        readSubscriptions()
+        publish(topic, body.bytes, to: readership)
+    }
+
+    /// Publishes to the listeners of one feed.
+    func publish(_ topic: Topic, _ body: [UInt8], on feed: Feed) {
+        chosen = [feed]
+        sendToChosen(topic, .passing(in: store.epoch), body[...])
+    }
+
+    /// The feeds with a listener who wants the topic and may read it.
+    @discardableResult
+    func choose(_ topic: Topic, _ readership: Readership) -> [Feed] {
+        chosen.removeAll(keepingCapacity: true)
+        for feed in all where feed.wants(topic, for: readership) { chosen.append(feed) }
+        return chosen
+    }
+
+    private func sendToChosen(_ topic: Topic, _ place: Place, _ body: ArraySlice<UInt8>) {
+        // Out of the object meanwhile: each look at it there is checked at run time.
+        var frames = Multipart()
+        swap(&frames, &outgoing)
+        defer { swap(&frames, &outgoing) }
+        frames.removeAll()
+        frames.append(topic.text)
+        placeText.removeAll(keepingCapacity: true)
+        place.append(to: &placeText)
+        frames.append(placeText)
+        frames.append(body)
+        for (index, feed) in chosen.enumerated() {
+            do throws(ZeroMQError) {
+                if index < chosen.count - 1 {
+                    var copy = frames.copy()
+                    try feed.send(&copy)
+                } else {
+                    try feed.send(&frames)
+                }
+            } catch {
+                isBroken(feed, error)
+            }
+        }
+    }
+
+    func isBroken(_ feed: Feed, _ error: ZeroMQError) {
+        logger.error("a feed broke", metadata: ["feed": "\(feed.endpoint)", "error": "\(error)"])
+    }
+
+    // MARK: - The pulse
+
+    private static let (pulseAfterBurst, regularPulse) = (Duration.milliseconds(500), Duration.seconds(30))
+
+    /// The head has moved: say so within a second (R7.3).
+    func headMoved() {
+        guard !isPulseDue else { return }
+        isPulseDue = true
+        loop.schedule(after: Self.pulseAfterBurst) { [weak self] in self?.sayPulse() }
+    }
+
+    private func sayPulse() {
+        isPulseDue = false
+        let cursor = store.cursor
+        let body = PulseBody(epoch: cursor.epoch, head: cursor.sequence, time: facts.clock.time.text)
+        announce(.pulse, RawJSON(encoding: body), to: .everyone)
+    }
+
+    private func pulseRegularly() {
+        sayPulse()
+        publishWhatIsInVain()
+        loop.schedule(after: Self.regularPulse) { [weak self] in self?.pulseRegularly() }
+    }
+}
+
+private struct PulseBody: Encodable {
+    let epoch: String
+    let head: Int64
+    let time: String
+}
