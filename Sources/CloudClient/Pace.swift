@@ -2,15 +2,18 @@ public import PluginKit
 
 /// The time a client waits in: the hub's clock, so that a simulated month passes in a minute.
 public struct Pace: Sendable {
-    /// Microseconds since 1970.
+    /// Microseconds since 1970; goes back or ahead where the machine's clock is set.
     public let now: @Sendable () -> Int64
+    /// Microseconds from some beginning, as long as those of `now`, whatever is done to the machine's clock: what waits are measured by.
+    public let steady: @Sendable () -> Int64
     private let pause: @Sendable (Duration) async throws -> Void
-    private let chance: @Sendable () -> Double
+    let chance: @Sendable () -> Double
 
     /// The hub's clock as it is at each moment.
     public init(_ clock: @escaping @Sendable () -> HubClock) {
         self.init(
-            now: { clock().now() }, pause: { try await Task.sleep(for: clock().realDuration(forVirtual: $0)) },
+            now: { clock().now() }, steady: { clock().steadyNow() },
+            pause: { try await Task.sleep(for: clock().realDuration(forVirtual: $0)) },
             chance: { Double.random(in: 0..<1) })
     }
 
@@ -20,13 +23,13 @@ public struct Pace: Sendable {
 
     /// A time of one's own, for tests.
     /// - Parameters:
-    ///   - pause: returns when that much time has passed by `now`; throws when its task is cancelled.
+    ///   - pause: returns when that much time has passed by `steady`; throws when its task is cancelled.
     ///   - chance: evenly from 0 to 1, without the 1.
     public init(
-        now: @escaping @Sendable () -> Int64, pause: @escaping @Sendable (Duration) async throws -> Void,
-        chance: @escaping @Sendable () -> Double
+        now: @escaping @Sendable () -> Int64, steady: @escaping @Sendable () -> Int64,
+        pause: @escaping @Sendable (Duration) async throws -> Void, chance: @escaping @Sendable () -> Double
     ) {
-        (self.now, self.pause, self.chance) = (now, pause, chance)
+        (self.now, self.steady, self.pause, self.chance) = (now, steady, pause, chance)
     }
 
     /// Waits by the hub's clock; a wait of any length, because services name any.
@@ -34,29 +37,28 @@ public struct Pace: Sendable {
     public func wait(_ time: Duration) async throws {
         try await pause(min(max(time, .zero), .seconds(366 * 86_400)))
     }
-
-    /// `time`, or up to half of it less, so that those who failed together do not come back together.
-    func jittered(_ time: Duration) -> Duration { time * (1 - chance() / 2) }
 }
 
-/// Waits that grow from one failure to the next.
-public struct BackOff: Sendable {
-    public let first: Duration
-    public let factor: Double
-    public let longest: Duration
-    private var next: Duration
+extension BackOff {
+    /// Counts a failure, and says how long to wait after it.
+    mutating func next(_ pace: Pace) -> Duration { next(chance: pace.chance()) }
+}
 
-    public init(first: Duration = .seconds(1), factor: Double = 3, longest: Duration = .seconds(60)) {
-        (self.first, self.factor, self.longest) = (first, factor, longest)
-        next = first
+/// A rest after a failure, longer each time, in which something is not tried; one that a clock which is set makes neither longer nor shorter.
+public struct FailureRest: Sendable {
+    private var backOff: BackOff
+    /// By ``Pace/steady``.
+    private var end: Int64?
+
+    public init(_ backOff: BackOff) { self.backOff = backOff }
+
+    public func isOver(_ pace: Pace) -> Bool { end.map { pace.steady() >= $0 } ?? true }
+
+    public mutating func begin(_ pace: Pace) { end = pace.steady() + backOff.next(pace).wholeMicroseconds }
+
+    /// After a success.
+    public mutating func reset() {
+        backOff.reset()
+        end = nil
     }
-
-    /// How long to wait after another failure.
-    public mutating func step(_ pace: Pace) -> Duration {
-        defer { next = min(next * factor, longest) }
-        return pace.jittered(next)
-    }
-
-    /// Begins anew, after a success.
-    public mutating func reset() { next = first }
 }

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Give the same one to every client of the same account. May be used from any task.
 public final class RateLimiter: Sendable {
-    /// So many requests in any stretch of that length, by the hub's clock.
+    /// So many requests in any stretch of that length, by the pace of the hub's clock.
     public struct Window: Hashable, Sendable {
         public let calls: Int
         public let time: Duration
@@ -14,10 +14,10 @@ public final class RateLimiter: Sendable {
     }
 
     private struct State {
-        /// When requests were sent, oldest first, as many as the largest window counts.
+        /// When requests were sent, by ``Pace/steady``, oldest first, as many as the largest window counts.
         var sent: [Int64] = []
-        /// Since when and for how long the service wants none.
-        var closed: (since: Int64, time: Int64)?
+        /// Until when the service wants none, by ``Pace/steady``.
+        var opens: Int64?
         /// As the last answer said.
         var allowances: [Allowance] = []
     }
@@ -53,18 +53,17 @@ public final class RateLimiter: Sendable {
     public var allowances: [Allowance] { state.withLock(\.allowances) }
 
     /// How long the next request will wait at least, because of what the service has said.
-    public func closing(at now: Int64) -> Duration {
-        state.withLock { state in
-            state.closed.map { .microseconds(max(0, min($0.since, now) + $0.time - now)) } ?? .zero
-        }
+    public func closing(_ pace: Pace) -> Duration {
+        let now = pace.steady()
+        return state.withLock { state in state.opens.map { .microseconds(max(0, $0 - now)) } ?? .zero }
     }
 
     /// Returns when a request may be sent, and counts it.
     func turn(_ pace: Pace, _ exchange: Exchange) async throws {
-        let start = pace.now()
+        let start = pace.steady()
         while true {
-            guard let wait = take(pace.now()) else { return }
-            guard .microseconds(pace.now() - start) + wait <= patience else {
+            guard let wait = take(pace.steady()) else { return }
+            guard .microseconds(pace.steady() - start) + wait <= patience else {
                 let error = exchange.error(
                     .throttled, "the budget of requests is used up for another \(Self.words(wait))")
                 throw CloudError(error.code, error.message, mayHaveHadEffect: false, retryAfter: wait)
@@ -76,17 +75,7 @@ public final class RateLimiter: Sendable {
     /// Counts a request sent at `now`, or says how long it has to wait.
     private func take(_ now: Int64) -> Duration? {
         state.withLock { state in
-            // Someone has put the clock back: nobody waits longer than a window for that.
-            for index in state.sent.indices.reversed() {
-                guard state.sent[index] > now else { break }
-                state.sent[index] = now
-            }
-            var free = now
-            if var closed = state.closed {
-                closed.since = min(closed.since, now)
-                state.closed = closed.since + closed.time > now ? closed : nil
-                free = max(free, closed.since + closed.time)
-            }
+            var free = max(now, state.opens ?? now)
             for window in windows where state.sent.count >= window.calls {
                 free = max(free, state.sent[state.sent.count - window.calls] + window.time.wholeMicroseconds)
             }
@@ -108,10 +97,8 @@ public final class RateLimiter: Sendable {
         guard wait > .zero else { return }
         // A service that names a day in next year means something else.
         let time = min(wait, .seconds(86_400)).wholeMicroseconds
-        state.withLock { state in
-            if let closed = state.closed, closed.since + closed.time > now + time { return }
-            state.closed = (now, time)
-        }
+        let opens = pace.steady() + time
+        state.withLock { $0.opens = max($0.opens ?? opens, opens) }
     }
 
     private static func words(_ time: Duration) -> String {

@@ -1,3 +1,5 @@
+public import PluginKit
+
 /// How often and how long a request is tried.
 public struct Retry: Sendable {
     /// The first one included.
@@ -27,11 +29,11 @@ extension CloudClient {
             do {
                 let answer = try await send(request)
                 guard !isLast, Self.mayRepeat(request, after: answer.status) else { return answer }
-                wait = max(backOff.step(pace), answer.retryAfter(at: pace.now()) ?? .zero)
+                wait = max(backOff.next(pace), answer.retryAfter(at: pace.now()) ?? .zero)
                 guard wait <= retry.patience else { return answer }
             } catch let error as CloudError {
                 guard !isLast, error.mayPass, request.isRepeatable || !error.mayHaveHadEffect else { throw error }
-                wait = max(backOff.step(pace), error.retryAfter ?? .zero)
+                wait = max(backOff.next(pace), error.retryAfter ?? .zero)
                 guard wait <= retry.patience else { throw error }
             }
             try await pace.wait(wait)

@@ -62,6 +62,9 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
         return virtual.start.microseconds + (elapsed < Double(room) ? Int64(elapsed) : room)
     }
 
+    /// Microseconds from some beginning, as long as those of ``now()``: for measuring, since no setting of the machine's clock moves them.
+    public func steadyNow() -> Int64 { virtual == nil ? HubClock.nanoseconds(CLOCK_BOOTTIME) / 1_000 : now() }
+
     /// ``now()`` as a timestamp without local time.
     public var time: Timestamp { Timestamp(microseconds: now()) }
 

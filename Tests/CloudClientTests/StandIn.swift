@@ -132,6 +132,8 @@ private enum Loopback {
 final class TestPace: Sendable {
     let pauses = Mutex<[Duration]>([])
     let time = Mutex<Int64>(1_710_000_000_000_000)
+    /// How far the clock has been set ahead, less how far back.
+    fileprivate let offset = Mutex<Int64>(0)
     let chance: Double
 
     /// - Parameter chance: 0 for waits without jitter.
@@ -139,5 +141,10 @@ final class TestPace: Sendable {
 }
 
 extension TestPace {
+    /// Sets the clock, ahead or back; the time that has passed stays the same.
+    func jump(seconds: Int64) { offset.withLock { $0 += seconds * 1_000_000 } }
+
+    var shown: Int64 { time.withLock { $0 } + offset.withLock { $0 } }
+
     var seconds: [Double] { pauses.withLock { $0.map { $0 / .seconds(1) } } }
 }

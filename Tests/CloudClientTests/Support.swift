@@ -7,7 +7,7 @@ import Testing
 extension TestPace {
     var pace: Pace {
         Pace(
-            now: { self.time.withLock { $0 } },
+            now: { self.shown }, steady: { self.time.withLock { $0 } },
             pause: { time in
                 try Task.checkCancellation()
                 self.pauses.withLock { $0.append(time) }

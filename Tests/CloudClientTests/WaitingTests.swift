@@ -103,7 +103,7 @@ import Testing
         let pace = TestPace()
         let (waits, waiting) = AsyncStream<Void>.makeStream()
         let endless = Pace(
-            now: pace.pace.now,
+            now: pace.pace.now, steady: pace.pace.steady,
             pause: { _ in
                 waiting.yield()
                 try await Task.sleep(for: .seconds(86_400))
@@ -216,12 +216,45 @@ import Testing
         #expect(pace.seconds == [20])
     }
 
-    @Test func `A clock that is put back does not stop the requests for longer than a window`() async throws {
+    private static let year: Int64 = 31_536_000
+
+    @Test(arguments: [-year, year])
+    func `A clock that is set by a year neither lengthens nor opens a window`(_ jump: Int64) async throws {
         let (pace, service) = (TestPace(), try always())
         let client = try client(service, pace, limiter: RateLimiter(.init(1, per: .seconds(60))))
         _ = try await client.send(CloudRequest(.get, "/"))
-        pace.time.withLock { $0 -= 86_400_000_000 }
+        pace.jump(seconds: jump)
         _ = try await client.send(CloudRequest(.get, "/"))
         #expect(pace.seconds == [60])
+    }
+
+    @Test(arguments: [-year, year])
+    func `A clock that is set by a year changes nothing of what the service has asked for`(_ jump: Int64) async throws {
+        let pace = TestPace()
+        let limiter = RateLimiter(.init(1_000, per: .seconds(60)))
+        _ = try await client(always(["Retry-After: 20"], status: "429 Too Many"), pace, limiter: limiter)
+            .send(CloudRequest(.get, "/"))
+        pace.jump(seconds: jump)
+        #expect(limiter.closing(pace.pace) == .seconds(20))
+        _ = try await client(always(), pace, limiter: limiter).send(CloudRequest(.get, "/"))
+        #expect(pace.seconds == [20] && limiter.closing(pace.pace) == .zero)
+    }
+
+    @Test(arguments: [-year, year])
+    func `A rest after failures grows, and a clock that is set makes it neither longer nor shorter`(_ jump: Int64) {
+        let pace = TestPace()
+        var rest = FailureRest(BackOff(first: .seconds(2), factor: 2, longest: .seconds(300)))
+        #expect(rest.isOver(pace.pace))
+        for wait in [2, 4, 8] as [Int64] {
+            rest.begin(pace.pace)
+            pace.jump(seconds: jump)
+            pace.time.withLock { $0 += wait * 1_000_000 - 1 }
+            #expect(!rest.isOver(pace.pace))
+            pace.time.withLock { $0 += 1 }
+            #expect(rest.isOver(pace.pace))
+        }
+        rest.begin(pace.pace)
+        rest.reset()
+        #expect(rest.isOver(pace.pace))
     }
 }

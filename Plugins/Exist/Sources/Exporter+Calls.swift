@@ -79,7 +79,7 @@ extension Exporter {
     /// A failure that may pass: longer and longer nothing is called.
     func setback(_ reason: String, hadNoEffect: Bool) async throws -> Trouble {
         account.setbacks += 1
-        account.rest(for: AccountState.rest(afterSetback: account.setbacks), at: now, reason)
+        account.rest(for: AccountState.backOff.wait(after: account.setbacks), at: now, reason)
         try await save()
         return .resting(hadNoEffect: hadNoEffect)
     }
@@ -88,7 +88,7 @@ extension Exporter {
     private func refusal(_ answer: CloudAnswer) async throws -> Trouble {
         account.setbacks += 1
         account.rest(
-            for: answer.retryAfter(at: now) ?? AccountState.rest(afterRefusal: account.setbacks), at: now,
+            for: answer.retryAfter(at: now) ?? AccountState.refusalBackOff.wait(after: account.setbacks), at: now,
             "Exist wants no more calls for now (429)")
         try await save()
         return .resting(hadNoEffect: true)

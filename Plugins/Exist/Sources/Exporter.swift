@@ -9,7 +9,8 @@ actor Exporter {
     let settings: ExistSettings
     let service: ExistService
     private let keeper: TokenKeeper
-    private let turn = Turn()
+    /// Deliveries and commands share the account's calls and its ledger.
+    private let lock = AsyncLock()
     var account: AccountState
     var held: HeldDays
     private var shelf = DayTable()
@@ -31,15 +32,7 @@ actor Exporter {
 
     /// Runs `body` when nothing else of the account is at work.
     func alone<Value: Sendable>(_ body: (isolated Exporter) async throws -> Value) async throws -> Value {
-        await turn.take()
-        do {
-            let value = try await body(self)
-            await turn.giveBack()
-            return value
-        } catch {
-            await turn.giveBack()
-            throw error
-        }
+        try await lock.withLock { try await body(self) }
     }
 
     var now: Int64 { hub.clock.now() }

@@ -109,12 +109,23 @@ struct ValueTests {
         account.calls = [9_000_000_000_000]
         #expect((account.wait(for: 1, at: 1_000) ?? 0) <= 3_600_000_001)
         account.rest(for: .seconds(Int64.max / 1_000_000), at: 0, "for ever")
-        #expect((account.restLeft(at: -999_999_999_999_999)?.microseconds ?? 0) <= 86_400_000_000)
+        let left = account.restLeft(at: -999_999_999_999_999)?.microseconds ?? 0
+        #expect(left <= 86_400_000_000)
         for count in 1...9 {
-            let rest = AccountState.rest(afterSetback: count)
+            let rest = AccountState.backOff.wait(after: count)
             #expect(rest >= .seconds(30) && rest <= .seconds(4_320))
-            #expect(AccountState.rest(afterRefusal: count) <= .seconds(3_960))
+            #expect(AccountState.refusalBackOff.wait(after: count) <= .seconds(3_960))
         }
+    }
+
+    @Test func `a clock that is put back by a year makes a rest no longer than it was`() throws {
+        let (year, minute) = (31_536_000_000_000, 60_000_000) as (Int64, Int64)
+        var account = AccountState()
+        account.rest(for: .seconds(60), at: year, "busy")
+        #expect(account.restLeft(at: year + minute - 1)?.microseconds == 1)
+        #expect(account.restLeft(at: 0)?.microseconds == minute)
+        #expect(account.restLeft(at: minute - 1)?.microseconds == 1)
+        #expect(account.restLeft(at: minute) == nil)
     }
 
     @Test func `two persons, or a log-in without a client, are refused when it starts`() async throws {

@@ -21,7 +21,7 @@ actor DayKeeper {
     private var isBusy = false
     /// Days that the hub would not have: tried again whenever a day begins or the hub is another.
     private var rejections = Rejections()
-    private let turnstile = SerialGate()
+    private let lock = AsyncLock()
     private var isOpen = false
     private var openWaiters: [CheckedContinuation<Void, Never>] = []
     /// What people were last told is wrong; `nil` before they were told anything.
@@ -44,7 +44,7 @@ actor DayKeeper {
                 "the settings name persons that this instance does not have",
                 metadata: ["persons": "\(unknown.joined(separator: ", "))"])
         }
-        _ = try await turnstile.pass {
+        _ = try await lock.withLock {
             try await self.renew(isDryRun: false) { done, total in
                 let text = total.map { "\(done) of \($0) days are stored" } ?? "\(done) readings are read"
                 if let event = try? DeviceEvent("progress", text: text) { await hub.event(event) }
@@ -66,7 +66,7 @@ actor DayKeeper {
 
     /// Delivered records: returns when the hub has every day that they change.
     func take(_ records: [DeliveredRecord]) async throws {
-        try await turnstile.pass {
+        try await lock.withLock {
             try await self.store(records.map(\.stored), of: records.first?.version.epoch)
             // What was read before may have been taken back before it was its turn.
             try await self.look()
@@ -75,7 +75,7 @@ actor DayKeeper {
 
     /// A day may have begun, or the hub be another: returns when the hub has what follows from that.
     func turn() async throws {
-        try await turnstile.pass {
+        try await lock.withLock {
             try await self.look()
             try await self.store([], of: nil, isRetry: true)
         }
@@ -170,7 +170,7 @@ actor DayKeeper {
         isDryRun: Bool, _ progress: @escaping Reconciliation.Progress
     ) async throws -> Reconciliation.Report {
         await untilOpen()
-        return try await turnstile.pass { try await self.renew(isDryRun: isDryRun, progress) }
+        return try await lock.withLock { try await self.renew(isDryRun: isDryRun, progress) }
     }
 
     func report() async throws -> StateReport {

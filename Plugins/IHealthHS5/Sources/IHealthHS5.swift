@@ -28,7 +28,7 @@ struct IHealthHS5: ScalePlugin {
     var timing = Timing()
     let desk = ScaleCommandQueue()
     /// Numbers of users are given out one at a time.
-    let turns = Turns()
+    let numbering = AsyncLock()
 
     func setup(_ settings: PluginSettings) throws -> ScaleSetup {
         let (common, _, _) = try PluginSettings.all(

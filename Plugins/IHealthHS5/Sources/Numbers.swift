@@ -51,18 +51,3 @@ struct Numbers: Codable, Sendable, Hashable {
         return number
     }
 }
-
-/// Lets in one at a time, in the order in which they came.
-actor Turns {
-    private var isTaken = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    func enter() async {
-        guard isTaken else { return isTaken = true }
-        await withCheckedContinuation { waiting.append($0) }
-    }
-
-    func leave() {
-        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
-    }
-}

@@ -45,15 +45,7 @@ enum UserCommands {
         ], canDryRun: true
     ) { plugin, call in
         // Two that ran at once could be given the same number.
-        await plugin.turns.enter()
-        do {
-            let user = try await make(plugin, call)
-            await plugin.turns.leave()
-            return user
-        } catch {
-            await plugin.turns.leave()
-            throw error
-        }
+        try await plugin.numbering.withLock { try await make(plugin, call) }
     }
 
     private static func make(_ plugin: IHealthHS5, _ call: CommandCall) async throws -> User {

@@ -22,7 +22,7 @@ struct LiveStream: Sendable {
         while true {
             let token = try await patience.until { [refused] in try await parts.account.token(insteadOf: refused) }
             refused = nil
-            let began = hub.clock.now()
+            let began = pace.steady()
             do {
                 if try await listen(token, { bell.ring() }) { refused = token }
                 hub.logger.notice("the live stream has ended; it is opened again")
@@ -36,8 +36,8 @@ struct LiveStream: Sendable {
                 hub.logger.warning("a live message could not be read", metadata: ["reason": "\(error)"])
             }
             // A service that opens and closes at once is not asked again and again.
-            if hub.clock.now() - began > 30_000_000 { backOff.reset() }
-            try await pace.wait(backOff.step(pace))
+            if pace.steady() - began > 30_000_000 { backOff.reset() }
+            try await pace.wait(backOff.next())
         }
     }
 

@@ -9,9 +9,8 @@ actor Poster {
     private let troubles: StatusReporter
     private let pace: Pace
     private var devices: [String: String] = [:]
-    /// Until then posts go by REST, in microseconds since 1970.
-    private var socketRests: Int64 = 0
-    private var backOff = BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(300))
+    /// In which posts go by REST.
+    private var socketRest = FailureRest(BackOff(first: .milliseconds(500), factor: 2, longest: .seconds(300)))
     private var refusedToken: OAuthToken?
 
     init(_ hub: PluginContext, _ account: Account, _ importer: Importer, _ troubles: StatusReporter) {
@@ -157,7 +156,7 @@ actor Poster {
         let messages = facts.map { fact in
             SAMIService.message([fact.field: post.value(of: fact)], at: fact.time, device: device)
         }
-        if account.service.settings.postsBySocket, hub.clock.now() >= socketRests,
+        if account.service.settings.postsBySocket, socketRest.isOver(pace),
             let fates = try await sendBySocket(messages, facts, post, device)
         {
             return (fates, nil)
@@ -198,14 +197,14 @@ actor Poster {
         }
         refusedToken = nil
         if let failure = report.failure, report.answers.isEmpty {
-            socketRests = hub.clock.now() + Int64(backOff.step(pace) / .microseconds(1))
+            socketRest.begin(pace)
             await troubles.tell(
                 .posts,
                 "posts go by REST, because there is no WebSocket (\(failure)); it is tried again by itself, or look at the setting websocket of [plugin.\(hub.instance)]"
             )
             if report.sent == 0 { return nil }
         } else {
-            backOff.reset()
+            socketRest.reset()
             await troubles.end(.posts)
         }
         return facts.enumerated().map { place, fact in

@@ -27,7 +27,7 @@ struct RetryLoop: Sendable {
                     _ = try? await waiting.token()
                     try Task.checkCancellation()
                 } else {
-                    try await pace.wait(backOff.step(pace))
+                    try await pace.wait(backOff.next())
                 }
             }
         }

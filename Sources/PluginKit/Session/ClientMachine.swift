@@ -209,7 +209,7 @@ extension ClientMachine {
         if let end = endWithoutSession() { return self.end(end) }
         state = .greeting
         openHellos += 1
-        deadline = now + doubled(policy.helloRepeat, helloRepeats, atMost: policy.longestHelloRepeat)
+        deadline = now + Self.doubled(policy.helloRepeat, after: helloRepeats + 1, atMost: policy.longestHelloRepeat)
         helloRepeats += 1
         return [send(.hello(hello))]
     }
@@ -221,7 +221,7 @@ extension ClientMachine {
         guard wait || losses > 1 else { return [.lost(reason)] + greet(at: now) }
         if let end = endWithoutSession() { return [.lost(reason)] + self.end(end) }
         state = .lost
-        deadline = now + doubled(policy.lossDelay, losses - 1, atMost: policy.longestLossDelay)
+        deadline = now + Self.doubled(policy.lossDelay, after: losses, atMost: policy.longestLossDelay)
         return [.lost(reason)]
     }
 
@@ -319,7 +319,10 @@ extension ClientMachine {
         return [.ended(end)]
     }
 
-    private func doubled(_ delay: Int64, _ times: Int, atMost longest: Int64) -> Int64 {
-        min(longest, delay << Int64(min(times, 20)))
+    /// Without chance: what waits is one client of one hub.
+    private static func doubled(_ first: Int64, after failures: Int, atMost longest: Int64) -> Int64 {
+        let backOff = BackOff(
+            first: .milliseconds(first), factor: 2, longest: .milliseconds(longest), spread: 1...1)
+        return Int64(backOff.wait(after: failures) / .milliseconds(1))
     }
 }

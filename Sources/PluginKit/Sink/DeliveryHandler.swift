@@ -7,26 +7,18 @@ struct DeliveryHandler: Sendable {
     private let sink: any SinkPlugin
     private let wants: [Want]
     private let context: PluginContext
-    private let setbacks: FailureCounts
+    /// By subscription.
+    private let backOffs = BackOffs()
+
+    private final class BackOffs: Sendable {
+        let byWant = Mutex<[String: BackOff]>([:])
+    }
+
+    /// One second, then twice as long each time, up to an hour; a fifth more or less, so that sinks do not all come at once.
+    private static let backOff = BackOff(factor: 2, longest: .seconds(3_600), spread: 0.8...1.2)
 
     init(_ sink: any SinkPlugin, _ wants: [Want], _ context: PluginContext) {
         (self.sink, self.wants, self.context) = (sink, wants, context)
-        setbacks = FailureCounts()
-    }
-
-    /// How often deliveries have failed one after the other, by subscription.
-    private final class FailureCounts: Sendable {
-        private let counts = Mutex<[String: Int]>([:])
-
-        func clear(_ want: String) { counts.withLock { $0[want] = nil } }
-
-        /// One more; the first is 1.
-        func add(_ want: String) -> Int {
-            counts.withLock { counts in
-                counts[want, default: 0] += 1
-                return counts[want, default: 1]
-            }
-        }
     }
 
     // MARK: - Subscriptions
@@ -69,7 +61,9 @@ struct DeliveryHandler: Sendable {
                     name, records, after: nil,
                     "the plugin gave \(results.count) results for \(records.count) records, which is its mistake")
             }
-            if results.contains(where: { if case .delivered = $0 { true } else { false } }) { setbacks.clear(name) }
+            if results.contains(where: { if case .delivered = $0 { true } else { false } }) {
+                backOffs.byWant.withLock { $0[name] = nil }
+            }
             return DeliveryOutcome(results: results)
         } catch let failure as DeliveryFailure {
             switch failure.kind {
@@ -94,23 +88,18 @@ struct DeliveryHandler: Sendable {
     private func rest(
         _ want: String, _ records: [DeliveredRecord], after: Duration?, _ reason: String
     ) -> DeliveryOutcome {
-        let count = setbacks.add(want)
+        let (next, isFirst) = backOffs.byWant.withLock { backOffs in
+            let next = backOffs[want, default: Self.backOff].next()
+            return (next, backOffs[want]?.failures == 1)
+        }
         // A target may ask for any time.
         let longest = DeliveryResult.retryBounds.upperBound
-        let delay =
-            after.map { Int64(min(max(0, $0 / .milliseconds(1)), Double(longest))) }
-            ?? Self.delay(afterSetback: count)
-        if count == 1 {
+        let delay = Int64(min(max(0, (after ?? next) / .milliseconds(1)), Double(longest)))
+        if isFirst {
             context.logger.warning("a delivery failed", metadata: ["want": "\(want)", "reason": "\(reason)"])
         }
         var outcome = all(records, .retry(after: delay, reason: reason))
         outcome.pause = delay
         return outcome
-    }
-
-    /// One second, then twice as long each time, up to an hour; a fifth more or less, so that sinks do not all come at once.
-    static func delay(afterSetback count: Int) -> Int64 {
-        let delay = min(3_600_000, 1_000 << Int64(min(count - 1, 12))) as Int64
-        return delay + Int64.random(in: -delay / 5...delay / 5)
     }
 }

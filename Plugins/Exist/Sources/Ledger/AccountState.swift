@@ -23,6 +23,8 @@ struct AccountState: Codable, Hashable, Sendable {
     var listed: Int64?
 
     struct Rest: Codable, Hashable, Sendable {
+        /// When it began; nil where an older version has written it.
+        var since: Int64?
         var until: Int64
         var reason: String
     }
@@ -69,24 +71,24 @@ extension AccountState {
 
     /// Notes that nothing is to be called for a while.
     mutating func rest(for time: Duration, at now: Int64, _ reason: String) {
-        rest = Rest(until: now + Int64(min(time, .seconds(86_400)) / .microseconds(1)), reason: reason)
+        rest = Rest(since: now, until: now + Int64(min(time, .seconds(86_400)) / .microseconds(1)), reason: reason)
     }
 
     /// What remains of the rest.
-    func restLeft(at now: Int64) -> (microseconds: Int64, reason: String)? {
-        guard let rest, rest.until > now else { return nil }
-        // No rest is longer than a day, whatever was done to the clock.
-        return (min(rest.until - now, 24 * Self.hour), rest.reason)
+    mutating func restLeft(at now: Int64) -> (microseconds: Int64, reason: String)? {
+        guard var rest, rest.until > now else { return nil }
+        // A clock that was put back, after the rest began: it begins again now, and is as long as it was. None is longer than a day.
+        let since = rest.since ?? rest.until - 24 * Self.hour
+        if since > now {
+            (rest.since, rest.until) = (now, now + rest.until - since)
+            self.rest = rest
+        }
+        return (rest.until - now, rest.reason)
     }
 
-    /// The rest after a failure that may pass: half a minute, two, ten, thirty, then an hour, up to a fifth more.
-    static func rest(afterSetback count: Int) -> Duration {
-        let steps: [Int64] = [30, 120, 600, 1_800, 3_600]
-        return .seconds(steps[min(max(count, 1), steps.count) - 1]) * Double.random(in: 1...1.2)
-    }
+    /// After a failure that may pass: half a minute, two, eight, about half an hour, then an hour, up to a fifth more.
+    static let backOff = BackOff(first: .seconds(30), factor: 4, longest: .seconds(3_600), spread: 1...1.2)
 
-    /// The rest after 429 where the service names none: a quarter of an hour, then twice as long, at most an hour.
-    static func rest(afterRefusal count: Int) -> Duration {
-        .seconds(min(3_600, 900 << Int64(min(max(count, 1) - 1, 2)))) * Double.random(in: 1...1.1)
-    }
+    /// After 429 where the service names no time: a quarter of an hour, then twice as long, at most an hour, up to a tenth more.
+    static let refusalBackOff = BackOff(first: .seconds(900), factor: 2, longest: .seconds(3_600), spread: 1...1.1)
 }

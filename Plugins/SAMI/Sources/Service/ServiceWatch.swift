@@ -25,7 +25,7 @@ final class ServiceWatch: Sendable {
 
     /// Before a call: tells when it will have to wait.
     func noteCall() async {
-        let wait = limiter.closing(at: hub.clock.now())
+        let wait = limiter.closing(Pace(hub))
         guard wait > Self.longWait else { return }
         let time = Timestamp(microseconds: hub.clock.now(), offsetMinutes: 0)
         let until = Timestamp(
