@@ -27,7 +27,9 @@ public struct ConnectionEvent: Hashable, Sendable {
         case handshakeSucceeded
         /// The ZAP handler said no, with its status: 300 (later), 400 (refused), 500 (handler failed).
         case handshakeRefused(status: Int)
-        /// The two ends do not speak the same mechanism or protocol; one of libzmq's `ZMQ_PROTOCOL_ERROR_…` numbers.
+        /// One end asks for a log-in of another kind than the other has.
+        case handshakeMismatched
+        /// The two ends do not speak the same protocol; one of libzmq's `ZMQ_PROTOCOL_ERROR_…` numbers.
         case handshakeProtocolError(number: Int)
         /// The connection broke during the handshake, with its `errno` (0: the peer closed it).
         case handshakeFailed(CInt)
@@ -119,6 +121,8 @@ extension ConnectionEvent.Kind {
             case ZMQ_EVENT_MONITOR_STOPPED: .monitorStopped
             case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: .handshakeSucceeded
             case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: .handshakeRefused(status: Int(value))
+            case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL where errno == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH:
+                .handshakeMismatched
             case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL: .handshakeProtocolError(number: Int(value))
             case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: .handshakeFailed(errno)
             default: .other(number: number, value: Int(value))

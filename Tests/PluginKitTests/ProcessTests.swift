@@ -198,6 +198,41 @@ struct ExampleProcess {
         await hub.vanish()
     }
 
+    @Test(arguments: ["--run", "--check"])
+    func `a plugin without a log-in at the door of launched plugins is told at once`(_ verb: String) async throws {
+        let place = try TestPlace()
+        let hub = try FakeHub(
+            door: place.door, context: place.context, logIn: .init(instance: "kitchen", token: "right"))
+        try await hub.start()
+        let file = "\(place.directory)/my.conf"
+        try "given = \"given.jsonl\"\ncount = 1\n".write(toFile: file, atomically: false, encoding: .utf8)
+        let (status, _, errors) = try await ExampleProcess(
+            [verb, "--settings", file, "--door", place.door] + (verb == "--run" ? ["--state", place.state] : [])
+        ).result()
+        #expect(status == (verb == "--run" ? 77 : 69))
+        #expect(errors.contains("asks for a log-in: name the owner's door with --door"), "\(errors)")
+        #expect(await hub.hellos.isEmpty)
+        await hub.vanish()
+    }
+
+    @Test func `what a device, a service or a file says cannot steer a terminal`() async throws {
+        let place = try TestPlace()
+        let file = "\(place.directory)/my\u{1B}[31m.conf"
+        let (status, _, errors) = try await ExampleProcess(["--check", "--settings", file]).result()
+        #expect(status == 78 && errors.contains(#"my\u001b[31m.conf: the settings cannot be read"#), "\(errors)")
+        #expect(!errors.contains("\u{1B}"))
+        let (hub, state) = (try await Scene(), place.state)
+        await hub.hub.change { $0.refusal = WireError(.instance, "no\u{1B}[2J\nway", closed: true) }
+        let good = "\(place.directory)/my.conf"
+        try "given = \"given.jsonl\"\ncount = 1\n".write(toFile: good, atomically: false, encoding: .utf8)
+        let told = try await ExampleProcess(
+            ["--run", "--settings", good, "--door", hub.place.door, "--state", state]
+        ).result()
+        #expect(told.status == 77 && told.errors.contains(#"no\u001b[2J\nway"#), "\(told.errors)")
+        #expect(!told.errors.contains("\u{1B}"))
+        await hub.hub.vanish()
+    }
+
     @Test func `SIGTERM ends it after the hub has what was given`() async throws {
         let scene = try await Scene()
         let file = "\(scene.place.directory)/my.conf"

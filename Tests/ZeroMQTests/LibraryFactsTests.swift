@@ -119,7 +119,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a peer without a log-in cannot pass a PLAIN endpoint`() throws {
+    @Test func `a peer without a log-in cannot pass a PLAIN endpoint, and both ends are told`() throws {
         let context = try Context()
         let directory = try TemporaryDirectory()
         try withHandler(context) {
@@ -128,9 +128,11 @@ import ZeroMQ
             try door.set(.plainServer, to: true)
             try door.bind(directory.endpoint("plugin"))
             let stranger = try Socket(.dealer, in: context)
+            let told = try stranger.monitor()
             try stranger.connect(directory.endpoint("plugin"))
             _ = try stranger.send(Message("let me in"))
-            _ = try events.next { if case .handshakeProtocolError = $0 { true } else { false } }
+            #expect(try events.next { $0 == .handshakeMismatched } == .handshakeMismatched)
+            #expect(try told.next { $0 == .handshakeMismatched } == .handshakeMismatched)
             #expect(try door.receive() == nil)
         }
     }

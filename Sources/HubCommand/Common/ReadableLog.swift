@@ -1,4 +1,5 @@
 import Foundation
+import HubWire
 import Logging
 
 /// Log lines for people, on stderr: `07:30:05 info    hub: ready  records=17`.

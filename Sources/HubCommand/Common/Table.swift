@@ -1,3 +1,5 @@
+import HubWire
+
 /// Columns of text, aligned.
 struct Table {
     /// How the cells of a column stand.

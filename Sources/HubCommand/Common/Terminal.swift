@@ -1,4 +1,5 @@
 import Foundation
+import HubWire
 
 /// The two streams of the program.
 enum Terminal {

@@ -1,4 +1,5 @@
 import Foundation
+import HubWire
 
 /// Tells what happens, a line at a time and in the order of the plan, whoever is done first.
 actor DemoStory {

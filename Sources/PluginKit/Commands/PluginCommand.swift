@@ -80,8 +80,8 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
 
     func run() async throws {
         guard let verb else {
-            say("hub-\(P.manifest.name) is started by the hub; by hand it needs one of the verbs below.\n")
-            say(Self.helpMessage())
+            say("hub-\(P.manifest.name) is started by the hub; by hand it needs one of the verbs below.")
+            FileHandle.standardError.write(Data("\n\(Self.helpMessage())\n".utf8))
             throw ExitCode(PluginExit.usage.rawValue)
         }
         let manifest = P.fullManifest
@@ -94,7 +94,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
             switch verb {
             case .describe: print(try manifest.json)
             case .checkSettings: print(try Self.verdict(on: Self.input()).json)
-            case .check: print(try await check())
+            case .check: print(PlainText.line(try await check()))
             case .once: try await work(.once)
             case .run: try await work(.run)
             }
@@ -104,12 +104,13 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         }
     }
 
+    /// A line of a person's: what it says may come from a service, a device or a file.
     private func say(_ text: String) {
-        FileHandle.standardError.write(Data("\(text)\n".utf8))
+        FileHandle.standardError.write(Data("\(PlainText.line(text))\n".utf8))
     }
 
     private func makeLogger(_ instance: String) -> Logger {
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        LoggingSystem.bootstrap { PlainLogHandler(label: $0) }
         var logger = Logger(label: instance)
         logger.logLevel = verbose ? .debug : .info
         return logger

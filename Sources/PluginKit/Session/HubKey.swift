@@ -65,4 +65,14 @@ extension HubAddress {
         case .token, nil: "the log-in with the launch token was refused"
         }
     }
+
+    /// Why there can be no log-in at this door, and what to do.
+    var mismatch: String {
+        switch logIn {
+        case .key: "\(door) takes no keys: hub status --json on its machine prints the endpoint that does"
+        case .token: "\(door) takes no launch tokens, although HUB_DOOR names it: let the hub start this plugin"
+        case nil:
+            "\(door) asks for a log-in: name the owner's door with --door (hub status --json prints it), or add the --key of a plugin on another machine"
+        }
+    }
 }

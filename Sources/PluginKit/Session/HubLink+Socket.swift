@@ -82,6 +82,8 @@ extension HubLink {
             case .handshakeSucceeded: connected()
             case .handshakeRefused:
                 fail(WireError(.forbidden, address.refusal, closed: true))
+            case .handshakeMismatched:
+                fail(WireError(.forbidden, address.mismatch, closed: true))
             case .disconnected: disconnected()
             default: break
             }

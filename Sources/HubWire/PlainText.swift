@@ -1,26 +1,27 @@
 /// Text as a terminal may have it.
 ///
-/// The one place that decides what it may not have: whatever people read goes through here. Names, reasons and messages come from devices, services and scripts. A control character would steer the terminal, one that turns
-/// the direction of writing would show another text than is there, and a line end would add a line that nothing here has said.
-enum PlainText {
+/// The one place that decides what it may not have: whatever people read goes through here. Names, reasons and messages come from devices,
+/// services and scripts. A control character would steer the terminal, one that turns the direction of writing would show another text
+/// than is there, and a line end would add a line that the program has not said.
+package enum PlainText {
     /// Begins a colour of this program: an escape character and a number that only this process knows, so that no text from
     /// outside can paint.
-    static let colour = "\u{1B}\(UInt64.random(in: .min ... .max))"
+    package static let colour = "\u{1B}\(UInt64.random(in: .min ... .max))"
 
     /// A line for stdout or stderr.
-    static func line(_ text: String) -> String {
+    package static func line(_ text: String) -> String {
         let text = escaped(text)
         return text.utf8.contains(0x1B) ? text.replacing(colour, with: "\u{1B}") : text
     }
 
     /// `text` with everything written out that steers a terminal: `\u001b`, `\n`; twice is the same as once.
-    static func escaped(_ text: String) -> String { rewritten(text, keepsSpace: false) }
+    package static func escaped(_ text: String) -> String { rewritten(text, keepsSpace: false) }
 
     /// The same JSON value; only strings can hold what is written out.
-    static func json(_ text: String) -> String { rewritten(text, keepsSpace: true) }
+    package static func json(_ text: String) -> String { rewritten(text, keepsSpace: true) }
 
     /// Control characters (C0, DEL, C1), line and paragraph separators, and what turns the direction of writing.
-    static func steers(_ scalar: Unicode.Scalar) -> Bool {
+    package static func steers(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case ..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true
         case 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
