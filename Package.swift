@@ -147,8 +147,8 @@ let package = Package(
         tests(
             "HubCoreTests",
             [
-                "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging,
-                lifecycle, grdb,
+                "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "JSON", "Samples", "ZeroMQ",
+                logging, lifecycle, grdb,
                 "HubProcess", "zoo", "example-source",
             ]),
         program(

@@ -19,7 +19,7 @@ import Testing
             let (owner, plugin) = (
                 try await hub.peer(), try await Peer.dealer(hub.hub.endpoints.pluginDoor, log)
             )
-            // At the owner's door nobody runs as an instance that the hub has started (R4.26).
+            // At the owner's door no program runs as an instance that the hub has started (R4.26).
             for (peer, mode) in [(owner, "check"), (plugin, "run")] {
                 let refused = try await peer.ask(
                     "HELLO",

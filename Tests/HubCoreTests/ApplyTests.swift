@@ -188,7 +188,7 @@ import Testing
             #expect(told.code == "hello-first" && told.body["closed"].truth == true, "\(told)")
         }
         // What failed is tried again with the new settings, and is gone again.
-        try await eventually("it is welcomed anew") {
+        try await eventually("it is welcomed again") {
             try await byHand.ask("HELLO", greeting).body["persons"].array.count == 2
         }
         #expect(try await byHand.give([weight("k")]).results == ["forbidden"])

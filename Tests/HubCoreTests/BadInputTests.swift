@@ -6,7 +6,7 @@ import Testing
 
 @testable import HubCore
 
-/// What peers do wrong, and that nobody else notices.
+/// What peers do wrong, and that no other notices.
 @Suite(.serialized) struct BadInputTests {
     /// Proves that a peer with a session still lives, and that what it gives is stored.
     private func expectUnharmed(_ peer: Peer, _ comment: Comment? = nil) async throws {
@@ -78,7 +78,9 @@ import Testing
         }
     }
 
-    @Test func `R4.26 at the owner's door nobody takes the place of a process that the hub has started`() async throws {
+    @Test func `R4.26 at the owner's door no program takes the place of a process that the hub has started`()
+        async throws
+    {
         let folder = try Folder()
         var setting = try Setting.withTokens(["scale"], in: folder)
         setting.lifePolicy.firstPause = 300_000
@@ -95,7 +97,7 @@ import Testing
             #expect(refused.code == "forbidden" && refused.body["closed"].truth == true, "\(refused)")
             #expect(refused.body["reason"].string?.contains("give this program another instance name") == true)
             #expect(try await scale.give([weight("a")]).results == ["stored"], "its session goes on")
-            // Who looks replaces nobody.
+            // A program that only looks replaces none.
             try await other.hello("scale", mode: "once")
             #expect(try await scale.give([weight("b")]).results == ["stored"])
 
@@ -159,7 +161,7 @@ import Testing
             #expect(try await peer.ask("PING", "{\(padding)}").verb == "PONG")
             await peer.say("PING", "{\(padding) }")
             await peer.say("PING", #"{"after":1}"#)
-            // The DEALER connects anew: a stranger now.
+            // The DEALER connects again: a stranger now.
             let answer = try await peer.next()
             #expect(answer.code == "hello-first", "\(answer)")
             try await expectUnharmed(bystander)
@@ -183,7 +185,7 @@ import Testing
                 raw.send(Array(batch.prefix(cut)))
                 raw.close()
             }
-            // Bytes that are no ZMTP at all.
+            // Bytes that are not ZMTP at all.
             for garbage in ["GET / HTTP/1.1\r\n\r\n", String(repeating: "\u{1}", count: 5_000), ""] {
                 let raw = try RawConnection(hub.folder.run + "/door")
                 raw.send(Array(garbage.utf8))
@@ -194,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `R4.13 R4.14 a batch beyond credit or limits closes the session and stores nothing, and harms nobody`()
+    @Test func `R4.13 R4.14 a batch beyond credit or limits closes the session and stores nothing, and harms no other`()
         async throws
     {
         try await withHub { hub in
@@ -263,7 +265,7 @@ import Testing
                 return try await !isThere()
             }
             #expect(hub.log.lines.contains { $0.contains("reason=unread") })
-            // A new HELLO is no way around it.
+            // A new HELLO does not help.
             for _ in 0..<20 {
                 await peer.say("HELLO", hello)
                 for _ in 0..<10 {
@@ -327,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `tens of thousands of senseless messages cost nobody anything`() async throws {
+    @Test func `tens of thousands of senseless messages cost no other anything`() async throws {
         let count = Int(ProcessInfo.processInfo.environment["HUB_TEST_GARBAGE"] ?? "") ?? 50_000
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
@@ -411,7 +413,7 @@ import Testing
         }
     }
 
-    @Test func `a flood of subscriptions, or of nonsense on the feed, slows nobody`() async throws {
+    @Test func `a flood of subscriptions, or of nonsense on the feed, slows no other`() async throws {
         try await withHub { hub in
             let listener = try await hub.listener("sample/weight/")
             let flooder = try await Peer.listener(hub.feed, [])

@@ -66,7 +66,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `whoever asks whether the line moves is answered, while it stands idle, works, and is over`()
+    @Test func `a question whether the line moves is answered, while it is idle, works, and is over`()
         async throws
     {
         let folder = try Folder()

@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `R7.5 a listener that does not read slows nobody, and another hears everything`() async throws {
+    @Test func `R7.5 a listener that does not read slows no other, and another hears everything`() async throws {
         try await withHub { hub in
             let deaf = try await hub.listener("", reads: false)
             let listener = try await hub.listener("sample/")

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `Questions of sessions that begin anew do not pile up before those of others`() async throws {
+    @Test func `Questions of sessions that begin again do not pile up before those of others`() async throws {
         try await withHub { hub in
             let source = try await hub.client()
             for batch in 0..<5 { _ = try await source.give((0..<1_000).map { weight("\(batch) \($0)") }) }

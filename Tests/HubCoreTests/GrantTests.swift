@@ -43,7 +43,7 @@ import Testing
 
     private static func record(_ type: String, _ person: String?, _ key: String) -> String {
         let subject = person.map { #","subject":{"name":"\#($0)"}"# } ?? ""
-        // A weight would tell whose it is: nobody's fits nobody.
+        // A weight would tell whose it is: this one fits no person.
         let value = person == nil && type == "weight" ? 500 : 1
         return
             #"{"type":"\#(type)","value":\#(value),"unit":"\#(units[type] ?? "")","start":"2024-03-15T07:30:05Z","key":"\#(key)"\#(subject)}"#
@@ -111,7 +111,7 @@ import Testing
             for (grant, prefixes) in zip(grants, prefixes) {
                 listeners.append(try await Self.listener(hub, grant.name, prefixes))
             }
-            // Everything there is to hear: samples, days, live values, retractions, and samples of nobody.
+            // Everything there is to hear: samples, days, live values, retractions, and samples without a person.
             let source = try await hub.client()
             var published: [(topic: String, type: String, person: String?)] = []
             for number in 0..<60 {
@@ -208,7 +208,7 @@ import Testing
             let other = try await Peer.listener(feed, ["sample/heartRate/", "sample/weight/anna/"], options)
             #expect(try await door.next().body["reason"].string?.contains("sample/weight/anna/") == true)
             #expect(try await door.ask("PING").verb == "PONG")
-            // A new session is told anew.
+            // A new session is told again.
             #expect(try await door.ask("BYE").verb == "BYE")
             try await door.hello("scale")
             for topic in ["sample/heartRate/", "sample/weight/anna/"] {
@@ -299,7 +299,7 @@ import Testing
         }
     }
 
-    @Test func `R6.33 an instance changes no record of a type or person that it may not write, whoever's key it is`()
+    @Test func `R6.33 an instance changes no record of a type or person that it may not write, with any key`()
         async throws
     {
         let folder = try Folder()

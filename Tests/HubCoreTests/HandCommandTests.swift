@@ -16,7 +16,7 @@ import Testing
         answer.body["result"]["records"].array.map { $0["outcome"].string ?? "?" }
     }
 
-    /// A weight that the source believes to be somebody's.
+    /// A weight that the source believes to be a person's.
     private func weight(of person: String, _ key: String, _ value: Double = 70, _ more: String = "") -> String {
         HubCoreTests.weight(key, value, #","subject":{"name":"\#(person)"}"# + more)
     }
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `R6.25 R6.27 an edit is converted, marked, published, and stands over what the source sends`()
+    @Test func `R6.25 R6.27 an edit is converted, marked, published, and covers what the source sends`()
         async throws
     {
         try await withHub { hub in
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `R4.10 nobody can pose as a person's own hand`() async throws {
+    @Test func `R4.10 no program can pose as a person's own hand`() async throws {
         try await withHub { hub in
             for names in [("x", "hand"), ("hub", "x")] {
                 let peer = try await hub.peer()

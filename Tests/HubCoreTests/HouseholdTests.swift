@@ -39,7 +39,7 @@ import Testing
 
     private func person(_ record: JSON) -> String { record["person"].string ?? "-" }
 
-    @Test func `R6.28 R6.23 what waited for its weight follows it on the feed, and reaches everybody once`()
+    @Test func `R6.28 R6.23 what waited for its weight follows it on the feed, and reaches every listener once`()
         async throws
     {
         try await withHub(Self.setting()) { hub in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `R6.30 a slot tells before the weight, and whoever has another slot was it not`() async throws {
+    @Test func `R6.30 a slot tells before the weight, and who has another slot was it not`() async throws {
         try await withHub(Self.setting()) { hub in
             let scale = try await hub.client("scale")
             _ = try await scale.give([
@@ -94,7 +94,8 @@ import Testing
         }
     }
 
-    @Test func `R6.31 whoever is corrected keeps values and times, and what hung on a profile is marked`() async throws
+    @Test func `R6.31 a record whose person is corrected keeps values and times, and what hung on a profile is marked`()
+        async throws
     {
         try await withHub(Self.setting()) { hub in
             let listener = try await hub.listener("sample/", "retraction/")
@@ -174,7 +175,7 @@ import Testing
             #expect(after[0][member] == before[0][member] && after[0][member] != .null, "\(member)")
         }
         #expect(before[0]["connected"] == JSON("true") && after[0]["connected"] == .null)
-        // What was torn or is somebody else's is no reason not to start.
+        // What was torn or is another's does not keep it from starting.
         try Data("{\"x".utf8).write(to: URL(filePath: folder.data + "/devices.json"))
         #expect(try await devices().isEmpty)
     }
@@ -200,7 +201,7 @@ import Testing
             _ = try await scale.ask("BYE")
             devices = try await owner.status()["devices"].array
             #expect(devices[0]["lastError"] == .null && devices[0]["connected"] == .null)
-            // A device is heard through its records too, one that nobody told of is not known by them.
+            // A device is heard through its records too, one that was not told of is not known by them.
             for device in ["S5", "S6"] {
                 let before = try await owner.status()["devices"].array[0]["lastHeard"]
                 let again = try await hub.client("scale")
@@ -210,7 +211,7 @@ import Testing
                 #expect(devices.count == 1)
                 #expect(isHeard == (device == "S5"))
             }
-            // Whoever invents names takes no room.
+            // Invented names take no room.
             let stranger = try await hub.client("stranger")
             await stranger.say("EVENT", #"{"event":"connected","device":"x"}"#)
             _ = try await stranger.ask("PING")

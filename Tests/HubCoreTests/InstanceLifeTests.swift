@@ -42,10 +42,10 @@ import Testing
         #expect((life.fault == nil) == (expected == .finished))
     }
 
-    @Test func `pauses double up to the longest, and begin anew after a healthy while`() {
+    @Test func `pauses double up to the longest, and begin again after a healthy while`() {
         var (life, now) = (life(), Int64(0))
         _ = life.handle(.run, at: 0)
-        // Code 75 is no crash: it may come for ever.
+        // Code 75 is not a crash: it may come for ever.
         for expected in [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000] as [Int64] {
             _ = life.handle(ended(75), at: now)
             #expect(life.state == .waiting(until: now + expected))

@@ -1,59 +1,45 @@
-import Foundation
+import JSON
 
-/// JSON as tests compare it.
-enum JSON: Hashable, Sendable, Decodable {
-    case null
-    case truth(Bool)
-    case number(Double)
-    case string(String)
-    case array([JSON])
-    case object([String: JSON])
+/// JSON as tests read and compare it: a member or an element that is not there reads as `null`, and the order of members says nothing.
+struct JSON: Equatable, Sendable, CustomStringConvertible {
+    private let tree: JSONTree
 
-    /// Of bytes that are no JSON: `null`.
-    init(_ bytes: [UInt8]) { self = (try? JSONDecoder().decode(JSON.self, from: Data(bytes))) ?? .null }
+    static let null = JSON(tree: .null)
+
+    private init(tree: JSONTree) { self.tree = tree }
+
+    /// Of bytes that are not JSON: `null`.
+    init(_ bytes: [UInt8]) { tree = JSONTree(bytes) ?? .null }
     init(_ text: String) { self.init(Array(text.utf8)) }
 
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        // The most frequent first: each that does not fit costs an error.
-        if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .truth(value)
-        } else if let value = try? container.decode([JSON].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: JSON].self))
-        }
-    }
+    subscript(name: String) -> JSON { JSON(tree: tree[name] ?? .null) }
+    subscript(index: Int) -> JSON { array.indices.contains(index) ? array[index] : .null }
 
-    subscript(name: String) -> JSON {
-        if case .object(let members) = self { members[name] ?? .null } else { .null }
-    }
-    subscript(index: Int) -> JSON {
-        if case .array(let elements) = self, elements.indices.contains(index) { elements[index] } else { .null }
-    }
-
-    var string: String? { if case .string(let text) = self { text } else { nil } }
-    var double: Double? { if case .number(let number) = self { number } else { nil } }
+    var description: String { tree.json }
+    var string: String? { tree.text }
+    var double: Double? { tree.double }
     var int: Int64? { double.flatMap { Int64(exactly: $0) } }
-    var truth: Bool? { if case .truth(let value) = self { value } else { nil } }
-    var array: [JSON] { if case .array(let elements) = self { elements } else { [] } }
-    var names: Set<String> { if case .object(let members) = self { Set(members.keys) } else { [] } }
+    var truth: Bool? { tree.truth }
+    var array: [JSON] { (tree.list ?? []).map { JSON(tree: $0) } }
+    var names: Set<String> { Set((tree.members ?? []).map(\.name)) }
 
     /// Whether this is what `pattern` says: `*` stands for anything, and members that it does not name are free.
     func fits(_ pattern: JSON) -> Bool {
-        switch (self, pattern) {
-        case (_, .string("*")): true
-        case (.object(let members), .object(let asked)):
-            asked.allSatisfy { name, value in members[name]?.fits(value) ?? false }
-        case (.array(let elements), .array(let asked)):
-            elements.count == asked.count && zip(elements, asked).allSatisfy { $0.fits($1) }
-        default: self == pattern
+        if pattern.string == "*" { return true }
+        return agrees(with: pattern, names: { $0.isSuperset(of: $1) }, by: { $0.fits($1) })
+    }
+
+    static func == (left: JSON, right: JSON) -> Bool { left.agrees(with: right, names: ==, by: ==) }
+
+    private func agrees(
+        with other: JSON, names agree: (Set<String>, Set<String>) -> Bool, by fit: (JSON, JSON) -> Bool
+    ) -> Bool {
+        switch (tree, other.tree) {
+        case (.object, .object): agree(names, other.names) && other.names.allSatisfy { fit(self[$0], other[$0]) }
+        case (.list(let elements), .list(let others)):
+            elements.count == others.count && zip(array, other.array).allSatisfy(fit)
+        case (.number, .number): double == other.double
+        default: tree == other.tree
         }
     }
 }

@@ -11,7 +11,7 @@ import Testing
 @Suite struct LiveTests {
     private struct Said {
         let topic: String
-        /// What the feed carries begins with it; empty when the hub writes the body anew.
+        /// What the feed carries begins with it; empty when the hub writes the body itself.
         let beginning: String
     }
 

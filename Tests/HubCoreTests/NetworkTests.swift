@@ -10,7 +10,7 @@ import ZeroMQ
 
 /// Plugins on other machines: keys, and what holds without them.
 @Suite(.serialized) struct NetworkTests {
-    /// A port that nobody listens at just now.
+    /// A port with no listener just now.
     private static func freePort() throws -> Int {
         let socket = try Socket(.pull, in: try Context())
         let endpoint = try socket.bind("tcp://127.0.0.1:*")
@@ -51,7 +51,7 @@ import ZeroMQ
         Array("HELLO".utf8), Array(#"{"protocol":[1],"instance":"bedroom","plugin":"scale","version":"1"}"#.utf8),
     ]
 
-    @Test func `R2.5 R4.23 with its key an instance is itself and nobody else, and may what it was granted`()
+    @Test func `R2.5 R4.23 with its key an instance is itself and no other, and may what it was granted`()
         async throws
     {
         let folder = try Folder()
@@ -127,7 +127,9 @@ import ZeroMQ
         }
     }
 
-    @Test func `R4.26 at the owner's door nobody takes the place of an instance that came with its key`() async throws {
+    @Test func `R4.26 at the owner's door no program takes the place of an instance that came with its key`()
+        async throws
+    {
         let folder = try Folder()
         let setting = try Self.setting()
         let key = try Self.key("bedroom", in: folder)
@@ -143,7 +145,7 @@ import ZeroMQ
     }
 
     /// As many as half of what one process may open, at most: beyond that the hub closes the network for a while (§12.2).
-    @Test func `R2.6 connections that say nothing keep nobody out who has a key`() async throws {
+    @Test func `R2.6 connections that say nothing keep no client out that has a key`() async throws {
         let folder = try Folder()
         let setting = try Self.setting()
         let key = try Self.key("bedroom", in: folder)
@@ -221,7 +223,7 @@ import ZeroMQ
     }
 
     @Test
-    func `R4.24 a revoked key ends its sessions, its listening and its connections at once, and nobody else's work`()
+    func `R4.24 a revoked key ends its sessions, its listening and its connections at once, and no other's work`()
         async throws
     {
         let folder = try Folder()

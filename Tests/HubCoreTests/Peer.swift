@@ -73,9 +73,9 @@ actor Peer {
     private var arrived: [Frames] = []
     private var waiter: CheckedContinuation<Void, Never>?
     private var ended: Bool { socket == nil }
-    /// Off: PINGs are handed on like any message.
+    /// Off: PINGs are passed on like any message.
     var answersPings = true
-    /// Topics that begin with it are not handed on.
+    /// Topics that begin with it are not passed on.
     private var ignored: String?
     private var lastID: Int64 = 0
     private var lastBatch: Int64 = 0

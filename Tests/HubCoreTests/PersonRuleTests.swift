@@ -19,7 +19,7 @@ import Testing
         rules.assignment(of: subject, instance: "scale", allowed: nil).person?.name
     }
 
-    @Test func `a slot that belongs to nobody is not the one person's who has another`() {
+    @Test func `a slot that belongs to no person is not the one person's who has another`() {
         let rules = rules(["me": ["scale": 1]])
         #expect(name(rules, .slot(1)) == "me" && name(rules, nil) == "me")
         #expect(name(rules, .slot(2)) == nil)

@@ -32,7 +32,7 @@ import Testing
             add("J9 or r-1/2, i-77\nBearer opensesame read:weight\n") == [
                 "with <secret> or <secret>, <secret>", "Bearer <secret> read:weight",
             ])
-        // What is no token is no secret, and harms nothing.
+        // What is not a token is not a secret, and harms nothing.
         secrets.learn(Array("[".utf8))
         for number in 0..<1_000 { secrets.learn(Array(#"{"access_token":"a-long-token-\#(number)"}"#.utf8)) }
         #expect(secrets.mask.hiding("opensesame a-long-token-999") == "<secret> <secret>")
@@ -98,14 +98,14 @@ import Testing
         #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $1 == ($0 + 1) % 2_000 })
     }
 
-    @Test func `a log that cannot be written is told of once and stops nobody`() throws {
+    @Test func `a log that cannot be written is told of once and stops nothing`() throws {
         let told = LogLines()
         let log = PluginLog(path: "/nonexistent/scale.log", logger: Logger(label: "log") { _ in told })
         for _ in 0..<10 { log.write("line", from: .out) }
         #expect(told.lines.count == 1 && told.lines[0].contains("/nonexistent/scale.log"))
     }
 
-    @Test func `a log that cannot be rotated is told of once, stops nobody and keeps its bound`() throws {
+    @Test func `a log that cannot be rotated is told of once, stops nothing and keeps its bound`() throws {
         let folder = try Folder()
         let path = folder.path + "/scale.log"
         for number in 1...4 {

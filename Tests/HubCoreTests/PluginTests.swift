@@ -56,7 +56,7 @@ import Testing
             "future": "protocol: expected a version that this hub speaks, which is 1, found [2]",
             "missing": "is not beside the hub or in PATH", "plain": "hub-plain is not executable; chmod +x it",
         ]
-        // Each stands once, at its line, for `hub check`.
+        // Each is told once, at its line, for `hub check`.
         #expect(checked.loaded.problems.count == expected.count)
         for (name, words) in expected {
             let fault = try #require(checked.faults[name], "\(name)")
@@ -180,7 +180,7 @@ import Testing
             return try await hub.told("deaf", "child").trimmingCharacters(in: .newlines)
         }
         let pid = try #require(pid_t(child))
-        // Its parent is gone; whoever inherits it takes its ending in its own time.
+        // Its parent is gone; the process that inherits it takes its ending in its own time.
         try await eventually("the child ends") {
             let state = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? "Z"
             return state.contains(" Z ") || state == "Z"
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `how a plugin has ended stands in the status, its token opens nothing any more, and the hub goes on`()
+    @Test func `how a plugin has ended is in the status, its token opens nothing any more, and the hub goes on`()
         async throws
     {
         let folder = try Folder()

@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `R8.13 R8.14 whoever goes, the other side is told`() async throws {
+    @Test func `R8.13 R8.14 when one side goes, the other is told`() async throws {
         try await withRelay { hub, owner, plugin in
             await owner.say("COMMAND", #"{"id":1,"instance":"kitchen","command":"refresh"}"#)
             _ = try await plugin.next("a command")

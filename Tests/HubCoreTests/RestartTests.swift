@@ -156,7 +156,7 @@ import Testing
         let done = try await owner.command("restart", #"{"instance":"a"}"#).body["result"]
         #expect(done.fits(JSON(#"{"instance":"a","state":"running","ended":true}"#)))
         #expect(try await farewell(peer) == ["STOP", "BYE"])
-        // As long as it lives there is no other.
+        // While it lives there is only this one.
         #expect(
             try await plugin(owner, "a").fits(
                 JSON("{\"state\":\"ending\",\"pid\":\(try #require(pid)),\"restarts\":0}")))

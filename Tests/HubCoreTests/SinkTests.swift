@@ -334,7 +334,7 @@ extension RunningHub {
                 await sink.done(delivery, delivery.keys.map { _ in later })
             }
             try await hub.sink("files/all") { $0["retrying"].int == 2 }
-            // Has somebody else begun, nothing has changed for what was put off.
+            // When another has begun, nothing has changed for what was put off.
             let other = try await hub.client("files")
             try await other.want()
             #expect(await other.nextIfAny(within: .milliseconds(200)) == nil)
@@ -508,7 +508,7 @@ extension RunningHub {
         }
     }
 
-    @Test func `R10.24 a record of nobody goes to no sink`() async throws {
+    @Test func `R10.24 a record without a person goes to no sink`() async throws {
         var setting = Setting()
         setting.persons = ["me", "you"]
         try await withHub(setting) { hub in

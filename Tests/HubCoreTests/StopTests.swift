@@ -46,7 +46,7 @@ import Testing
         try await hub.ended()
 
         for name in ["door", "feed", "plugin-door", "feed-1"] {
-            try await eventually("nobody listens at \(name)") {
+            try await eventually("nothing listens at \(name)") {
                 (try? RawConnection("\(folder.run)/\(name)"))?.close() == nil
             }
         }

@@ -5,7 +5,8 @@ import Testing
 /// Chapter 5: what STORED promises, also when the store cannot.
 @Suite struct StoreFailureTests {
     @Test
-    func `R5.1 STORED comes only after the commit: while the store is held nobody hears it, and nothing is published`()
+    func
+        `R5.1 STORED comes only after the commit: while the store is held no source hears it, and nothing is published`()
         async throws
     {
         let folder = try Folder()

@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `logout forgets the token, and the plugin's sessions begin anew`() async throws {
+    @Test func `logout forgets the token, and the plugin's sessions begin again`() async throws {
         try await withHub(Self.setting) { hub in
             let peer = try await hub.client("exist")
             let owner = try await hub.client("owner")
@@ -153,7 +153,7 @@ import Testing
             #expect(dry == JSON(#"{"instance":"exist","accounts":["me"],"dryRun":true}"#))
             #expect(try await ask(peer, "use").body["version"].int == 1)
             let done = try await owner.command("logout", #"{"instance":"exist"}"#).body["result"]
-            #expect(done["accounts"].array == [.string("me")])
+            #expect(done["accounts"].array.map(\.string) == ["me"])
             #expect(try await peer.next("the end of the session").code == "hello-first")
             try await peer.hello("exist")
             let now = try await ask(peer, "use").body
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `a file of tokens that cannot be used stops nobody else`() async throws {
+    @Test func `a file of tokens that cannot be used stops no other`() async throws {
         let folder = try Folder()
         try await withHub(Self.setting, in: folder) { _ in }
         try Data("this is no database, and long enough to tell".utf8).write(
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `R11.13 an account's own id is no secret, and what stands beside it is`() async throws {
+    @Test func `R11.13 an account's own id is not a secret, and what is beside it is`() async throws {
         try await withHub(Self.setting) { hub in
             let listener = try await hub.listener("device/")
             let peer = try await hub.client("exist")

@@ -14,7 +14,7 @@ import Testing
         silenceLimit: 2_000, hopelessPause: 1_000, stopGrace: .milliseconds(700), killGrace: .milliseconds(300),
         memoryInterval: 100)
 
-    /// What stands in `hub status` of each, sooner or later: its state, and words of its line.
+    /// What `hub status` says of each, sooner or later: its state, and words of its line.
     private static let expected: [(animal: String, states: Set<String>, words: [String])] = [
         ("crash", ["quarantined"], ["exited with code 3", "3 crashes", "hub logs crash", "hub release crash"]),
         ("hang", ["quarantined"], ["did not greet the hub within 5 s", "hub release hang"]),
@@ -59,7 +59,7 @@ import Testing
         } catch {
             Issue.record("\(missing)")
         }
-        // Nobody has to wait for the status while all this goes on, though no test depends on how fast this machine is.
+        // No one has to wait for the status while all this goes on, though no test depends on how fast this machine is.
         #expect(slowest < .seconds(10))
         // The good one goes on giving after all of them have done what they can.
         let seen = try await peer.query("", want: "status").body["status"]["records"].int ?? 0
