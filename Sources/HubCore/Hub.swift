@@ -34,7 +34,7 @@ public final class Hub: Service, Sendable {
     /// How often the disk is looked at.
     private static let roomInterval = Duration.seconds(5)
 
-    /// - Parameter reload: reads `hub.conf` anew, for `hub apply` and SIGHUP; without it they are refused.
+    /// - Parameter reload: reads `hub.conf` again, for `hub apply` and SIGHUP; without it they are refused.
     /// - Throws: `configuration` when `hub.conf` has problems beyond single plugins.
     public convenience init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, logger: Logger
@@ -46,7 +46,7 @@ public final class Hub: Service, Sendable {
             notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment), logger: logger)
     }
 
-    /// - Parameter notifier: whoever started this process as a service.
+    /// - Parameter notifier: the service manager that started this process.
     init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
         lifePolicy: LifePolicy = LifePolicy(), notifier: ServiceNotifier? = nil, logger: Logger
@@ -66,7 +66,7 @@ public final class Hub: Service, Sendable {
     /// Returns once door and feed are bound and the plugins are being started; at once when the hub has ended.
     public func waitUntilReady() async { await ready.wait() }
 
-    /// Reads `hub.conf` again and follows it, as `hub apply` does; what came of it stands in the log.
+    /// Reads `hub.conf` again and follows it, as `hub apply` does; what came of it is in the log.
     ///
     /// - Returns: `nil` while the hub is starting, stopping or busy with another change.
     @discardableResult
@@ -83,7 +83,7 @@ public final class Hub: Service, Sendable {
     /// Runs until graceful shutdown, a `stop` command, or a failure.
     public func run() async throws {
         defer { ready.raise() }
-        // A plugin that has ended, or a listener: whoever we write to may be gone, and the answer to that is an error, not our end.
+        // A plugin that has ended, or a listener: the reader of what we write may be gone, and the answer to that is an error, not our end.
         signal(SIGPIPE, SIG_IGN)
         ProcessDescriptors.raiseLimit()
         let directories = HubDirectories(configuration.hub)
@@ -110,7 +110,7 @@ public final class Hub: Service, Sendable {
         logger.notice("the hub has stopped", metadata: ["head": "\(store.head)"])
     }
 
-    /// A hub whose tokens cannot be read still takes and hands on what the other plugins give.
+    /// A hub whose tokens cannot be read still stores and publishes what the other plugins give.
     private func secrets(at path: String) -> Result<SecretStore, StoreError> {
         do throws(StoreError) {
             return .success(try SecretStore(path: path))
@@ -206,7 +206,7 @@ public final class Hub: Service, Sendable {
             }
             if let notifier {
                 group.addTask {
-                    await Heartbeat(notifier: notifier).run(until: leaving) {
+                    await WatchdogSignal(notifier: notifier).run(until: leaving) {
                         await committer.turn()
                         return await door.serviceStatus()
                     }

@@ -32,7 +32,7 @@ public struct HubFiles: Hashable, Sendable {
         }
         return "the store \(store) is \(bytes == nil ? "missing" : "empty"), but a hub has lived here (\(trace)); "
             + "nothing was changed. Put its records back: hub restore BACKUP. "
-            + "To begin anew without them, move \(data) away"
+            + "To begin without them, move \(data) away"
     }
 
     /// Makes the data folder where it is missing, with mode 0700.

@@ -12,7 +12,7 @@ struct WaitClock: Sendable {
 
     /// In microseconds.
     func now() -> Int64 {
-        // A simulated clock is set by nobody.
+        // Nothing sets a simulated clock.
         guard clock == .system else { return clock.now() }
         let (seconds, attoseconds) = origin.duration(to: .now).components
         return start + seconds * 1_000_000 + attoseconds / 1_000_000_000_000

@@ -214,7 +214,7 @@ extension CommandRelay {
         }.min()
     }
 
-    /// Nobody waits for it any more: the plugin is told to give up, if it was not before.
+    /// No asker waits for it any more: the plugin is told to give up, if it was not before.
     private mutating func abandon(_ id: Int64, _ command: RelayedCommand) -> [RelayAction] {
         relayed[id]?.state = .abandoned
         relayed[id]?.held = nil

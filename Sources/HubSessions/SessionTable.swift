@@ -119,7 +119,7 @@ extension SessionTable {
         }
     }
 
-    /// Lends a session's allowance to whoever takes many well-formed LIVE messages of it, one right after the other.
+    /// Lends a session's allowance to the caller, who takes many well-formed LIVE messages of it, one right after the other.
     ///
     /// It must come back by ``takeBack(_:from:at:)`` before anything else is asked of the table.
     /// - Returns: `nil` when the session does not take any, which `receive` answers.
@@ -145,7 +145,7 @@ extension SessionTable {
         }
     }
 
-    /// A message of a peer could not be read; nobody else is affected (R3.6).
+    /// A message of a peer could not be read; no other peer is affected (R3.6).
     public mutating func malformed(_ error: WireError, from peer: RoutingID, at now: Int64) -> [PeerAction] {
         guard sessions[peer] != nil else { return [reply(Self.helloFirst, to: peer)] }
         return act(on: peer) { $0.receive(malformed: error, at: now) }
@@ -209,7 +209,7 @@ extension SessionTable {
             throw WireError(
                 .limit, "HELLO: the hub has \(sessions.count) sessions, which is its limit; try again later")
         }
-        // Nor may whoever has got hold of one key lock out the other machines.
+        // Nor may the holder of one stolen key lock out the other machines.
         guard case .remote = endpoint, !makesRoom else { return }
         let most = max(1, keptSessions)
         guard sessions.count(where: { $0.value.endpoint.isRemote && $0.value.hello.instance == hello.instance }) < most

@@ -2,7 +2,7 @@ public import HubWire
 
 /// Which door a peer came through (Protocol §2).
 public enum Endpoint: Hashable, Sendable {
-    /// Whoever may open the socket owns the data; no log-in.
+    /// Who may open the socket owns the data; no log-in.
     case owner
     /// Logged in with this instance's launch token.
     case plugin(user: String)

@@ -29,7 +29,7 @@ public struct TokenLeases: Sendable {
 
     /// Asks for the right.
     ///
-    /// Who holds it is answered like anybody else: two parts of one plugin share a session, and are two all the same.
+    /// The holder is answered as all others are: two parts of one plugin share a session, and are two all the same.
     public mutating func take(_ key: Key, by session: SessionReference, at now: Int64) -> Answer {
         if let lease = leases[key], now < lease.until {
             return .held(after: min(Self.patience, lease.until - now))

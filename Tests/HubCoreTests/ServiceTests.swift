@@ -49,7 +49,7 @@ import ZeroMQ
         try loop.start()
         let turner = Turner(loop: loop)
         let leaving = Flag()
-        let beating = Task { await Heartbeat(notifier: notifier).run(until: leaving) { await turner.turn() } }
+        let beating = Task { await WatchdogSignal(notifier: notifier).run(until: leaving) { await turner.turn() } }
         try await manager.next { $0.first == "WATCHDOG=1" }
         let gate = DispatchSemaphore(value: 0)
         let hanging = Task { await turner.hang(gate) }
@@ -63,7 +63,7 @@ import ZeroMQ
         loop.stop()
     }
 
-    @Test func `a hub without a manager tells nobody, and a manager that is gone is not waited for`() async throws {
+    @Test func `a hub without a manager tells none, and a manager that is gone is not waited for`() async throws {
         #expect(ServiceNotifier(environment: [:]) == nil)
         #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": ""]) == nil)
         #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": "vsock:2:1"]) == nil)

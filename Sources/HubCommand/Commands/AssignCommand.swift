@@ -40,7 +40,7 @@ struct AssignCommand: ParsableCommand {
     var rules = false
     @Flag(help: "Only these, without what was measured together with them.")
     var alone = false
-    @Option(help: ArgumentHelp("Why, for whoever traces the record.", valueName: "text"))
+    @Option(help: ArgumentHelp("Why, for those who trace the record.", valueName: "text"))
     var reason: String?
     @Flag(help: "Change nothing; show what would be.")
     var dryRun = false

@@ -39,7 +39,7 @@ struct EditCommand: ParsableCommand {
     var to: MomentArgument?
     @Option(help: ArgumentHelp("A remark, kept with the record.", valueName: "text"))
     var note: String?
-    @Option(help: ArgumentHelp("Why, for whoever traces the record.", valueName: "text"))
+    @Option(help: ArgumentHelp("Why, for those who trace the record.", valueName: "text"))
     var reason: String?
     @Flag(help: "Take all edits of it away.")
     var undo = false

@@ -25,7 +25,7 @@ struct RetractCommand: ParsableCommand {
 
     @Argument(help: "Numbers of records.")
     var number: [Int64]
-    @Option(help: ArgumentHelp("Why, for whoever reads the retraction.", valueName: "text"))
+    @Option(help: ArgumentHelp("Why, for those who read the retraction.", valueName: "text"))
     var reason: String?
     @Flag(help: "Bring back what was retracted by hand.")
     var undo = false

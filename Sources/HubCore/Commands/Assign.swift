@@ -15,7 +15,7 @@ struct Assign: OwnCommand {
                 "nobody", .boolean, help: "Put them into the inbox, in place of to.", default: .boolean(false)),
             SettingDeclaration(
                 "alone", .boolean, help: "Without the others of their groups.", default: .boolean(false)),
-            SettingDeclaration("reason", .string(), help: "Why, for whoever traces the record."),
+            SettingDeclaration("reason", .string(), help: "Why, for those who trace the record."),
             SettingDeclaration(
                 "rules", .boolean, help: "Ask the rules of hub.conf about all of the inbox, in place of the rest.",
                 default: .boolean(false)),
@@ -61,7 +61,7 @@ struct RuleRun {
 
     private struct Report: Encodable {
         var dryRun: Bool
-        /// Records that the rules give to somebody, by person.
+        /// Records that the rules give to a person, by that person.
         var assigned: [String: Int64] = [:]
         /// Records that stay, by reason.
         var left: [String: Int64] = [:]
@@ -101,8 +101,8 @@ struct RuleRun {
         if rule.household?.members.isEmpty == false { return "neither their source nor their weight tells well enough" }
         return switch (rule.assignment, record.assignment) {
         case (.nobody(let reason), _): reason
-        case (.person, .nobody(let reason)): reason  // A hand put it there: the rules have no say.
-        case (.person, .person): "it is somebody's by now"
+        case (.person, .nobody(let reason)): reason  // A person put it there: the rules have no say.
+        case (.person, .person): "it has a person by now"
         }
     }
 }

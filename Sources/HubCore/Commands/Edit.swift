@@ -13,7 +13,7 @@ struct Edit: OwnCommand {
                 SettingDeclaration("start", .string(), help: "When, RFC 3339; of an instant the end moves with it."),
                 SettingDeclaration("end", .string(), help: "The end of an interval, RFC 3339."),
                 SettingDeclaration("note", .string(), help: "A remark, kept in the metadata."),
-                SettingDeclaration("reason", .string(), help: "Why, for whoever traces the record."),
+                SettingDeclaration("reason", .string(), help: "Why, for those who trace the record."),
                 SettingDeclaration(
                     "undo", .boolean, help: "Take all edits of it away: what its source said last shows again.",
                     default: .boolean(false)),
@@ -57,7 +57,7 @@ struct Edit: OwnCommand {
     private func edit(of stored: StoredRecord, _ registry: TypeRegistry) throws -> SampleEdit {
         var edit = SampleEdit(type: stored.type)
         edit.reason = reason
-        // What is no sample now, the store refuses with the right words.
+        // The store refuses what is not a sample now, and says so.
         guard case .sample(let sample) = stored.record else { return edit }
         if value != nil || name != nil || unit != nil {
             var record = ManualRecord(

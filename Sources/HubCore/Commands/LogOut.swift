@@ -39,7 +39,7 @@ struct LogOut: OwnCommand {
             return RawJSON(encoding: Result(instance: instance, accounts: known.map(\.account.name), dryRun: true))
         }
         let removed = try await secrets.remove(instance: instance, account: account)
-        // A new session asks for its tokens anew.
+        // A new session asks for its tokens again.
         if !removed.isEmpty {
             hub.outlet.dismiss(instance, because: "the log-in has been taken back")
         }

@@ -16,7 +16,7 @@ enum OwnCommands {
 }
 
 extension CommandFailure {
-    /// A command that nobody declares.
+    /// A command that is not declared.
     init(unknown name: String, of whom: String, known: [String]) {
         let hint =
             nearestName(to: name, among: known).map { "did you mean \($0)?" }

@@ -1,7 +1,7 @@
 import HubWire
 import Synchronization
 
-/// Takes what a command tells of its progress, from any thread, and hands on the latest: telling often costs little, and nobody is flooded.
+/// Takes what a command tells of its progress, from any thread, and passes on the latest: telling often costs little, and floods no client.
 final class ProgressRelay: Sendable {
     private struct State {
         var latest: CommandProgress?

@@ -3,7 +3,7 @@ import HubWire
 /// `reload-keys`: the keys of plugins on other machines have changed on disk; what was revoked ends at once.
 struct ReloadKeys: OwnCommand {
     static let declaration = CommandDeclaration(
-        "reload-keys", help: "Reads the keys of plugins on other machines anew, and ends what was revoked.")
+        "reload-keys", help: "Reads the keys of plugins on other machines again, and ends what was revoked.")
 
     private struct Result: Encodable {
         var keys: Int

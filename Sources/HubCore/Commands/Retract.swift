@@ -10,7 +10,7 @@ struct Retract: OwnCommand {
             SettingDeclaration(
                 "numbers", .list(of: .integer(Bounds(1))),
                 help: "Record numbers, at most \(RecordQuery.maximumPage).", required: true),
-            SettingDeclaration("reason", .string(), help: "Why, for whoever reads the retraction."),
+            SettingDeclaration("reason", .string(), help: "Why, for those who read the retraction."),
             SettingDeclaration(
                 "undo", .boolean, help: "Take back what was retracted by hand.", default: .boolean(false)),
         ], canDryRun: true)

@@ -32,7 +32,7 @@ struct ApplyPlan {
         let (before, after) = (Self.sections(current), Self.sections(next))
         elsewhere = Set(plan.remoteChanges)
         let awaySteps = plan.remoteChanges.map {
-            ApplyReport.Step(instance: $0, action: .restart, why: "on another machine: its sessions begin anew")
+            ApplyReport.Step(instance: $0, action: .restart, why: "on another machine: its sessions begin again")
         }
         steps =
             awaySteps

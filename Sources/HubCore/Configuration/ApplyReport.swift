@@ -19,7 +19,7 @@ public struct ApplyReport: Codable, Hashable, Sendable {
     public var problems: [SettingsProblem]
     /// By instance: why its program cannot be asked.
     public var faults: [String: String]
-    /// Keys of `[hub]` that changed and hold only when the hub is started anew.
+    /// Keys of `[hub]` that changed and hold only when the hub is started again.
     public var needsRestart: [String]
     /// Persons that are new, gone or described differently.
     public var persons: [String]

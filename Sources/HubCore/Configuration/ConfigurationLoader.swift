@@ -14,11 +14,11 @@ public struct CheckedConfiguration: Sendable {
     public var faults: [String: String]
     /// The file that was read, or was to be.
     public var file = "hub.conf"
-    /// What stands in it; `nil` when it could not be read.
+    /// Its text; `nil` when it could not be read.
     public var text: String?
 }
 
-/// Reads the configuration anew: the file, or a text that once stood in it.
+/// Reads the configuration again: the file, or a text that it once had.
 public typealias ConfigurationReload = @Sendable (_ text: String?) async -> CheckedConfiguration
 
 /// Reads `hub.conf` and asks every plugin's program what settings it takes.

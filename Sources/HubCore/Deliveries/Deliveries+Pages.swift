@@ -21,7 +21,7 @@ extension Deliveries {
         for id in pumps.keys { wake(id) }
     }
 
-    /// Stands in line for a page if one may be sent now; else comes back when one may.
+    /// Waits in line for a page if one may be sent now; else comes back when one may.
     func pump(_ id: SinkID) {
         guard let pump = pumps[id] else { return }
         if limits(of: pump) != nil {

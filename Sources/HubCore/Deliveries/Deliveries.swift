@@ -91,7 +91,7 @@ actor Deliveries {
 
     // MARK: - Whose turn it is to read
 
-    /// Stands in line for a page; once is enough.
+    /// Puts a subscription in line for a page; once is enough.
     func queue(_ id: SinkID) {
         if !line.contains(id) { line.append(id) }
     }

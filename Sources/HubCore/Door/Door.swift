@@ -83,7 +83,7 @@ actor Door {
 /// What works beside the door on its loop, each part an actor of its own.
 ///
 /// The door calls them by `assumeIsolated`, without waiting; they speak to sessions through the ``Outlet``.
-struct DoorParts: Sendable {
+final class DoorParts: Sendable {
     let deliveries: Deliveries
     let commands: Commands
     let questions: Questions
@@ -106,7 +106,7 @@ struct DoorParts: Sendable {
 // MARK: - Opening and closing
 
 extension Door {
-    /// Binds the gate, the door and the feed, in this order: whoever may log in must be answered from the first moment.
+    /// Binds the gate, the door and the feed, in this order: a client that logs in must be answered from the first moment.
     func open(in context: Context, stopCommand: @escaping @Sendable () -> Void) throws(ZeroMQError) {
         parts.commands.assumeIsolated { $0.stopHub = stopCommand }
         try gate.open(on: loop) { [weak self] request in

@@ -35,7 +35,7 @@ final class Gate {
             while case .complete? = try socket?.receiveMultipart(into: &question) {
                 // Only libzmq itself asks here; a REP that does not answer would hear no further question.
                 guard let request = ZAPRequest(question) else {
-                    logger.error("the gate was asked what is no ZAP 1.0")
+                    logger.error("the gate was asked something other than ZAP 1.0")
                     _ = try socket?.send(Message())
                     continue
                 }

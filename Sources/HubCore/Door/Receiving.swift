@@ -52,7 +52,7 @@ extension Door {
     /// - Parameter now: monotonic milliseconds, of this turn.
     private func receive(_ message: borrowing Multipart, at now: Int64) {
         let peer = message.lend(0) { RoutingID($0) }
-        // Whoever is known is asked first whether it comes over the endpoint that it is known from.
+        // A known client is asked first whether it comes over the endpoint that it is known from.
         if let client = clients[peer], message.property("User-Id", is: client.logIn) {
             return receive(message, from: peer, over: client.endpoint, at: now)
         }

@@ -5,14 +5,14 @@ import ZeroMQ
 ///
 /// The owner has one, and each instance that may listen has its own: what an instance may read is decided for each message before it
 /// is sent (``ReadGrant``), and one instance's listeners share nothing with those of another. A single socket in XPUB's manual mode would do
-/// with fewer of them, but in libzmq 4.3.4 a message that is no subscription gives one peer's subscription to another, and a listener that
+/// with fewer of them, but in libzmq 4.3.4 a message other than a subscription gives one peer's subscription to another, and a listener that
 /// leaves too soon crashes the process (`LibraryFactsTests` shows the first).
 ///
 /// Used on the door's thread only, as ``Feeds`` is.
 final class Feed {
     /// Who may connect.
     enum Security: Hashable {
-        /// Whoever may open the socket.
+        /// All who may open the socket.
         case open
         /// The processes of one instance, by launch token; the gate is told this domain.
         case token(domain: String)
@@ -101,12 +101,12 @@ final class Feed {
         return new
     }
 
-    /// Whether somebody listens who may read it.
+    /// Whether there is a listener that wants it and may read it.
     func wants(_ topic: Topic, for readership: Readership) -> Bool {
         socket != nil && audience.wants(topic) && grant?.allows(readership) ?? true
     }
 
-    /// Sends what is wanted; whoever does not read loses it, and nobody else (R7.5).
+    /// Sends what is wanted; a listener that does not read loses it, and no other (R7.5).
     func send(_ frames: inout Multipart) throws(ZeroMQError) {
         _ = try socket?.sendMultipart(&frames)
     }
@@ -117,7 +117,7 @@ final class Feed {
     }
 }
 
-/// Counts what changes who gets which message, on all feeds together: what was decided at another count is to be decided anew.
+/// Counts what changes who gets which message, on all feeds together: what was decided at another count is to be decided again.
 final class FeedChanges {
     private(set) var count = 0
 

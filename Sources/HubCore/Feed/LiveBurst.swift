@@ -57,7 +57,7 @@ struct LiveBurst: ~Copyable {
         track.append(live, to: &burst)
     }
 
-    /// Sends what waits; `failed` is told of a feed that is broken, which is no other's trouble.
+    /// Sends what waits; `failed` is told of a feed that is broken, which does not concern the others.
     mutating func send(_ failed: (Feed, ZeroMQError) -> Void) {
         guard !burst.isEmpty else { return }
         for (index, feed) in feeds.enumerated() {
@@ -92,7 +92,7 @@ struct LiveTrack: ~Copyable {
     private var addition = PlainLive.Addition(person: nil, plugin: "", time: Timestamp(microseconds: 0))
     private var stampedAt: Int?
     private var (topic, readership) = (Topic.pulse, Readership.owner)
-    /// Where somebody listens who may read it, and as of which change of the feeds.
+    /// The feeds with a listener that may read it, and as of which change of the feeds.
     private(set) var feeds: [Feed] = []
     private var feedsAt: Int?
 
@@ -117,7 +117,7 @@ struct LiveTrack: ~Copyable {
         heading.append(place.description)
     }
 
-    /// The next message is judged anew.
+    /// The next message is judged by itself.
     mutating func forget() { isBegun = false }
 
     /// Finds out who listens, unless no feed has changed since the last time.

@@ -9,7 +9,7 @@ import ZeroMQ
 extension Door {
     /// Takes a plain LIVE message on the lane: no message is made of it, only the frames that go out.
     ///
-    /// Somebody who steps on a scale, or a waveform, sends these faster than all else together.
+    /// A scale with a person on it, or a waveform, sends these faster than all else together.
     /// - Returns: `false` when it is nothing for the lane; then nothing has happened.
     func takeLive(_ message: borrowing Multipart, on lane: inout LiveBurst, at now: Int64) -> Bool {
         guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)) else { return false }
@@ -47,7 +47,7 @@ extension Door {
         return true
     }
 
-    /// The type of a LIVE that may be published: what stands on the feed must be what it says it is (R5.10).
+    /// The type of a LIVE that may be published: what is on the feed must be what it says it is (R5.10).
     private func type(
         of name: String, unit: String?, hasValue: Bool, _ client: Client
     ) throws(WireError) -> TypeID {
@@ -114,7 +114,7 @@ extension Door {
                 instance, event.text ?? event.event, isGrave: event.severity == .error,
                 isEnding: event.event == "failed")
         }
-        // Of others nothing is kept: anybody may invent names.
+        // Of others nothing is kept: any program may invent names.
         if facts.instances[instance] != nil { plugins.devices.note(event, of: instance, at: facts.clock.now()) }
         publish(
             .device(plugin: client.hello.plugin, event: event.event), body: event.body,

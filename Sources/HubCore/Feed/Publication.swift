@@ -26,7 +26,7 @@ struct Publication {
         init() {}
 
         /// - Parameters:
-        ///   - placement: where the store put it; what lies beneath a person's edit or retraction is for nobody to see.
+        ///   - placement: where the store put it; what lies beneath a person's edit or retraction is not published.
         ///   - intake: what came in; `nil` for what a person did, of which the placement has the record.
         init(_ placement: Placement, _ intake: IntakeRecord?) {
             guard !placement.isCovered else { return }

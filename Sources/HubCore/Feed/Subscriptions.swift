@@ -12,7 +12,7 @@ struct Subscriptions {
         var prefixes: Int
         var bytes: Int
 
-        /// About 60 MB of libzmq's memory, if somebody tries.
+        /// About 60 MB of libzmq's memory, at worst.
         static let owner = Bound(prefixes: 100_000, bytes: 1_048_576)
         /// About 4 MB.
         static let instance = Bound(prefixes: 1_000, bytes: 65_536)
@@ -34,8 +34,8 @@ struct Subscriptions {
 
     /// Takes a message that a subscriber caused: 1 or 0, and a prefix.
     ///
-    /// Any other is none that a publisher understands; it harms nobody.
-    /// - Returns: the prefix, if nobody subscribed to it before.
+    /// Any other message means nothing to a publisher, and is ignored.
+    /// - Returns: the prefix, if there was no subscription to it before.
     @discardableResult
     mutating func heard(_ message: [UInt8]) -> [UInt8]? {
         let prefix = Array(message.dropFirst())
@@ -51,7 +51,7 @@ struct Subscriptions {
         }
     }
 
-    /// Whether surely nobody wants anything.
+    /// Whether it is certain that no listener wants anything.
     var isEmpty: Bool { isKnown && prefixes.isEmpty }
 
     func wants(_ topic: Topic) -> Bool {

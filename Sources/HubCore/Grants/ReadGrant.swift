@@ -3,13 +3,13 @@ import Samples
 
 /// Who may read what a hub publishes or answers.
 enum Readership: Hashable, Sendable {
-    /// Whoever may listen at all.
+    /// All who may listen.
     case everyone
     /// The owner alone.
     case owner
     /// The owner, and the instance that said it.
     case instance(String)
-    /// Whoever may read records of this type and person; those of nobody only who may read everybody's.
+    /// All who may read records of this type and person; records without a person go to those who may read all persons'.
     case record(type: TypeID, person: String?)
 }
 
@@ -19,7 +19,7 @@ struct ReadGrant: Hashable, Sendable {
     let instance: String
     /// `nil` means all.
     let types: Set<TypeID>?
-    /// Persons by name; `nil` means all, and also what belongs to nobody yet.
+    /// Persons by name; `nil` means all, and also what has no person yet.
     let persons: Set<String>?
 
     init(_ scope: Grants.Scope, of instance: String) {
@@ -37,7 +37,7 @@ struct ReadGrant: Hashable, Sendable {
         }
     }
 
-    /// - Parameter person: by name; `nil` for nobody.
+    /// - Parameter person: by name; `nil` for a record without a person.
     func allows(type: TypeID, person: String?) -> Bool {
         guard types?.contains(type) ?? true else { return false }
         guard let persons else { return true }
@@ -50,7 +50,7 @@ struct ReadGrant: Hashable, Sendable {
         return types.map(asked.intersection) ?? asked
     }
 
-    /// A filter's persons, by name, without those it may not read; `nil` means all, and also what belongs to nobody yet.
+    /// A filter's persons, by name, without those it may not read; `nil` means all, and also what has no person yet.
     func narrowed(persons asked: Set<String>?) -> Set<String>? {
         guard let asked else { return persons }
         return persons.map(asked.intersection) ?? asked

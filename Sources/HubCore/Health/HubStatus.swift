@@ -11,7 +11,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var head: Int64
     /// Identities that are stored, retracted ones included; absent while the store cannot be read.
     public var records: Int64?
-    /// Records that wait for somebody to say whose they are.
+    /// Records that wait for a person to say whose they are.
     ///
     /// Absent while the store cannot be read.
     public var inbox: Int64?
@@ -40,7 +40,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var door, feed: String
         /// Where plugins on other machines come in; absent where none do.
         public var tcp: String?
-        /// Why nobody comes in there.
+        /// Why no client can come in there.
         public var tcpFault: String?
     }
 
@@ -53,7 +53,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var free: Int64?
         /// The size of its write-ahead log.
         public var log: Int64?
-        /// What will become a failure unless somebody looks after it, and what to do: little room, a log that grows.
+        /// What will become a failure unless a person looks after it, and what to do: little room, a log that grows.
         public var warning: String?
     }
 
@@ -73,7 +73,7 @@ public struct HubStatus: Codable, Hashable, Sendable {
         /// The plugin that told of it.
         public var instance: String
         public var device: String
-        /// Absent while nobody knows.
+        /// Absent while it is not known.
         public var connected: Bool?
         /// Percent; absent where the device does not say.
         public var battery: Int?
@@ -125,7 +125,7 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     public var alive: Bool
     /// Whether it gave a record within the last day by the hub's clock; absent until it gave one.
     public var fresh: Bool?
-    /// Whether everything wanted was delivered; absent for what is no sink.
+    /// Whether everything wanted was delivered; absent for a plugin without subscriptions.
     public var delivering: Bool?
     /// Processes started after the first.
     public var restarts: Int

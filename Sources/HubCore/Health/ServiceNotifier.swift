@@ -1,8 +1,8 @@
 import Glibc
 
-/// Tells systemd, or whoever set `NOTIFY_SOCKET`, how the hub is: datagrams of `NAME=value` lines (sd_notify(3)).
+/// Tells systemd, or what else set `NOTIFY_SOCKET`, how the hub is: datagrams of `NAME=value` lines (sd_notify(3)).
 ///
-/// Whoever does not listen is not waited for: a datagram that cannot be sent is lost, as the protocol wants it. Any thread.
+/// It does not wait for a listener: a datagram that cannot be sent is lost, as the protocol wants it. Any thread.
 public final class ServiceNotifier: Sendable {
     /// Within which the manager wants a sign of life; `nil` when it wants none.
     public let watchdog: Duration?
@@ -10,7 +10,7 @@ public final class ServiceNotifier: Sendable {
     private let address: Address
 
     /// - Parameter environment: with `NOTIFY_SOCKET`, a path or `@` and an abstract name, and perhaps `WATCHDOG_USEC` and `WATCHDOG_PID`.
-    /// - Returns: `nil` where nobody wants to be told, or the address is none.
+    /// - Returns: `nil` where `NOTIFY_SOCKET` is not set, or not an address.
     public init?(environment: [String: String]) {
         guard let name = environment["NOTIFY_SOCKET"], let address = Address(name) else { return nil }
         self.address = address
@@ -73,7 +73,7 @@ public final class ServiceNotifier: Sendable {
 /// The sign of life: sent only after the parts that must work have proved that they do.
 ///
 /// A timer alone would go on while the poll loop hangs or a commit never returns, which is what a watchdog is there to find.
-struct Heartbeat: Sendable {
+struct WatchdogSignal: Sendable {
     let notifier: ServiceNotifier
 
     /// How often: three times within what the manager allows, so that one may come late.

@@ -29,7 +29,7 @@ struct StoreSpace: Hashable, Sendable {
     /// Less is low: a fiftieth of the disk, but at least 200 MB, and never more than 2 GB.
     var floor: Int64 { max(200_000_000, min(2_000_000_000, total / 50)) }
 
-    /// The log is cut at 16 MB unless somebody reads for very long.
+    /// The log is cut at 16 MB unless a program reads for very long.
     static let longLog: Int64 = 512_000_000
 }
 

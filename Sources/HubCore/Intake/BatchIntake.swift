@@ -93,7 +93,7 @@ struct BatchIntake {
     private func person(_ name: String) throws(RecordRejection) -> Person {
         guard let person = rules.person(named: name, allowed: policy.persons) else {
             throw RecordRejection(
-                .person, "person: \"\(name)\" is no person that \(instance) may write; hub.conf names them")
+                .person, "person: \"\(name)\" is not a person that \(instance) may write; hub.conf names them")
         }
         return person
     }

@@ -6,7 +6,7 @@ import Synchronization
 /// Takes batches of all peers from the door, stores as many as wait in one transaction, and says what became of them.
 ///
 /// While one transaction is written, the next collects: under load commits grow, alone a batch goes at once. The queue is bounded
-/// by the credit of the sessions that are open: whoever ends a session drops what waits of it.
+/// by the credit of the sessions that are open: the end of a session drops what waits of it.
 final class Committer: Sendable {
     /// One batch on its way, with what its answer needs.
     struct Work: Sendable {
@@ -34,7 +34,7 @@ final class Committer: Sendable {
         }
     }
 
-    /// What a person does by hand, which stands in the same line as the batches: what is published must be in the order of the sequence.
+    /// What a person does by hand, which waits in the same line as the batches: what is published must be in the order of the sequence.
     private struct ManualWork: Sendable {
         let action: ManualChange
         let answer: CheckedContinuation<Result<[ManualResult], StoreError>?, Never>
@@ -92,7 +92,7 @@ final class Committer: Sendable {
         return try result?.get()
     }
 
-    /// Drops what waits of some sessions: nobody was told that it is stored, and nobody is going to be.
+    /// Drops what waits of some sessions: its sources were not told that it is stored.
     func drop(where isDropped: (SessionReference) -> Bool) {
         state.withLock { state in
             state.waiting.removeAll { if case .batch(let work) = $0 { isDropped(work.session) } else { false } }
@@ -126,10 +126,10 @@ final class Committer: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Commits until `finish`, one transaction after the other, and hands on what became of each, in order.
+    /// Commits until `finish`, one transaction after the other, and reports what became of each, in order.
     ///
-    /// While an outcome is handed on, the next transaction is under way: answering costs nearly as much as storing. Of a failure and of what
-    /// a person did everybody is told before anything else is stored.
+    /// While an outcome is reported, the next transaction is under way: answering costs nearly as much as storing. Of a failure and of what
+    /// a person did all are told before anything else is stored.
     func run(_ report: @escaping @Sendable (Outcome) async -> Void) async {
         await withTaskGroup(of: Void.self) { reports in
             while let next = await next() {
@@ -137,7 +137,7 @@ final class Committer: Sendable {
                 state.withLock { $0.began = .now }
                 do throws(StoreError) { outcome = try await store(next) } catch { outcome = next.failed(error) }
                 state.withLock { $0.began = nil }
-                await reports.next()  // The outcome before this one has been handed on.
+                await reports.next()  // The outcome before this one has been reported.
                 if case (.batches, .committed) = (next, outcome) {
                     reports.addTask { await report(outcome) }
                     continue

@@ -4,7 +4,7 @@ import Samples
 
 /// Decides whose body a record is of, as far as its source has said so, and whom its weight may tell where not.
 ///
-/// A source never names a person: it says what it knows in `subject`. Nothing is guessed: what no rule decides is stored for nobody, with
+/// A source never names a person: it says what it knows in `subject`. Nothing is guessed: what no rule decides is stored without a person, with
 /// the reason, and waits in the inbox.
 struct PersonRules: Sendable {
     private let people: [Candidate]
@@ -62,7 +62,7 @@ struct PersonRules: Sendable {
             if let owner = candidates.first(where: { $0.slots[instance] == slot }) {
                 return Finding(assignment: .person(owner.person), household: household([]))
             }
-            // Whoever has another slot on this device was it not.
+            // Who has another slot on this device was it not.
             let others = candidates.filter { $0.slots[instance] == nil }
             return Finding(
                 assignment: .nobody(reason: "no person of hub.conf has slot \(slot) of \(instance)"),
@@ -73,7 +73,7 @@ struct PersonRules: Sendable {
             return Finding(
                 assignment: named
                     ?? .nobody(
-                        reason: "\(instance) names somebody who is no person of hub.conf, or may not be its person"),
+                        reason: "\(instance) names a person that hub.conf does not have, or that it may not write for"),
                 household: household([]))
         case nil:
             let names = candidates.map(\.person.name).joined(separator: ", ")
@@ -89,10 +89,10 @@ struct PersonRules: Sendable {
         Household(candidates.map(\.member), certainty: certainty)
     }
 
-    /// Where there is nobody else, nobody has to be told apart.
+    /// With one person there is nothing to tell apart.
     private func only(_ candidate: Candidate?, _ subject: Subject?, _ instance: String) -> Assignment {
         guard let candidate else { return .nobody(reason: "hub.conf has no person for \(instance)") }
-        // Whoever has another slot on this device was it not, even where there is nobody else.
+        // Who has another slot on this device was it not, even where there is no other person.
         if case .slot(let slot) = subject, let own = candidate.slots[instance], own != slot {
             return .nobody(reason: "subject: no person of hub.conf has slot \(slot) of \(instance)")
         }

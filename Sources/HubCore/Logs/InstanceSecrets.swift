@@ -53,7 +53,7 @@ final class InstanceSecrets: Sendable {
         func secrets(named name: String) -> [String] {
             switch self {
             case .text(let text):
-                // Who somebody is at a service opens nothing there, and stands in every record of it as its account.
+                // A user's name at a service opens nothing there, and is in every record of it as its account.
                 let isPublic = ["token_type", "scope", "expires_at", "user", "uid", "user_id"].contains(name)
                 let isSecret = name.hasSuffix("token") || name.hasSuffix("secret")
                 return !isPublic && (isSecret || text.utf8.count >= InstanceSecrets.leastLength) ? [text] : []

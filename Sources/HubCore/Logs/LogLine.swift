@@ -44,7 +44,7 @@ public struct LogLine: Hashable, Sendable, Codable {
         (time, level, self.from, text) = (String(words[0]), String(words[1]), from, String(words[3]))
     }
 
-    /// The line as it stands in the file, without its end.
+    /// The line as it is in the file, without its end.
     public var line: String { "\(time) \(level) \(from.rawValue) \(text)" }
 
     /// Always of the same length, so that times compare as texts.

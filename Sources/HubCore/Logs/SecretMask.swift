@@ -35,7 +35,7 @@ struct SecretMask: Sendable {
     /// Bytes of the longest text that is hidden.
     var longest: Int { needles.first?.count ?? 0 }
 
-    /// Where secrets stand, from front to back, without overlaps.
+    /// Where secrets are, from front to back, without overlaps.
     func places(in bytes: ArraySlice<UInt8>) -> [Range<Int>] {
         guard !needles.isEmpty else { return [] }
         return bytes.withUnsafeBufferPointer { buffer in

@@ -48,7 +48,7 @@ extension Door {
     /// Options for the next bind: they touch no endpoint that is bound.
     private func guardDoor(_ setting: Network.Setting) throws(ZeroMQError) {
         try socket?.set(.zapDomain, to: LaunchTokens.doorDomain)
-        // Whoever has connected and does not prove itself is sent away; local peers keep libzmq's half minute.
+        // A connection that does not prove itself is ended; local peers keep libzmq's half minute.
         try socket?.set(.handshakeInterval, to: Network.patience)
         try socket?.set(.backlog, to: Network.queue)
         try socket?.set(.tcpKeepalive, to: true)
@@ -97,7 +97,7 @@ extension Door {
         restNetwork(because: "\(open) files and connections are open, of \(limit)")
     }
 
-    /// Closes the network for a while: somebody there uses up what the hub needs.
+    /// Closes the network for a while: what comes from there uses up what the hub needs.
     func restNetwork(because reason: String) {
         guard gate.network.isOpen else { return }
         logger.error(

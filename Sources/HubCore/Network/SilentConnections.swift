@@ -33,7 +33,7 @@ enum SilentConnections {
         return ended.count
     }
 
-    /// `nil` for what is no TCP socket.
+    /// `nil` for what is not a TCP socket.
     private static func localPort(of descriptor: CInt) -> UInt16? {
         var address = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

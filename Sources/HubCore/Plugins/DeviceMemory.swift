@@ -4,7 +4,7 @@ import Synchronization
 
 /// What is known of devices, from one run of the hub to the next: `devices.json` in the data directory, mode 0600.
 ///
-/// A scale sleeps all day: what it said last is all there is until somebody steps on it. The first change is on the disk
+/// A scale sleeps all day: what it said last is all there is until the next weighing. The first change is on the disk
 /// within a moment, those of one second together, and the last of all when the hub stops.
 final class DeviceMemory: Sendable {
     private struct State {
@@ -31,7 +31,7 @@ final class DeviceMemory: Sendable {
             return try JSONDecoder().decode([String: [String: DeviceTable.Entry]].self, from: file)
         } catch {
             logger.warning(
-                "what was known of devices cannot be read and is begun anew", metadata: ["file": "\(path)"])
+                "what was known of devices cannot be read, and is forgotten", metadata: ["file": "\(path)"])
             return [:]
         }
     }

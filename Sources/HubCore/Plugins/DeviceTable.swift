@@ -22,7 +22,7 @@ struct DeviceTable: Hashable, Sendable {
         var text: String
         /// The device's own number of it.
         var code: Int64?
-        /// Of what an older hub remembered nobody knows.
+        /// Not known of what an older hub remembered.
         var severity: DeviceEvent.Severity?
         /// As ``Entry/heardAt``.
         var at: Int64
@@ -98,7 +98,7 @@ struct DeviceTable: Hashable, Sendable {
         return still(self) == still(other)
     }
 
-    /// An instance has no session now: whether its devices are connected nobody knows.
+    /// An instance has no session now: whether its devices are connected is not known.
     mutating func lost(_ instance: String) { change(instance) { $0.isConnected = nil } }
 
     /// Keeps what is known of these instances, and forgets the others.

@@ -5,7 +5,7 @@ struct Fault: Sendable, Hashable {
         case crash
         /// Something it needs was not there; it is tried again for ever, ever more slowly.
         case temporary
-        /// Only a person can mend it; tried again now and then, in case somebody has.
+        /// Only a person can mend it; tried again now and then, in case that has happened.
         case hopeless(Remedy)
     }
 

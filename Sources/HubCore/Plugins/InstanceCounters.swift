@@ -3,7 +3,7 @@ import HubWire
 
 /// What the hub has seen since it started of the instances that `hub.conf` names: for `hub status`.
 ///
-/// Of others nothing is kept: anybody may invent names.
+/// Of others nothing is kept: any program may invent names.
 struct InstanceCounters {
     struct Entry {
         var sessions = 0

@@ -34,7 +34,7 @@ struct InstanceLife: Sendable {
     enum Event: Sendable, Hashable {
         /// Shall run; also the release from quarantine, and the end of any wait.
         case run
-        /// Shall run anew, for its settings have changed.
+        /// Shall run again, for its settings have changed.
         case restart
         case stop
         case sessionBegan
@@ -162,7 +162,7 @@ extension InstanceLife {
         }
     }
 
-    /// What is told to run anew has nothing to make good.
+    /// What is told to run again has nothing to make good.
     private mutating func forget() { (attempts, crashes, fault) = (0, [], nil) }
 
     private mutating func launch(at now: Int64) -> [Action] {

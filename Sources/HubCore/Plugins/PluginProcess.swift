@@ -111,7 +111,7 @@ struct PluginProcess: Sendable {
         }
     }
 
-    /// Waits until the process has ended, without taking its ending from whoever waits for that.
+    /// Waits until the process has ended, without taking its ending from the one that waits for it.
     private static func end(of process: pid_t) async {
         while !Task.isCancelled {
             var info = siginfo_t()

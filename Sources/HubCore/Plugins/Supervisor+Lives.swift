@@ -7,7 +7,7 @@ extension Supervisor {
     func handle(
         _ event: InstanceLife.Event, of instance: String, because reason: String = "its configuration has changed"
     ) async {
-        // Whoever was in the middle of starting several when the end came must not start the rest.
+        // A start of several that the end came upon must not start the rest.
         if isStopping, event == .run || event == .restart { return }
         guard let actions = charges[instance]?.life.handle(event, at: now) else { return }
         for action in actions {

@@ -20,7 +20,7 @@ struct FilterNames {
     }
 
     /// Types by id; those that the session may not read are still among them.
-    /// - Throws: `field` for what is no type.
+    /// - Throws: `field` for what is not a type.
     func types(_ asked: [String]?) throws(WireError) -> Set<TypeID>? {
         guard let asked else { return nil }
         var types: Set<TypeID> = []
@@ -41,7 +41,7 @@ struct FilterNames {
             ? type : nil
     }
 
-    /// Persons that the session may read; without names all of them, `nil` for everyone and nobody.
+    /// Persons that the session may read; without names all of them, `nil` for all of them, and for records without a person.
     /// - Throws: `field` for a name of none of them; whether there is such a person is not to be told from it (R8.37).
     func persons(_ asked: [String]?) throws(WireError) -> Set<String>? {
         guard let asked else { return reading.persons }

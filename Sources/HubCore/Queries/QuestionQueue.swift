@@ -13,7 +13,7 @@ struct Question {
 /// The questions that wait for their turn.
 ///
 /// So few are worked on at a time that what they hold is bounded, also for sessions that ended meanwhile: a peer may ask and say HELLO again
-/// without an end. Whoever looks at the hub's state does not stand behind those who read records.
+/// without an end. A question about the hub's state does not wait behind those for records.
 struct QuestionQueue {
     /// Of each of the two kinds; the store reads on as many connections at a time, and there are not more cores to gain.
     static let bound = 2
@@ -36,7 +36,7 @@ struct QuestionQueue {
         return question
     }
 
-    /// One that `next` returned has been answered, or nobody waits for it any more.
+    /// One that `next` returned has been answered, or no session waits for it any more.
     mutating func ended(_ question: Question) {
         if question.isOfRecords { begun.records -= 1 } else { begun.others -= 1 }
     }

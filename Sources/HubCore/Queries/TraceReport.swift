@@ -65,7 +65,7 @@ enum TraceReport {
         }
     }
 
-    /// How the record stands with a sink.
+    /// What became of the record at a sink.
     private struct Delivery: Encodable {
         var sink: String
         /// `pending`, `retrying`, `unauthorized`, `delivered`, `refused`, `superseded` or `skipped`.

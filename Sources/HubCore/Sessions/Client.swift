@@ -9,6 +9,8 @@ import ZeroMQ
 /// A class, because every message looks at it, and its decoder keeps memory that must have one owner.
 final class Client {
     let session: ClientSession
+    /// The session's; here too, for every message looks at it.
+    let reference: SessionReference
     /// Where it came in.
     let endpoint: Endpoint
     /// As whom it logged in there (``LogIn``); `nil` for the owner.
@@ -23,21 +25,25 @@ final class Client {
 
     init(_ session: ClientSession, _ endpoint: Endpoint, logIn: String?, _ intake: BatchIntake) {
         (self.session, self.endpoint, self.logIn, self.intake) = (session, endpoint, logIn, intake)
+        reference = session.reference
         decoder = RecordDecoder(plugin: session.hello.plugin, registry: session.registry)
     }
 
-    var reference: SessionReference { session.reference }
     var hello: Hello { session.hello }
     var policy: InstancePolicy { session.policy }
     var registry: TypeRegistry { session.registry }
 }
 
 /// What of a session and its client holds as long as the session: all that the parts of the loop need to serve it.
-struct ClientSession: Sendable {
+final class ClientSession: Sendable {
     let reference: SessionReference
     let hello: Hello
     let policy: InstancePolicy
     let registry: TypeRegistry
+
+    init(_ reference: SessionReference, _ hello: Hello, _ policy: InstancePolicy, _ registry: TypeRegistry) {
+        (self.reference, self.hello, self.policy, self.registry) = (reference, hello, policy, registry)
+    }
 
     var instance: String { hello.instance }
 }

@@ -16,7 +16,7 @@ struct DeclaredTypes {
 
     /// Takes the declarations of an instance, all or none.
     ///
-    /// An instance may change what nobody else has declared: its program is newer now.
+    /// An instance may change what no other has declared: its program is newer now.
     /// - Throws: `field` where another instance has declared the id otherwise; `limit` when there are too many.
     mutating func add(_ types: [HealthType], of instance: String) throws(WireError) {
         var new = 0

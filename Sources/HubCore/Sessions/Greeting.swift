@@ -20,7 +20,7 @@ extension Door {
             let intake = BatchIntake(
                 instance: hello.instance, policy: policy, rules: facts.rules,
                 validation: RecordValidation(registry: registry))
-            let client = ClientSession(reference: reference, hello: hello, policy: policy, registry: registry)
+            let client = ClientSession(reference, hello, policy, registry)
             clients[peer] = Client(client, endpoint, logIn: gate.logIn(of: endpoint), intake)
             plugins.sessionBegan(hello, at: endpoint)
             // One that greets again before each question, as a follower may, is not worth a line.
@@ -70,7 +70,7 @@ extension Door {
         }
     }
 
-    /// R4.26: at the owner's door nothing shows who somebody is, and the one who has shown it would be ended by [R4.3].
+    /// R4.26: at the owner's door nothing shows who a client is, and the one that has shown it would be ended by [R4.3].
     private func leaveToItsOwn(_ hello: Hello, _ endpoint: Endpoint) throws(WireError) {
         guard endpoint == .owner, hello.mode == .run else { return }
         if gate.tokens.isAdmitted(hello.instance) {

@@ -31,7 +31,7 @@ struct InstancePolicy: Sendable, Hashable {
         let feedPort: Int?
     }
 
-    /// Whoever may open the owner's socket owns the data.
+    /// Who may open the owner's socket owns the data.
     static func owner(keepsRaw: Bool) -> InstancePolicy {
         InstancePolicy(grants: Grants(), persons: nil, keepsRaw: keepsRaw, settings: .emptyObject)
     }

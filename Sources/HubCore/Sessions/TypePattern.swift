@@ -4,7 +4,7 @@ struct TypePattern: Hashable {
 
     init(_ text: String) { self.text = text }
 
-    /// Whether it stands for types that are only known when they are declared.
+    /// Whether it means types that are only known when they are declared.
     var isOfVendor: Bool { text.hasPrefix("x.") && text.hasSuffix(".*") && text.split(separator: ".").count >= 3 }
 
     /// Whether an id, or another pattern, is within it.

@@ -14,7 +14,7 @@ public struct TokenStatus: Codable, Hashable, Sendable {
         case expired
         /// The service wants a person to log in again.
         case refused
-        /// Nobody is logged in.
+        /// No account is logged in.
         case missing
     }
 
