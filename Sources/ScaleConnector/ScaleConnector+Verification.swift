@@ -11,10 +11,12 @@ public protocol ScaleCloud: Sendable {
 }
 
 extension ScaleConnector {
-    /// How long a verification holds.
+    /// That measuring is allowed, and for how long.
     struct Permission {
-        /// Microseconds since 1970; nil: until the plugin ends.
-        var moment: Int64?
+        /// By the clock that never jumps: the hub's may be set, and would keep or end a permission with it.
+        ///
+        /// Nil: until the plugin ends.
+        var end: ContinuousClock.Instant?
     }
 
     static let memoryKey = "verification"
@@ -22,8 +24,8 @@ extension ScaleConnector {
     private static let refusedKey = "refused"
     /// How often somebody who may not measure is verified again, beside whenever something changes.
     private static let retry = Duration.seconds(300)
-    /// How long an answer of the cloud is believed: a day, in microseconds.
-    private static let belief: Int64 = 24 * 3600 * 1_000_000
+    /// How long an answer of the cloud is believed.
+    private static let belief = Duration.seconds(24 * 3600)
 
     /// Waits until whoever measures may; nil when the plugin is to stop.
     mutating func verify(_ goal: Goal) async throws -> Permission? {
@@ -37,8 +39,10 @@ extension ScaleConnector {
                 told = verdict
             }
             if verdict.mayMeasure {
-                let belief = setup.verification == .openapi ? hub.clock.now() + Self.belief : nil
-                return Permission(moment: [verdict.until, belief].compactMap(\.self).min())
+                let left = verdict.until.map { Duration.microseconds($0 - hub.clock.now()) }
+                let belief = setup.verification == .openapi ? Self.belief : nil
+                let time = [left, belief].compactMap(\.self).min()
+                return Permission(end: time.map { .now + hub.clock.realDuration(forVirtual: $0) })
             }
             if goal == .memoryTransferred {
                 throw PluginFailure(.failed, "nothing is measured: " + help(verdict))

@@ -41,8 +41,8 @@ public struct ScaleConnector {
     private var isConnected = false
     /// What the scale was asked for last, until it answers.
     private var asked: (request: ScaleCommandQueue.Request, command: ScaleCommand, reason: String?)?
-    /// Until when the verification holds, in microseconds since 1970.
-    private var verifiedUntil: Int64?
+    /// Until when the verification holds; nil: until the plugin ends.
+    private var verifiedUntil: ContinuousClock.Instant?
 
     private let startedAt = ContinuousClock.now
     /// What the dialogue has still to be told of what was done.
@@ -78,8 +78,8 @@ public struct ScaleConnector {
     /// - Throws: ``GiveError`` where a record can never be given, which is this plugin's own fault; ``PluginFailure`` where a
     ///   single pass may not measure.
     public mutating func run(until goal: Goal) async throws {
-        while let until = try await verify(goal) {
-            verifiedUntil = until.moment
+        while let permission = try await verify(goal) {
+            verifiedUntil = permission.end
             if try await serve(until: goal) { return }
         }
     }
@@ -96,12 +96,13 @@ public struct ScaleConnector {
         (self.runner, self.door) = (runner, door)
         desk.open { runner.wake() }
         hub.logger.info("waiting for the scale", metadata: ["link": "\(runner.link)"])
+        setAlarm(of: runner)
         var isDone = true
         do {
             while let event = await runner.next() {
                 try await follow(event, of: runner)
                 if goal == .memoryTransferred, dialogue.isMeasuring { break }
-                if let verifiedUntil, hub.clock.now() >= verifiedUntil {
+                if let verifiedUntil, ContinuousClock.now >= verifiedUntil {
                     isDone = false
                     break
                 }
@@ -147,7 +148,12 @@ public struct ScaleConnector {
             case .keep(let weighings): request.answer.resume(returning: try await keep(weighings))
             }
         }
-        runner.setAlarm(at: dialogue.deadline.map { startedAt + $0 })
+        setAlarm(of: runner)
+    }
+
+    /// For what comes next: the dialogue's deadline, or the end of the verification.
+    private func setAlarm(of runner: LinkRunner) {
+        runner.setAlarm(at: [dialogue.deadline.map { startedAt + $0 }, verifiedUntil].compactMap(\.self).min())
     }
 
     /// Hands `input` to the dialogue and does what it asks, and what follows from that.

@@ -66,6 +66,26 @@ struct OpenAPITests {
         }
     }
 
+    @Test(arguments: ["2019-11-20T12:00:00Z", "2033-11-20T12:00:00Z"])
+    func `the cloud is asked once a day, also after the hub's clock was set by years`(start: String) async throws {
+        let (bench, cloud, bridge) = (try await ScaleBench(), try await VendorCloud(), try Bridge(.hs4))
+        try await cloud.link(bench)
+        // A day in a second; the scale itself answers in real time.
+        await bench.hub.change { $0.clock = "2026-11-20T12:00:00Z@86400" }
+        let run = try await run(.hs4, cloud, bridge, bench)
+        _ = await bench.events("authentication")
+        await bench.hub.change { $0.clock = "\(start)@86400" }
+        await bench.hub.forgetSessions()
+        _ = await bench.hub.hellos(2)
+        // One question may have been on its way.
+        let enough = cloud.service.requests.count + 3
+        await bench.hub.wait { _ in cloud.service.requests.count >= enough }
+        let codes = await bench.events("authentication").map(\.code)
+        #expect(Set(codes).isSubset(of: [2, 3]), "linked, says the cloud; logged in, says the bridge")
+        #expect(await bench.end(run) == .done)
+        await bridge.stop()
+    }
+
     /// What has become of the account meanwhile, and what the person is told.
     enum Change: Int64, CaseIterable {
         case tokenEnded = 3
