@@ -242,14 +242,14 @@ let package = Package(
             name: "ScaleStandIns", dependencies: ["Digests", "ScaleProtocols"],
             path: "Simulators/Scales/Sources/ScaleStandIns", swiftSettings: strict),
         .target(
-            name: "ScaleSimulation", dependencies: ["Seeds", "ScaleProtocols", "ScaleStandIns"],
+            name: "ScaleSimulation", dependencies: ["Seeds", "ScaleLinks", "ScaleProtocols", "ScaleStandIns"],
             path: "Simulators/Scales/Sources/ScaleSimulation",
             swiftSettings: strict),
         program(
             "hub-scale-sim", ["ScaleSimulation", "ScaleProtocols", "ScaleStandIns", argumentParser],
             path: "Simulators/Scales/Sources/hub-scale-sim"),
         tests(
-            "ScaleSimulationTests", ["ScaleSimulation", "ScaleProtocols", "ScaleStandIns"],
+            "ScaleSimulationTests", ["ScaleSimulation", "ScaleLinks", "ScaleProtocols", "ScaleStandIns"],
             path: "Simulators/Scales/Tests"),
 
         // Services.

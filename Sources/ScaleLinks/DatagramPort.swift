@@ -1,12 +1,12 @@
 import Glibc
 
-/// Where a datagram came from.
-struct DatagramAddress: Sendable, Hashable {
-    /// A `sockaddr_in`, as the system wrote it.
+/// Where a datagram came from, or goes.
+package struct DatagramAddress: Sendable, Hashable {
+    /// A `sockaddr_in`, or the system's other form for another family.
     let bytes: [UInt8]
 
     /// - Parameters: both in host order.
-    init(ip: UInt32, port: UInt16) {
+    package init(ip: UInt32, port: UInt16) {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -54,27 +54,8 @@ final class DatagramPort: Sendable {
     func send(_ outgoing: Mailbox.Outgoing, to peer: DatagramAddress?) {
         let targets = outgoing.isSearch ? host.map { [$0] } ?? everybody : [peer].compactMap(\.self)
         for target in targets {
-            _ = target.use { address, size in
-                outgoing.bytes.withUnsafeBytes { bytes in
-                    sendto(descriptor.number, bytes.baseAddress, bytes.count, 0, address, size)
-                }
-            }
+            descriptor.send(outgoing.bytes, to: target)
         }
-    }
-
-    /// The next datagram; nil when there is none.
-    func receive() -> (bytes: [UInt8], sender: DatagramAddress)? {
-        var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
-        var got = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: 2048) { buffer, count in
-            got = withUnsafeMutablePointer(to: &storage) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    recvfrom(descriptor.number, buffer.baseAddress, buffer.count, 0, $0, &size)
-                }
-            }
-            count = max(0, got)
-        }
-        return got > 0 ? (bytes, DatagramAddress(storage, size)) : nil
     }
 
     /// 255.255.255.255 leaves a machine by one interface alone, so each network's own broadcast address is added.
@@ -111,6 +92,30 @@ final class DatagramPort: Sendable {
             throw ScaleLinkError(.refused, "\(link): \(host): \(String(cString: gai_strerror(answer)))")
         }
         return found
+    }
+}
+
+extension Descriptor {
+    /// The next datagram and who sent it; nil where there is none, or an empty one.
+    package func receive() -> (bytes: [UInt8], sender: DatagramAddress)? {
+        var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+        var got = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 2048) { buffer, count in
+            got = withUnsafeMutablePointer(to: &storage) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    recvfrom(number, buffer.baseAddress, buffer.count, 0, $0, &size)
+                }
+            }
+            count = max(0, got)
+        }
+        return got > 0 ? (bytes, DatagramAddress(storage, size)) : nil
+    }
+
+    /// Sends one datagram; one that the network does not take is lost, as datagrams are.
+    package func send(_ bytes: [UInt8], to receiver: DatagramAddress) {
+        _ = receiver.use { address, size in
+            bytes.withUnsafeBytes { sendto(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), address, size) }
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 import Glibc
 
 /// A file descriptor, closed when its last owner lets go of it.
-final class Descriptor: Sendable {
-    let number: Int32
+package final class Descriptor: Sendable {
+    package let number: Int32
 
-    init(owning number: Int32) { self.number = number }
+    package init(owning number: Int32) { self.number = number }
     deinit { Glibc.close(number) }
 
     /// Makes calls return at once, and keeps the descriptor from programs started later.
-    func setNonBlocking() {
+    package func setNonBlocking() {
         _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     }
@@ -21,7 +21,7 @@ final class Descriptor: Sendable {
     }
 
     /// The numeric address of the machine at the other end of a TCP connection; nil for anything else.
-    var otherEnd: String? {
+    package var otherEnd: String? {
         var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
         var name = [CChar](repeating: 0, count: Int(NI_MAXHOST))
         let result = withUnsafeMutablePointer(to: &storage) { storage in
@@ -37,16 +37,25 @@ final class Descriptor: Sendable {
     }
 
     /// What a read or write came to.
-    enum Result<Value> {
+    package enum Result<Value> {
         case done(Value)
         /// Nothing now; poll tells when.
         case later
         /// The end of the stream (0) or an error number.
         case ended(Int32)
+
+        /// The value, or `none` where there is nothing now; nil at the end.
+        package func value(orLater none: Value) -> Value? {
+            switch self {
+            case .done(let value): value
+            case .later: none
+            case .ended: nil
+            }
+        }
     }
 
     /// Bytes that are there now, 4 KiB at most.
-    func read() -> Result<[UInt8]> {
+    package func read() -> Result<[UInt8]> {
         while true {
             var (got, failure) = (0, Int32(0))
             let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
@@ -62,7 +71,7 @@ final class Descriptor: Sendable {
     }
 
     /// How many of the bytes the other side took.
-    func write(_ bytes: ArraySlice<UInt8>) -> Result<Int> {
+    package func write(_ bytes: ArraySlice<UInt8>) -> Result<Int> {
         while true {
             let taken = bytes.withUnsafeBytes { buffer in
                 // Without the flag a socket whose peer has gone ends the process; only sockets know the flag.
@@ -78,12 +87,12 @@ final class Descriptor: Sendable {
 }
 
 /// Wakes a thread out of `poll`; may be rung from any other.
-struct Wakeup: Sendable {
+package struct Wakeup: Sendable {
     /// Readable while the bell has been rung.
-    let descriptor: Descriptor
+    package let descriptor: Descriptor
     private let rope: Descriptor
 
-    init() throws(ScaleLinkError) {
+    package init() throws(ScaleLinkError) {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
             throw ScaleLinkError(.machine, "cannot make a pipe: \(String(cString: strerror(errno)))")
@@ -94,7 +103,7 @@ struct Wakeup: Sendable {
     }
 
     /// A full pipe rings as well as one more byte would.
-    func ring() { _ = rope.write([1]) }
+    package func ring() { _ = rope.write([1]) }
 
-    func silence() { _ = descriptor.read() }
+    package func silence() { _ = descriptor.read() }
 }

@@ -175,7 +175,7 @@ struct LinkLoop {
         if let datagrams {
             // Whoever talks is there; silence after a connection is not.
             pause = shortestPause
-            if let (bytes, sender) = datagrams.receive() { mailbox.post(.received(bytes), from: sender) }
+            if let (bytes, sender) = datagrams.descriptor.receive() { mailbox.post(.received(bytes), from: sender) }
             return
         }
         switch connection?.read() {

@@ -1,4 +1,5 @@
 import Glibc
+import ScaleLinks
 import ScaleProtocols
 import Synchronization
 import Testing
@@ -126,7 +127,7 @@ struct HostDriver {
             let due = (min(limit, host.deadline ?? limit) - now.uptime).components
             _ = poll(&file, 1, Int32(max(0, due.seconds * 1000 + due.attoseconds / 1_000_000_000_000_000 + 1)))
             if file.revents != 0 {
-                guard let bytes = link.read() else { return close() }
+                guard let bytes = link.read().value(orLater: []) else { return close() }
                 give(.received(bytes))
             }
             if let deadline = host.deadline, now.uptime >= deadline { give(.tick) }

@@ -1,4 +1,5 @@
 import Glibc
+import ScaleLinks
 import ScaleProtocols
 import ScaleStandIns
 import Testing

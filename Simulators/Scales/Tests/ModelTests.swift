@@ -1,4 +1,5 @@
 import Glibc
+import ScaleLinks
 import ScaleProtocols
 import ScaleStandIns
 import Testing
@@ -12,7 +13,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
     private(set) var events: [ScaleEvent] = []
     private let link: Descriptor
     /// Where datagrams go; nil on a stream.
-    private var scale: [UInt8]?
+    private var scale: DatagramAddress?
     private let startedAt = ContinuousClock.now
 
     init(_ host: Host, stream link: Descriptor) {
@@ -25,11 +26,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
     init(_ host: Host, datagramsTo port: UInt16) throws {
         self.host = host
         (link, _) = try LinkAddress("udp://127.0.0.1:0").listenForDatagrams()
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        scale = withUnsafeBytes(of: &address) { Array($0) }
+        scale = DatagramAddress(ip: 0x7F00_0001, port: port)
         give(.linkOpened)
     }
 
@@ -62,7 +59,7 @@ struct DialogueDriver<Host: ScaleDialogue> {
                 if scale != nil {
                     while let (bytes, _) = link.receive() { give(.received(bytes)) }
                 } else {
-                    guard let bytes = link.read() else { return }
+                    guard let bytes = link.read().value(orLater: []) else { return }
                     give(.received(bytes))
                 }
             }
@@ -199,7 +196,7 @@ struct ModelTests {
         let link = try LinkAddress(running.simulator.address).connect()
         func hear(_ count: Int) -> [UInt8] {
             var heard: [UInt8] = []
-            while heard.count < count, let bytes = link.read(), !bytes.isEmpty { heard += bytes }
+            while heard.count < count, case .done(let bytes) = link.read() { heard += bytes }
             return heard
         }
         _ = link.write([0xB0, 3, 0xA6, 0x23, 1, 0xCA][...])

@@ -1,4 +1,5 @@
 import Glibc
+import ScaleLinks
 
 /// Where a link is: `tcp://127.0.0.1:4711`, `tcp://[::1]:4711`, `unix:///run/scale.sock`, `udp://127.0.0.1:10000`.
 public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {

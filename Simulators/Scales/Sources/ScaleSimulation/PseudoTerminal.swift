@@ -1,4 +1,5 @@
 import Glibc
+import ScaleLinks
 
 /// A serial line that exists only in the kernel: the simulator holds one end, whoever opens `path` the other.
 struct PseudoTerminal: Sendable {

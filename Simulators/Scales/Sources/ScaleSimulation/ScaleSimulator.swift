@@ -1,4 +1,5 @@
 import ScaleProtocols
+import ScaleLinks
 public import ScaleStandIns
 import Synchronization
 
@@ -74,7 +75,7 @@ public final class ScaleSimulator: Sendable {
     /// `report` is called on the thread of ``run()``.
     public init(_ options: Options, report: @escaping @Sendable (SimulatorEvent) -> Void) throws(SimulatorError) {
         (self.options, self.report) = (options, report)
-        bell = try Wakeup()
+        do throws(ScaleLinkError) { bell = try Wakeup() } catch { throw SimulatorError(.link, "\(error)") }
         switch options.link {
         case .listen(let wanted):
             let (listener, address) = try wanted.listen()

@@ -1,4 +1,5 @@
 import Glibc
+import ScaleLinks
 import ScaleProtocols
 import ScaleStandIns
 
@@ -54,7 +55,7 @@ extension SimulatorLoop {
     }
 
     func readLink() -> [UInt8]? {
-        (terminal?.master ?? socket)?.read()
+        (terminal?.master ?? socket)?.read().value(orLater: [])
     }
 
     /// Ends the link from this side or after the other side has gone.

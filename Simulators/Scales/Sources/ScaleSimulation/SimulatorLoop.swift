@@ -1,4 +1,5 @@
 import Glibc
+import ScaleLinks
 import ScaleProtocols
 import ScaleStandIns
 
@@ -14,7 +15,7 @@ struct SimulatorLoop {
     var socket: Descriptor?
     var datagrams: Descriptor?
     /// The host that has sent the last datagram.
-    var sender: [UInt8]?
+    var sender: DatagramAddress?
     /// Whether a host is on the link.
     var isLinked = false
     /// What the link has not taken yet.
@@ -196,7 +197,7 @@ struct SimulatorLoop {
     mutating func flush() {
         guard !unsent.isEmpty else { return }
         let waiting = unsent[...]
-        guard let taken = (terminal?.master ?? socket)?.write(waiting) else { return hangUp() }
+        guard let taken = (terminal?.master ?? socket)?.write(waiting).value(orLater: 0) else { return hangUp() }
         unsent.removeFirst(taken)
     }
 
