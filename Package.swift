@@ -227,11 +227,11 @@ let package = Package(
         // Scales.
         module("ScaleProtocols", ["Digests", "JSON"]),
         tests(
-            "ScaleProtocolsTests", ["Seeds", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"],
+            "ScaleProtocolsTests", ["JSON", "Seeds", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"],
             resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),
         module("ScaleLinks"),
         tests("ScaleLinksTests", ["ScaleLinks"]),
-        module("ScaleConnector", ["PluginKit", "ScaleProtocols", "ScaleLinks"]),
+        module("ScaleConnector", ["JSON", "PluginKit", "ScaleProtocols", "ScaleLinks"]),
         program(
             "hub-ihealth-cloud", ["CloudClient", "HubWire", "PluginKit", "ScaleConnector"],
             path: "Sources/IHealthCloud"),
@@ -239,7 +239,7 @@ let package = Package(
             "ScaleConnectorTests",
             ["ScaleConnector", "PluginKit", "ScaleBench", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"]),
         .target(
-            name: "ScaleStandIns", dependencies: ["Digests", "ScaleProtocols"],
+            name: "ScaleStandIns", dependencies: ["Digests", "JSON", "ScaleProtocols"],
             path: "Simulators/Scales/Sources/ScaleStandIns", swiftSettings: strict),
         .target(
             name: "ScaleSimulation", dependencies: ["Seeds", "ScaleLinks", "ScaleProtocols", "ScaleStandIns"],

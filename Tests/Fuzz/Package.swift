@@ -14,7 +14,8 @@ import PackageDescription
 let scales = ["Frames", "Decoders", "Lines", "SIG", "HS3", "HS4", "HS5", "HSL"]
 
 let protocols: [Target.Dependency] = [
-    .product(name: "ScaleProtocols", package: "health-hub"), .product(name: "ScaleStandIns", package: "health-hub"),
+    .product(name: "JSON", package: "health-hub"), .product(name: "ScaleProtocols", package: "health-hub"),
+    .product(name: "ScaleStandIns", package: "health-hub"),
 ]
 
 let package = Package(

@@ -244,8 +244,8 @@ struct HS3HostTests {
                 }
             }
         }
-        #expect(delivered == HS3Host.waitingLimit)
-        #expect(refused == 5000 - HS3Host.waitingLimit)
+        #expect(delivered == 32)
+        #expect(refused == 5000 - 32)
         #expect(host.recentFrames.count <= HS3Host.recentFrameLimit)
     }
 
@@ -274,6 +274,6 @@ struct HS3HostTests {
                 if case .send(let bytes) = action { #expect(bytes.first == 0xB0) }
             }
         }
-        #expect(host.deliveries.count <= HS3Host.waitingLimit)
+        #expect(Array(host.deliveries.current).count <= 32)
     }
 }

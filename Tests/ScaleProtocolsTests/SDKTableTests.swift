@@ -1,3 +1,4 @@
+import JSON
 import ScaleStandIns
 import Testing
 
@@ -52,7 +53,7 @@ struct SDKTableTests {
     @Test(arguments: rows("parameter")) func `a parameter goes out with its operation`(row: Row) throws {
         let stage = try story(row)
         let request = try #require(stage.requests.last { $0.operation == row.operation })
-        var value: HSLJSON? = request.arguments
+        var value: JSONTree? = request.arguments
         for step in row.proof.split(separator: ".") { value = value?[String(step)] }
         #expect(value != nil, "\(row)")
     }
@@ -118,7 +119,7 @@ struct SDKTableTests {
         if row.value == "userList" {
             let stage = try #require(Self.stories[.hs5OpenUsers])
             let list = try #require(stage.told.first { $0.name == "userList" })
-            #expect(list.data["users"]?.items?.allSatisfy { $0[row.name]?.whole != nil } == true)
+            #expect(list.data["users"]?.list?.allSatisfy { $0[row.name]?.whole != nil } == true)
             var users: [UInt32?] = Array(repeating: nil, count: 20)
             (users[0], users[3]) = (11, 22)
             return #expect(stage.events.contains(.userList(users)))

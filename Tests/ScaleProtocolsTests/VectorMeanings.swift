@@ -1,3 +1,4 @@
+import JSON
 import ScaleStandIns
 import Testing
 
@@ -5,17 +6,17 @@ import Testing
 
 /// The vectors of the HS4, and the fragments of its log-in, in the words of the notes.
 enum VectorHS4 {
-    static func meaning(of vector: AllVectorsTests.Vector) throws -> [String: HSLJSON] {
+    static func meaning(of vector: AllVectorsTests.Vector) throws -> [String: JSONTree] {
         var scanner = FrameScanner(from: vector.origin)
         let frame = try #require(scanner.append(bytes(vector.hex)).first.flatMap(FamilyFrame.init))
         #expect(frame.bytes == bytes(vector.hex))
-        var meaning: [String: HSLJSON] = [
-            "seq": .int(Int(frame.sequence)), "state": .string([frame.state.byte].hex),
+        var meaning: [String: JSONTree] = [
+            "seq": JSONTree(Int(frame.sequence)), "state": .text([frame.state.byte].hex),
         ]
         if frame.isAcknowledgement {
             meaning["cmd"] = "ack"
         } else if case .fragment(let remaining, let count) = frame.state {
-            meaning["fragment"] = .string("\(count - remaining) of \(count)")
+            meaning["fragment"] = .text("\(count - remaining) of \(count)")
             meaning.merge(try whole(vector, isLast: remaining == 0)) { $1 }
         } else {
             let message = try #require(FamilyMessage(frame))
@@ -25,7 +26,7 @@ enum VectorHS4 {
     }
 
     /// The message that the fragments up to this one are of.
-    private static func whole(_ vector: AllVectorsTests.Vector, isLast: Bool) throws -> [String: HSLJSON] {
+    private static func whole(_ vector: AllVectorsTests.Vector, isLast: Bool) throws -> [String: JSONTree] {
         let name = vector.id.dropLast()
         let parts = AllVectorsTests.all.filter { $0.id.dropLast() == name && $0.id.count == vector.id.count }
         var collector = FragmentCollector()
@@ -37,48 +38,48 @@ enum VectorHS4 {
         }
         let message = try #require(found)
         var meaning = message.origin == .host ? host(message) : scale(message)
-        if isLast { meaning["whole"] = .object(meaning) }
+        if isLast { meaning["whole"] = JSONTree(meaning) }
         return meaning
     }
 
-    private static func host(_ message: FamilyMessage) -> [String: HSLJSON] {
+    private static func host(_ message: FamilyMessage) -> [String: JSONTree] {
         switch HS4HostMessage(message) {
         case .stop: return ["cmd": "stop"]
-        case .openMemory(let time): return ["cmd": "open-memory", "local": .string("\(time)")]
+        case .openMemory(let time): return ["cmd": "open-memory", "local": .text("\(time)")]
         case .measure(let time, let unit, let user):
-            let name: HSLJSON = unit == .kilograms ? "kg" : unit == .pounds ? "lb" : "st"
-            return ["cmd": "open-measure", "local": .string("\(time)"), "unit": name, "user": .int(Int(user))]
+            let name: JSONTree = unit == .kilograms ? "kg" : unit == .pounds ? "lb" : "st"
+            return ["cmd": "open-measure", "local": .text("\(time)"), "unit": name, "user": JSONTree(Int(user))]
         case .confirm(.stableWeight): return ["cmd": "stable-confirm"]
         case .logInNonce: return ["cmd": "login-1"]
         default: return [:]
         }
     }
 
-    private static func scale(_ message: FamilyMessage) -> [String: HSLJSON] {
-        func weight(_ name: String, _ tenths: Int) -> [String: HSLJSON] {
-            ["cmd": .string(name), "kg": .number(Double(tenths) / 10)]
+    private static func scale(_ message: FamilyMessage) -> [String: JSONTree] {
+        func weight(_ name: String, _ tenths: Int) -> [String: JSONTree] {
+            ["cmd": .text(name), "kg": JSONTree(Double(tenths) / 10)]
         }
         switch HS4ScaleMessage(message) {
         case .stopped(isIdle: true): return ["cmd": "idle"]
         case .memoryReady(true): return ["cmd": "memory-ready"]
-        case .memorySummary(let count): return ["cmd": "memory-summary", "count": .int(Int(count))]
+        case .memorySummary(let count): return ["cmd": "memory-summary", "count": JSONTree(Int(count))]
         case .measure(accepted: true): return ["cmd": "measure-accepted"]
         case .unstableWeight(let tenths): return weight("unstable", tenths)
         case .stableWeight(let tenths): return weight("stable", tenths)
         case .error(let raw):
-            var meaning: [String: HSLJSON] = ["cmd": "error", "raw": .string([raw].hex)]
-            meaning["sdk"] = ScaleError.sent(raw, by: .hs4).code.map { .int($0) }
+            var meaning: [String: JSONTree] = ["cmd": "error", "raw": .text([raw].hex)]
+            meaning["sdk"] = ScaleError.sent(raw, by: .hs4).code.map { JSONTree($0) }
             return meaning
         case .memoryRecord(let record):
             var meaning = weight("memory-record", record.tenthsOfKilogram)
-            meaning["more"] = .int(Int(record.more))
-            meaning["local"] = record.time.map { .string("\($0)") }
+            meaning["more"] = JSONTree(Int(record.more))
+            meaning["local"] = record.time.map { .text("\($0)") }
             return meaning
         case .identity(let identity):
             return [
-                "cmd": "idps", "protocol": .string(identity.protocolName), "name": .string(identity.name),
-                "firmware": .string(identity.firmware), "hardware": .string(identity.hardware),
-                "manufacturer": .string(identity.manufacturer), "model": .string(identity.model),
+                "cmd": "idps", "protocol": .text(identity.protocolName), "name": .text(identity.name),
+                "firmware": .text(identity.firmware), "hardware": .text(identity.hardware),
+                "manufacturer": .text(identity.manufacturer), "model": .text(identity.model),
             ]
         default: return [:]
         }
@@ -87,7 +88,7 @@ enum VectorHS4 {
 
 /// The vectors of the HS5 in the words of the notes.
 enum VectorHS5 {
-    static func meaning(of vector: AllVectorsTests.Vector) throws -> [String: HSLJSON] {
+    static func meaning(of vector: AllVectorsTests.Vector) throws -> [String: JSONTree] {
         let datagram = try #require(HS5Datagram(bytes(vector.hex)))
         let message = datagram.message
         if vector.origin == .host { return host(message) }
@@ -96,61 +97,62 @@ enum VectorHS5 {
         return meaning
     }
 
-    private static func host(_ message: FamilyMessage) -> [String: HSLJSON] {
+    private static func host(_ message: FamilyMessage) -> [String: JSONTree] {
         switch HS5HostMessage(message) {
         case .search: return ["cmd": "search", "to": "255.255.255.255:10000"]
-        case .users(let time): return ["cmd": "open-users", "local": .string("\(time)")]
+        case .users(let time): return ["cmd": "open-users", "local": .text("\(time)")]
         case .createUser(let position, let profile):
             return [
-                "cmd": "create-user", "position": .int(Int(position.index)), "serialNub": .int(Int(profile.serial)),
-                "age": .int(Int(profile.age)), "height": .int(Int(profile.height)),
-                "athlete": .int(profile.isAthlete ? 1 : 0), "sex": .int(profile.isMale ? 1 : 0),
+                "cmd": "create-user", "position": JSONTree(Int(position.index)),
+                "serialNub": JSONTree(Int(profile.serial)),
+                "age": JSONTree(Int(profile.age)), "height": JSONTree(Int(profile.height)),
+                "athlete": JSONTree(profile.isAthlete ? 1 : 0), "sex": JSONTree(profile.isMale ? 1 : 0),
             ]
         case .deleteUser(let position, let serial):
             return [
-                "cmd": "delete-user", "position": .int(Int(position.index)), "serialNub": .int(Int(serial)),
+                "cmd": "delete-user", "position": JSONTree(Int(position.index)), "serialNub": JSONTree(Int(serial)),
             ]
         default: return [:]
         }
     }
 
-    private static func scale(_ message: FamilyMessage) -> [String: HSLJSON] {
+    private static func scale(_ message: FamilyMessage) -> [String: JSONTree] {
         switch HS5ScaleMessage(message) {
         case .users(let users):
             let list = users.enumerated().compactMap { position, serial in
-                serial.map { ["serialNumber": .int(Int($0)), "position": .int(position)] as HSLJSON }
+                serial.map { ["serialNumber": JSONTree(Int($0)), "position": JSONTree(position)] as JSONTree }
             }
-            var meaning: [String: HSLJSON] = ["cmd": "user-list", "users": .array(list)]
-            meaning["first_free"] = users.firstIndex { $0 == nil }.map { .int($0) }
+            var meaning: [String: JSONTree] = ["cmd": "user-list", "users": .list(list)]
+            meaning["first_free"] = users.firstIndex { $0 == nil }.map { JSONTree($0) }
             return meaning
-        case .userCreated(let isDone): return ["cmd": "create-user-result", "ok": .bool(isDone)]
+        case .userCreated(let isDone): return ["cmd": "create-user-result", "ok": .truth(isDone)]
         case .measure(accepted: true): return ["cmd": "measure-accepted"]
-        case .stableWeight(let tenths): return ["cmd": "stable", "kg": .number(Double(tenths) / 10)]
+        case .stableWeight(let tenths): return ["cmd": "stable", "kg": JSONTree(Double(tenths) / 10)]
         case .composition(let record): return ["cmd": "body"].merging(read(record)) { $1 }
         case .memoryPacket(let records, let more, let announced, _):
             return [
-                "cmd": "memory", "n": .int(announced), "more": .int(more ? 1 : 0),
-                "records": .array(records.map { .object(read($0)) }),
+                "cmd": "memory", "n": JSONTree(announced), "more": JSONTree(more ? 1 : 0),
+                "records": .list(records.map { JSONTree(read($0)) }),
             ]
         case .memoryReady(false): return ["cmd": "memory-open", "result": "user not on scale"]
         case .error(let raw):
-            var meaning: [String: HSLJSON] = ["cmd": "error", "raw": .string([raw].hex)]
-            meaning["sdk_default"] = ScaleError.sent(raw, by: .hs5).code.map { .int($0) }
+            var meaning: [String: JSONTree] = ["cmd": "error", "raw": .text([raw].hex)]
+            meaning["sdk_default"] = ScaleError.sent(raw, by: .hs5).code.map { JSONTree($0) }
             return meaning
-        case .busy: return ["cmd": "busy", "sdk": .int(ScaleError.refused(.hs5).code ?? -1)]
+        case .busy: return ["cmd": "busy", "sdk": JSONTree(ScaleError.refused(.hs5).code ?? -1)]
         default: return [:]
         }
     }
 
-    private static func read(_ record: HS5Record) -> [String: HSLJSON] {
+    private static func read(_ record: HS5Record) -> [String: JSONTree] {
         let body = record.composition
-        var meaning: [String: HSLJSON] = [
-            "kg": .number(Double(record.tenthsOfKilogram) / 10), "fat": .number(Double(body.fat) / 10),
-            "water": .number(Double(body.water) / 10), "muscle": .number(Double(body.muscle) / 10),
-            "bone": .number(Double(body.bone) / 10), "visceral": .int(body.visceralFat),
-            "dci": .int(body.dailyCalories),
+        var meaning: [String: JSONTree] = [
+            "kg": JSONTree(Double(record.tenthsOfKilogram) / 10), "fat": JSONTree(Double(body.fat) / 10),
+            "water": JSONTree(Double(body.water) / 10), "muscle": JSONTree(Double(body.muscle) / 10),
+            "bone": JSONTree(Double(body.bone) / 10), "visceral": JSONTree(body.visceralFat),
+            "dci": JSONTree(body.dailyCalories),
         ]
-        meaning["local"] = record.time.map { .string("\($0)") }
+        meaning["local"] = record.time.map { .text("\($0)") }
         return meaning
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSON
 import PluginKit
 import ScaleProtocols
 import Synchronization
@@ -67,7 +68,7 @@ struct OpenAPI: Sendable {
     private func token(_ grant: [(name: String, value: String)], at now: Int64) async throws -> OAuthToken {
         let own = [("client_id", settings.clientID), ("client_secret", settings.clientSecret.reveal())]
         let answer = try await program.ask(settings.address, Self.logInPath, query: own + grant)
-        let json = HSLJSON(answer.body)
+        let json = JSONTree(answer.body)
         refusals.isOfSoftware.withLock { $0 = false }
         guard (200...299).contains(answer.status) else {
             let word = json?["error"]?.text

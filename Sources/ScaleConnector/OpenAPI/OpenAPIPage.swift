@@ -1,3 +1,4 @@
+import JSON
 import ScaleProtocols
 
 /// A weighing of the vendor's cloud, and in which zone its date is meant.
@@ -15,7 +16,7 @@ struct CloudWeighing: Sendable, Hashable {
 struct OpenAPIPage: Sendable {
     /// How many there are on all pages.
     let total: Int
-    private let items: [HSLJSON]
+    private let items: [JSONTree]
     /// How many kilograms the unit is.
     private let factor: Double
 
@@ -23,7 +24,7 @@ struct OpenAPIPage: Sendable {
 
     /// Nil for anything else.
     init?(_ bytes: [UInt8]) {
-        guard let json = HSLJSON(bytes), let items = json["WeightDataList"]?.items,
+        guard let json = JSONTree(bytes), let items = json["WeightDataList"]?.list,
             let total = json["RecordCount"]?.whole,
             let unit = json["WeightUnit"]?.whole, Self.factors.indices.contains(unit)
         else { return nil }
@@ -60,18 +61,15 @@ struct OpenAPIPage: Sendable {
         return result
     }
 
-    private func inKilograms(_ item: HSLJSON) -> HSLJSON {
-        guard factor != 1, case .object(var members) = item, let weight = members["WeightValue"]?.decimal else {
-            return item
-        }
-        members["WeightValue"] = .number(weight * factor)
-        // Nobody has written down whether the bone is in that unit too.
-        members["BoneValue"] = nil
-        return .object(members)
+    private func inKilograms(_ item: JSONTree) -> JSONTree {
+        guard factor != 1, let members = item.members, let weight = item["WeightValue"]?.decimal else { return item }
+        // No document says whether the bone is in that unit too.
+        let others = members.filter { $0.name != "WeightValue" && $0.name != "BoneValue" }
+        return .object(others + [.init("WeightValue", JSONTree(weight * factor))])
     }
 
     /// `"-0800"`, `"+02:00"`, or the number 200 for two hours.
-    static func offset(_ zone: HSLJSON?) -> Int? {
+    static func offset(_ zone: JSONTree?) -> Int? {
         guard let number = zone?.whole ?? zone?.text.flatMap({ Int($0.filter { $0 != ":" && $0 != "+" }) }) else {
             return nil
         }

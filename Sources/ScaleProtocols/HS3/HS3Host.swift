@@ -28,14 +28,10 @@ public struct HS3Host: ScaleDialogue {
     var transfer: Transfer?
     var provenHourMode: HS3HourMode?
 
-    var nextToken = 0
-    var deliveries: [ScaleToken: Waiting] = [:]
+    var deliveries = Deliveries<[UInt8], Origin>()
     /// The last frames of this connection, to know a repeat by its number and payload.
     var recentFrames: [SeenFrame] = []
-    var keptKeys = RecentKeys<[UInt8]>()
 
-    /// At most this many deliveries may wait for an answer, those of ended connections included.
-    static let waitingLimit = 32
     static let recentFrameLimit = 40
 
     enum Phase: Sendable, Hashable {
@@ -80,13 +76,10 @@ public struct HS3Host: ScaleDialogue {
         var progress = -1.0
     }
 
-    /// A delivery whose readings are not known to be kept yet.
-    struct Waiting: Sendable {
+    /// The frame that a delivery was read from.
+    struct Origin: Sendable {
         var sequence: UInt8
         var slots: [Slot]
-        var source: ScaleDelivery.Source
-        /// Whether its frame came over the connection that stands now, so that it can be acknowledged.
-        var isCurrent = true
     }
 
     /// One record of a frame: its place in the transfer, and its reading where it has one.
@@ -149,7 +142,7 @@ public struct HS3Host: ScaleDialogue {
         phase = .offline
         scanner.reset()
         recentFrames.removeAll()
-        for token in deliveries.keys { deliveries[token]?.isCurrent = false }
+        deliveries.endConnection()
         (openedAt, hasSeenWeight, lastReceived, counter) = (nil, false, nil, 1)
     }
 
@@ -165,7 +158,7 @@ public struct HS3Host: ScaleDialogue {
 
     /// While a weight waits to be acknowledged the scale answers no `23`, so repeating it says nothing.
     private var isResendHeld: Bool {
-        phase == .opening && deliveries.values.contains { $0.isCurrent && $0.source == .weighing }
+        phase == .opening && deliveries.current.contains { $0.source == .weighing }
     }
 
     private mutating func tick(at now: ScaleMoment, _ actions: inout [ScaleAction]) {

@@ -176,7 +176,7 @@ extension HS3Host {
         let mode = hourMode(for: records)
         var isOverCapacity = false
         let slots = records.map { record in
-            var slot = Slot(index: record.index, reading: nil, isRepeat: keptKeys.contains(record.key.bytes))
+            var slot = Slot(index: record.index, reading: nil, isRepeat: deliveries.isKept(record.key.bytes))
             if let tenths = record.key.tenthsOfKilogram {
                 if tenths <= 1500 {
                     slot.reading = ScaleReading(
@@ -198,17 +198,14 @@ extension HS3Host {
             report(slots, source, at: now, &actions)
             return .acknowledged
         }
-        guard deliveries.count < HS3Host.waitingLimit else {
+        let origin = Origin(sequence: frame.sequence, slots: slots)
+        guard let delivery = deliveries.add(new, from: source, keys: new.map(\.key), origin) else {
             warn(.tooManyUnanswered, &actions)
             return .refused
         }
-        let token = ScaleToken(number: nextToken)
-        nextToken += 1
-        deliveries[token] = Waiting(sequence: frame.sequence, slots: slots, source: source)
         if phase == .transferring, source == .memory { answerBy = nil }
-        actions.append(
-            .deliver(ScaleDelivery(token: token, source: source, readings: new)))
-        return .delivered(token)
+        actions.append(.deliver(delivery))
+        return .delivered(delivery.token)
     }
 
     private mutating func hourMode(for records: [HS3Record]) -> HS3HourMode {
@@ -231,22 +228,17 @@ extension HS3Host {
     }
 
     /// The caller's answer to a delivery.
-    ///
-    /// An answer that comes after its connection has ended still counts as kept, but there is nothing left to
-    /// acknowledge.
     mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard let waiting = deliveries.removeValue(forKey: token) else { return }
-        if isKept { for slot in waiting.slots { if let key = slot.reading?.key { keptKeys.insert(key) } } }
-        guard waiting.isCurrent, phase != .closing else { return }
+        guard let item = deliveries.answer(token, isKept: isKept), item.isCurrent, phase != .closing else { return }
         let seen = recentFrames.firstIndex { $0.waitsFor == token }
         guard isKept else {
             if let seen { recentFrames.remove(at: seen) }
-            if phase == .transferring, waiting.source == .memory { answerBy = now.uptime + settings.answerTimeout }
+            if phase == .transferring, item.source == .memory { answerBy = now.uptime + settings.answerTimeout }
             return
         }
         if let seen { recentFrames[seen].waitsFor = nil }
-        acknowledge(waiting.sequence, &actions)
-        report(waiting.slots, waiting.source, at: now, &actions)
+        acknowledge(item.context.sequence, &actions)
+        report(item.context.slots, item.source, at: now, &actions)
         if phase == .opening { command?.nextResend = now.uptime + settings.nextResend }
     }
 }

@@ -21,12 +21,8 @@ public struct HS4Host: ScaleDialogue {
     /// Whether weights of the present weighing have come.
     var isWeighing = false
 
-    var nextToken = 0
-    var deliveries: [ScaleToken: Waiting] = [:]
-    var keptKeys = RecentKeys<[UInt8]>()
+    var deliveries = Deliveries<[UInt8], Origin>()
 
-    /// At most this many deliveries may wait for an answer, those of ended connections included.
-    static let waitingLimit = 32
     /// Tenths of a kilogram.
     static let capacity = 1800
 
@@ -83,7 +79,7 @@ public struct HS4Host: ScaleDialogue {
         phase = .offline
         link.reset()
         (lastReceived, identity, isWeighing) = (nil, nil, false)
-        for token in deliveries.keys { deliveries[token]?.isCurrent = false }
+        deliveries.endConnection()
     }
 
     mutating func close(_ actions: inout [ScaleAction]) {

@@ -17,7 +17,7 @@ extension HS4Host {
     ) {
         if arrival.isRepeat {
             // While its content waits to be kept nothing is said; afterwards the acknowledgement was lost.
-            let isHeld = deliveries.values.contains { $0.isCurrent && $0.arrival.message == arrival.message }
+            let isHeld = deliveries.current.contains { $0.context.arrival.message == arrival.message }
             if !isHeld { acknowledge(arrival, &actions) }
             return
         }
@@ -173,7 +173,7 @@ extension HS4Host {
         let reading = ScaleReading(
             key: record.key, time: record.time, tenthsOfKilogram: tenths, composition: nil, user: nil,
             raw: record.bytes)
-        if keptKeys.contains(reading.key) {
+        if deliveries.isKept(reading.key) {
             acknowledge(arrival, &actions)
             return went(on: more, reading: reading, isRepeat: true, at: now, &actions)
         }
@@ -225,36 +225,30 @@ extension HS4Host {
         _ reading: ScaleReading, _ source: ScaleDelivery.Source, _ arrival: FamilyLink.Arrival, more: Bool,
         _ actions: inout [ScaleAction]
     ) {
-        guard deliveries.count < HS4Host.waitingLimit else {
+        let origin = Origin(arrival: arrival, more: more)
+        guard let delivery = deliveries.add([reading], from: source, keys: [reading.key], origin) else {
             link.forget(arrival.message)
             return actions.append(.event(.protocolWarning(.tooManyUnanswered)))
         }
-        let token = ScaleToken(number: nextToken)
-        nextToken += 1
-        deliveries[token] = Waiting(arrival: arrival, reading: reading, source: source, more: more)
-        actions.append(.deliver(ScaleDelivery(token: token, source: source, readings: [reading])))
+        actions.append(.deliver(delivery))
     }
 
     /// The caller's answer to a delivery.
-    ///
-    /// One that comes after its connection has ended still counts as kept, but there is nothing left to acknowledge.
     mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [ScaleAction]) {
-        guard let waiting = deliveries.removeValue(forKey: token) else { return }
-        if isKept { keptKeys.insert(waiting.reading.key) }
-        guard waiting.isCurrent, phase != .closing else { return }
+        guard let item = deliveries.answer(token, isKept: isKept), item.isCurrent, phase != .closing else { return }
         guard isKept else {
             // Where the link repeats nothing, a new connection makes the scale say it again.
             if settings.link == .serialPort { return close(&actions) }
-            link.forget(waiting.arrival.message)
+            link.forget(item.context.arrival.message)
             if phase == .transferring { answerBy = now.uptime + settings.answerTimeout }
             return
         }
-        acknowledge(waiting.arrival, &actions)
-        switch waiting.source {
-        case .memory: went(on: waiting.more, reading: waiting.reading, isRepeat: false, at: now, &actions)
+        acknowledge(item.context.arrival, &actions)
+        switch item.source {
+        case .memory: went(on: item.context.more, reading: item.readings[0], isRepeat: false, at: now, &actions)
         case .weighing, .cloud:
             tell(.confirm(.stableWeight), &actions)
-            actions.append(.event(.stableWeight(waiting.reading, isRepeat: false)))
+            actions.append(.event(.stableWeight(item.readings[0], isRepeat: false)))
             measureAgain(at: now)
         }
     }

@@ -102,14 +102,10 @@ extension HS4Host {
         var progress = -1.0
     }
 
-    /// A delivery whose reading is not known to be kept yet.
-    struct Waiting: Sendable {
+    /// The message that a delivery was read from.
+    struct Origin: Sendable {
         var arrival: FamilyLink.Arrival
-        var reading: ScaleReading
-        var source: ScaleDelivery.Source
         /// Whether more records follow.
-        var more = false
-        /// Whether it came over the connection that stands now, so that it can be acknowledged.
-        var isCurrent = true
+        var more: Bool
     }
 }

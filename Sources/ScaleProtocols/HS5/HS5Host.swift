@@ -37,13 +37,10 @@ public struct HS5Host: ScaleDialogue {
     var shown: Weight?
     var asked: ScaleCommand?
 
-    var nextToken = 0
-    var deliveries: [ScaleToken: Waiting] = [:]
-    var keptKeys = RecentKeys<[UInt8]>()
+    var deliveries = Deliveries<[UInt8], Origin>()
 
     /// Tenths of a kilogram.
     static let capacity = 1500
-    static let waitingLimit = 32
 
     public init(settings: Settings = Settings()) { self.settings = settings }
 
@@ -97,7 +94,7 @@ public struct HS5Host: ScaleDialogue {
         (scale, identity, isOpen) = (nil, nil, false)
         (last, counter, unansweredSearches) = (nil, 1, 0)
         (round, users, confirmations) = ([], [], [])
-        for token in deliveries.keys { deliveries[token]?.isCurrent = false }
+        deliveries.endConnection()
         if wasThere {
             if isError { actions.append(.event(.deviceError(.disconnected(.hs5)))) }
             actions.append(.event(.disconnected))

@@ -101,16 +101,12 @@ extension HS5Host {
         var progress = -1.0
     }
 
-    /// A delivery whose readings are not known to be kept yet.
-    struct Waiting: Sendable {
-        var readings: [ScaleReading]
-        var source: ScaleDelivery.Source
-        /// Of a packet: whether more follow.
-        var more = false
-        /// Of a measurement: what is to be confirmed then.
-        var confirms: HS5Command?
-        /// Whether it belongs to the session that stands now.
-        var isCurrent = true
+    /// What a delivery was read from.
+    enum Origin: Sendable {
+        /// A packet of the memory; whether more follow.
+        case packet(more: Bool)
+        /// A measurement; what is to be confirmed once it is kept.
+        case measurement(confirms: HS5Command?)
     }
 }
 

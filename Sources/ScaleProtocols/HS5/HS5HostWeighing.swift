@@ -29,13 +29,13 @@ extension HS5Host {
             // After a long silence its weight has been delivered already.
             if let shown { reading = reading.following(shown.reading) }
             (stable, shown) = (nil, nil)
-            deliver(Waiting(readings: [reading], source: .weighing, confirms: .composition), &actions)
+            deliver([reading], from: .weighing, .measurement(confirms: .composition), &actions)
         case .ended:
             (weighingBy, shown) = (nil, nil)
             guard let weight = stable else { return confirm(.end, at: now) }
             // Shoes, or no contact: a weighing without composition.
             stable = nil
-            deliver(Waiting(readings: [weight.reading], source: .weighing, confirms: .end), &actions)
+            deliver([weight.reading], from: .weighing, .measurement(confirms: .end), &actions)
         default: break
         }
     }
@@ -63,7 +63,7 @@ extension HS5Host {
     mutating func endWeighing(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         guard let weight = stable else { return }
         (stable, shown) = (nil, weight)
-        deliver(Waiting(readings: [weight.reading], source: .weighing), &actions)
+        deliver([weight.reading], from: .weighing, .measurement(confirms: nil), &actions)
     }
 
     mutating func finishMeasurement(at now: ScaleMoment, _ actions: inout [ScaleAction]) {

@@ -1,7 +1,9 @@
+import JSON
+
 extension HSLMessage {
     /// Reads a line without its end; unknown members are ignored.
     public init(line: [UInt8]) throws(HSLComplaint) {
-        guard let json = HSLJSON(line), case .object = json else {
+        guard let json = JSONTree(line)?.canonical, case .object = json else {
             throw HSLComplaint(.badJSON, "a line is one JSON object in UTF-8")
         }
         let reader = Reader(json: json)
@@ -27,57 +29,53 @@ extension HSLMessage {
     }
 
     /// The bytes of the line and its end.
-    public var bytes: [UInt8] { Array(json.line.utf8) + [0x0A] }
+    public var bytes: [UInt8] { json.bytes + [0x0A] }
 
     /// The members in JSON.
-    var json: HSLJSON {
+    var json: JSONTree {
         switch self {
         case .hello(let hello):
             return [
-                "t": "hello", "v": 1, "role": .string(hello.role.rawValue), "impl": .string(hello.implementation),
-                "impl_version": .string(hello.version), "sdk": .string(hello.family.rawValue),
-                "models": .array(hello.models.map { .string($0.rawValue) }), "nonce": .string(hello.nonce.hex),
+                "t": "hello", "v": 1, "role": .text(hello.role.rawValue), "impl": .text(hello.implementation),
+                "impl_version": .text(hello.version), "sdk": .text(hello.family.rawValue),
+                "models": .list(hello.models.map { .text($0.rawValue) }), "nonce": .text(hello.nonce.hex),
             ]
-        case .auth(let proof): return ["t": "auth", "proof": .string(proof)]
+        case .auth(let proof): return ["t": "auth", "proof": .text(proof)]
         case .welcome(let session, let resume):
-            let last = resume.reduce(into: [String: HSLJSON]()) { $0["\($1.key)"] = .string($1.value) }
+            let last = resume.map { JSONTree.Member("\($0.key)", .text($0.value)) }.sorted { $0.name < $1.name }
             return [
-                "t": "welcome", "session": .string(session), "resume_from": last.isEmpty ? .null : .object(last),
+                "t": "welcome", "session": .text(session), "resume_from": last.isEmpty ? .null : .object(last),
             ]
         case .request(let request):
-            var members: [String: HSLJSON] = ["t": "req", "id": .int(request.id)]
-            members["dev"] = request.device.map { .string("\($0)") }
-            members["op"] = .string(request.name)
-            members["args"] = request.arguments == [:] ? nil : request.arguments
-            return .object(members)
+            return JSONTree(members: [
+                "t": "req", "id": JSONTree(request.id), "dev": request.device.map { .text("\($0)") },
+                "op": .text(request.name), "args": request.arguments == [:] ? nil : request.arguments,
+            ])
         case .event(let event):
-            var members: [String: HSLJSON] = [
-                "t": "evt", "n": .int(event.number), "dev": .string("\(event.device)"), "ev": .string(event.name),
+            return JSONTree(members: [
+                "t": "evt", "n": JSONTree(event.number), "ref": event.ref.map { JSONTree($0) },
+                "dev": .text("\(event.device)"), "ev": .text(event.name), "rid": event.rid.map { .text($0) },
                 "data": event.data,
-            ]
-            members["ref"] = event.ref.map { .int($0) }
-            members["rid"] = event.rid.map { .string($0) }
-            return .object(members)
+            ])
         case .result(let result): return result.json
         case .acknowledge(let device, let rid):
-            return ["t": "ack", "dev": .string("\(device)"), "rid": .string(rid)]
-        case .cancel(let ref): return ["t": "cancel", "ref": .int(ref)]
-        case .ping(let mark): return ["t": "ping", "k": .int(mark)]
-        case .pong(let mark): return ["t": "pong", "k": .int(mark)]
+            return ["t": "ack", "dev": .text("\(device)"), "rid": .text(rid)]
+        case .cancel(let ref): return ["t": "cancel", "ref": JSONTree(ref)]
+        case .ping(let mark): return ["t": "ping", "k": JSONTree(mark)]
+        case .pong(let mark): return ["t": "pong", "k": JSONTree(mark)]
         case .error(let complaint):
-            var members: [String: HSLJSON] = [
-                "t": "error", "code": .string(complaint.code), "text": .string(complaint.text),
-            ]
-            members["ref"] = complaint.ref.map { .int($0) }
-            return .object(members)
-        case .bye(let reason): return ["t": "bye", "reason": .string(reason)]
+            return JSONTree(members: [
+                "t": "error", "ref": complaint.ref.map { JSONTree($0) }, "code": .text(complaint.code),
+                "text": .text(complaint.text),
+            ])
+        case .bye(let reason): return ["t": "bye", "reason": .text(reason)]
         }
     }
 }
 
 /// Takes members out of a line, or says which one is wrong.
 private struct Reader {
-    let json: HSLJSON
+    let json: JSONTree
 
     var ref: Int? { json["ref"]?.whole ?? json["id"]?.whole }
 
@@ -119,7 +117,7 @@ private struct Reader {
     var resumeFrom: [HSLDeviceID: String] {
         guard case .object(let members)? = json["resume_from"] else { return [:] }
         return members.reduce(into: [:]) { last, member in
-            if let device = HSLDeviceID(member.key) { last[device] = member.value.text }
+            if let device = HSLDeviceID(member.name) { last[device] = member.value.text }
         }
     }
 
@@ -139,7 +137,7 @@ extension HSLHello {
         guard let nonce = [UInt8](hex: try reader.text("nonce")), nonce.count == 16 else {
             throw reader.wrong("nonce", "16 bytes as 32 hex digits")
         }
-        let names = reader.json["models"]?.items ?? []
+        let names = reader.json["models"]?.list ?? []
         (self.role, self.nonce) = (role, nonce)
         (implementation, version) = (try reader.text("impl"), try reader.optional("impl_version", reader.text) ?? "")
         family = reader.json["sdk"]?.text.flatMap { HSLFamily(rawValue: $0) } ?? .ios
@@ -157,9 +155,10 @@ extension HSLRequest {
 
 extension HSLEvent {
     fileprivate init(_ reader: Reader) throws(HSLComplaint) {
-        (ref, device) = (try reader.optional("ref", reader.whole), try reader.device("dev"))
-        (name, data) = (try reader.text("ev"), reader.json["data"] ?? [:])
-        (number, rid) = (try reader.whole("n"), try reader.optional("rid", reader.rid))
+        self.init(
+            ref: try reader.optional("ref", reader.whole), device: try reader.device("dev"),
+            name: try reader.text("ev"), data: reader.json["data"] ?? [:], number: try reader.whole("n"),
+            rid: try reader.optional("rid", reader.rid))
     }
 }
 
@@ -170,19 +169,19 @@ extension HSLResult {
         }
         (ref, self.status) = (try reader.whole("ref"), status)
         errorCode = reader.json["error"]?["code"]?.whole
-        devices = reader.json["devices"]?.items?.prefix(64).compactMap(HSLDeviceInfo.init(json:))
+        devices = reader.json["devices"]?.list?.prefix(64).compactMap(HSLDeviceInfo.init(json:))
     }
 
-    fileprivate var json: HSLJSON {
-        var members: [String: HSLJSON] = ["t": "res", "ref": .int(ref), "status": .string(status.rawValue)]
-        members["error"] = errorCode.map { ["code": .int($0)] }
-        members["devices"] = devices.map { .array($0.map(\.json)) }
-        return .object(members)
+    fileprivate var json: JSONTree {
+        JSONTree(members: [
+            "t": "res", "ref": JSONTree(ref), "status": .text(status.rawValue),
+            "error": errorCode.map { ["code": JSONTree($0)] }, "devices": devices.map { .list($0.map(\.json)) },
+        ])
     }
 }
 
 extension HSLDeviceInfo {
-    fileprivate init?(json: HSLJSON) {
+    fileprivate init?(json: JSONTree) {
         guard let id = json["dev"]?.text.flatMap({ HSLDeviceID($0) }) else { return nil }
         func text(_ name: String) -> String? { json[name]?.text.map { String($0.prefix(64)) } }
         self.init(
@@ -190,14 +189,11 @@ extension HSLDeviceInfo {
             transport: text("transport"))
     }
 
-    fileprivate var json: HSLJSON {
-        var members: [String: HSLJSON] = [
-            "dev": .string("\(id)"), "model": .string(id.model.rawValue), "deviceId": .string(id.deviceId),
-        ]
-        members["name"] = name.map { .string($0) }
-        members["firmware"] = firmware.map { .string($0) }
-        members["hardware"] = hardware.map { .string($0) }
-        members["transport"] = transport.map { .string($0) }
-        return .object(members)
+    fileprivate var json: JSONTree {
+        JSONTree(members: [
+            "dev": .text("\(id)"), "model": .text(id.model.rawValue), "deviceId": .text(id.deviceId),
+            "name": name.map { .text($0) }, "firmware": firmware.map { .text($0) },
+            "hardware": hardware.map { .text($0) }, "transport": transport.map { .text($0) },
+        ])
     }
 }

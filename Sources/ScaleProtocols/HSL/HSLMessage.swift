@@ -1,3 +1,5 @@
+public import JSON
+
 /// A line of HSL/1.
 public enum HSLMessage: Sendable, Hashable {
     case hello(HSLHello)
@@ -43,14 +45,14 @@ public struct HSLRequest: Sendable, Hashable {
     public var device: HSLDeviceID?
     /// As it stands there; of later versions too.
     public var name: String
-    public var arguments: HSLJSON
+    public var arguments: JSONTree
 
-    init(id: Int, device: HSLDeviceID?, operation: HSLOperation, arguments: HSLJSON) {
+    init(id: Int, device: HSLDeviceID?, operation: HSLOperation, arguments: JSONTree) {
         self.init(id: id, device: device, name: operation.rawValue, arguments: arguments)
     }
 
-    init(id: Int, device: HSLDeviceID?, name: String, arguments: HSLJSON) {
-        (self.id, self.device, self.name, self.arguments) = (id, device, name, arguments)
+    init(id: Int, device: HSLDeviceID?, name: String, arguments: JSONTree) {
+        (self.id, self.device, self.name, self.arguments) = (id, device, name, arguments.canonical)
     }
 
     /// Nil for one this version does not know.
@@ -63,15 +65,15 @@ public struct HSLEvent: Sendable, Hashable {
     public var device: HSLDeviceID
     /// As it stands there; of later versions too.
     public var name: String
-    public var data: HSLJSON
+    public var data: JSONTree
     /// Counts up by one for each event of a device.
     public var number: Int
     /// What a durable event is acknowledged by.
     public var rid: String?
 
-    package init(ref: Int?, device: HSLDeviceID, name: String, data: HSLJSON, number: Int, rid: String?) {
+    package init(ref: Int?, device: HSLDeviceID, name: String, data: JSONTree, number: Int, rid: String?) {
         (self.ref, self.device, self.name) = (ref, device, name)
-        (self.data, self.number, self.rid) = (data, number, rid)
+        (self.data, self.number, self.rid) = (data.canonical, number, rid)
     }
 }
 

@@ -1,4 +1,5 @@
 import Digests
+public import JSON
 
 /// How the data of an HSL event is read, whatever names a vendor's library has for it.
 package enum HSLFields {
@@ -18,14 +19,14 @@ package enum HSLFields {
     ]
 
     /// The member of this name, or of one of its aliases.
-    package static func member(_ name: String, of data: HSLJSON) -> HSLJSON? {
+    package static func member(_ name: String, of data: JSONTree) -> JSONTree? {
         if let value = data[name] { return value }
         for alias in aliases[name] ?? [] { if let value = data[alias] { return value } }
         return nil
     }
 
     /// A decimal number in tenths, and whether it was one of tenths; nil where there is none.
-    static func tenths(_ name: String, of data: HSLJSON) -> (tenths: Int, isExact: Bool)? {
+    static func tenths(_ name: String, of data: JSONTree) -> (tenths: Int, isExact: Bool)? {
         guard let number = member(name, of: data)?.decimal, number.isFinite, abs(number) < 100_000 else { return nil }
         let tenths = (number * 10).rounded()
         // Single-precision numbers of vendors' libraries are off by a millionth.
@@ -35,7 +36,7 @@ package enum HSLFields {
     /// What the scale's clock showed; nil where nothing says so.
     ///
     /// A `date` in UTC without an offset does not say it: which wall clock it was on would be a guess.
-    static func local(_ data: HSLJSON) -> WallTime? {
+    static func local(_ data: JSONTree) -> WallTime? {
         if let local = data["local"]?.text { return WallTime(local) }
         if let seconds = data["MDate"]?.whole {
             // Local time written as if it were UTC.
@@ -47,13 +48,13 @@ package enum HSLFields {
     }
 
     /// The instant that a `date` in UTC names, in seconds since 2000; nil where there is none.
-    static func instant(_ data: HSLJSON) -> Int? {
+    static func instant(_ data: JSONTree) -> Int? {
         guard let (wall, zone) = date(data), zone == "Z" || zone == "z" else { return nil }
         return wall.secondsSince2000
     }
 
     /// The date and time of a `date`, and what it says of the zone.
-    private static func date(_ data: HSLJSON) -> (WallTime, zone: Substring)? {
+    private static func date(_ data: JSONTree) -> (WallTime, zone: Substring)? {
         guard let text = member("date", of: data)?.text ?? data["MDate"]?.text else { return nil }
         let (moment, rest) = (text.prefix(19), text.dropFirst(19))
         guard let wall = WallTime(moment), moment.utf8.count == 19 else { return nil }
@@ -67,12 +68,12 @@ package enum HSLFields {
     }
 
     /// Whether something is said of the time at all.
-    static func hasTime(_ data: HSLJSON) -> Bool {
+    static func hasTime(_ data: JSONTree) -> Bool {
         data["local"] != nil || data["MDate"] != nil || member("date", of: data) != nil
     }
 
     /// Whether nobody knows when it was: not the scale, and not this machine, which knows of a weight of this moment alone.
-    static func isUndated(_ event: HSLEventName, _ data: HSLJSON) -> Bool {
+    static func isUndated(_ event: HSLEventName, _ data: JSONTree) -> Bool {
         (event != .stableWeight || hasTime(data)) && local(data) == nil && instant(data) == nil
     }
 }
@@ -97,7 +98,7 @@ struct HSLReading {
     ///   - rid: a name that is this weighing's alone; nil where it has none.
     ///   - occurrence: how many without name and date, alike to the last byte, came before it in its transfer.
     init(
-        _ event: HSLEventName, _ data: HSLJSON, of device: HSLDeviceID, now: WallTime, user: UInt32?,
+        _ event: HSLEventName, _ data: JSONTree, of device: HSLDeviceID, now: WallTime, user: UInt32?,
         rid: String? = nil, occurrence: Int = 0
     ) throws(Refusal) {
         guard let weight = HSLFields.tenths("weight", of: data), weight.tenths > 0 else { throw .noWeight }
@@ -124,19 +125,19 @@ struct HSLReading {
         } else {
             // What no record of the scale can hold has a name of its own.
             let again = occurrence == 0 ? "" : "|\(occurrence)"
-            let when = time?.description ?? instant.map { "\($0)Z" } ?? data.line + again
+            let when = time?.description ?? instant.map { "\($0)Z" } ?? data.json + again
             let name = "\(device)|\(when)|\(weight.tenths)"
             key = Array(Digests.sha256(Array(name.utf8)).prefix(device.model.keySize))
         }
         reading = ScaleReading(
             key: key, time: time, tenthsOfKilogram: weight.tenths, composition: composition,
-            user: device.model == .hs5 ? serial : nil, raw: bytes?.bytes ?? Array(data.line.utf8),
+            user: device.model == .hs5 ? serial : nil, raw: bytes?.bytes ?? data.bytes,
             isDatedByHost: isDatedByHost, instant: instant)
         self.warnings = warnings
     }
 
     /// Absent, or 0, is not measured.
-    private static func composition(_ data: HSLJSON, _ warnings: inout [String]) -> HS5Record.Composition {
+    private static func composition(_ data: JSONTree, _ warnings: inout [String]) -> HS5Record.Composition {
         func tenths(_ name: String, _ limit: Int) -> Int {
             guard HSLFields.member(name, of: data) != nil else { return 0 }
             guard let found = HSLFields.tenths(name, of: data), (0...limit).contains(found.tenths) else {
@@ -172,9 +173,9 @@ public struct CloudReading: Sendable, Hashable {
     /// - Parameters:
     ///   - deviceId: twelve hex digits.
     ///   - user: the scale's number of the person, on a scale with users.
-    public init?(_ data: HSLJSON, of model: ScaleModel, deviceId: String, user: UInt32?) {
+    public init?(_ data: JSONTree, of model: ScaleModel, deviceId: String, user: UInt32?) {
         guard let device = HSLDeviceID(model, deviceId),
-            let found = try? HSLReading(.cloudRecord, data, of: device, now: .startOf2000, user: user),
+            let found = try? HSLReading(.cloudRecord, data.canonical, of: device, now: .startOf2000, user: user),
             found.reading.time != nil || found.reading.instant != nil
         else { return nil }
         (reading, warnings) = (found.reading, found.warnings)

@@ -1,3 +1,5 @@
+import JSON
+
 extension HSLSession {
     /// Somebody asks a scale for something beside weighings.
     mutating func ask(
@@ -60,8 +62,7 @@ extension HSLSession {
         case .listUsers, .createUser, .modifyUser, .deleteUser, .measure:
             // A person may have been created at the scale a moment ago.
             guard scales[device]?.hasFreshList == true else {
-                let user = HSLJSON.object(settings.user.json)
-                return start(.hs5OpenUsers, ["user": user], device, at: now, &actions)
+                return start(.hs5OpenUsers, ["user": settings.user.json], device, at: now, &actions)
             }
             change(command, device, at: now, &actions)
         }
@@ -80,7 +81,7 @@ extension HSLSession {
             if users.contains(profile.serial) || wanted.map(isTaken) == true {
                 actions.append(.event(.deviceError(.userExists), of: device))
             } else if let place = wanted ?? free {
-                let arguments: HSLJSON = ["user": profile.json, "position": .int(Int(place.index))]
+                let arguments: JSONTree = ["user": profile.json, "position": JSONTree(Int(place.index))]
                 return start(.hs5CreateUser, arguments, device, for: profile.serial, at: now, &actions)
             } else {
                 actions.append(.event(.deviceError(.noPlace), of: device))
@@ -88,7 +89,7 @@ extension HSLSession {
         case .modifyUser(let profile) where users.contains(profile.serial):
             return start(.hs5ModifyUser, ["user": profile.json], device, for: profile.serial, at: now, &actions)
         case .deleteUser(let serial) where users.contains(serial):
-            let user: HSLJSON = ["serialNub": .int(Int(serial))]
+            let user: JSONTree = ["serialNub": JSONTree(Int(serial))]
             return start(.hs5DeleteUser, ["user": user], device, for: serial, at: now, &actions)
         default: break
         }
@@ -100,16 +101,12 @@ extension HSLSession {
 
 extension HS5Profile {
     /// As HSL tells it: the birthday where it is known, or the age.
-    var json: HSLJSON {
-        var members: [String: HSLJSON] = [
-            "serialNub": .int(Int(serial)), "height": .int(Int(height)), "isAthlete": .int(isAthlete ? 1 : 0),
-            "sex": .int(isMale ? 1 : 0),
-        ]
-        if let birthday {
-            members["birthday"] = .string(String(birthday.description.prefix(10)))
-        } else {
-            members["age"] = .int(Int(age))
-        }
-        return .object(members)
+    var json: JSONTree {
+        JSONTree(members: [
+            "serialNub": JSONTree(Int(serial)), "height": JSONTree(Int(height)),
+            "isAthlete": JSONTree(isAthlete ? 1 : 0), "sex": JSONTree(isMale ? 1 : 0),
+            "birthday": birthday.map { .text(String($0.description.prefix(10))) },
+            "age": birthday == nil ? JSONTree(Int(age)) : nil,
+        ])
     }
 }

@@ -1,3 +1,5 @@
+import JSON
+
 extension HSLSession {
     mutating func take(_ event: HSLEvent, at now: ScaleMoment, _ actions: inout [Action]) {
         let device = event.device
@@ -13,7 +15,7 @@ extension HSLSession {
         }
         scales[device]?.last = event
         if event.name == "historyData" {
-            let items = event.data.items ?? event.data["history"]?.items ?? [event.data]
+            let items = event.data.list ?? event.data["history"]?.list ?? [event.data]
             for item in items {
                 offer(.memoryRecord, item, nil, event, isRepeat: isRepeat, at: now, &actions)
             }
@@ -92,7 +94,7 @@ extension HSLSession {
             if let serial, HS5Profile.isSerial(serial) { actions.append(.event(.userSerial(serial), of: device)) }
         case .userList: listed(event, at: now, &actions)
         case .result:
-            let isGood = event.data["ok"]?.flag ?? false
+            let isGood = event.data["ok"]?.truth ?? false
             scales[device]?.request?.result = isGood
             if request.operation == .hs5Memory, !isGood { actions.append(.event(.memoryStart(false), of: device)) }
             wait(request.operation == .hs5Memory ? settings.recordTimeout : settings.resultTimeout, device, at: now)
@@ -135,7 +137,7 @@ extension HSLSession {
 
     private mutating func listed(_ event: HSLEvent, at now: ScaleMoment, _ actions: inout [Action]) {
         var users: [UInt32?] = Array(repeating: nil, count: HS5Position.count)
-        for item in event.data["users"]?.items?.prefix(64) ?? [] {
+        for item in event.data["users"]?.list?.prefix(64) ?? [] {
             guard let position = item["position"]?.whole.flatMap({ HS5Position($0) }),
                 let serial = HSLFields.member("serialNumber", of: item)?.whole.flatMap({ UInt32(exactly: $0) }),
                 HS5Profile.isSerial(serial)
@@ -152,7 +154,7 @@ extension HSLSession {
 
     /// A weight that settles, or of the impedance.
     private mutating func weighs(
-        _ name: HSLEventName, _ data: HSLJSON, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
+        _ name: HSLEventName, _ data: JSONTree, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
     ) {
         scales[device]?.request?.isWaiting = false
         if name == .unstableWeight { scales[device]?.shown = nil }
@@ -168,13 +170,13 @@ extension HSLSession {
     // MARK: The memory
 
     private mutating func transferred(
-        _ name: HSLEventName, _ data: HSLJSON, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
+        _ name: HSLEventName, _ data: JSONTree, _ device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
     ) {
         var transfer = scales[device]?.request?.transfer ?? Transfer()
         wait(settings.recordTimeout, device, at: now)
         switch name {
         case .memoryStart:
-            let isGood = data["ok"]?.flag ?? true
+            let isGood = data["ok"]?.truth ?? true
             note(.memoryStart(isGood), device, &actions)
             if !isGood {
                 tell(.noAnswer(device.model), device, &actions)
@@ -211,7 +213,7 @@ extension HSLSession {
 
     /// Told only when the records before it are kept.
     private mutating func note(_ event: ScaleEvent, _ device: HSLDeviceID, _ actions: inout [Action]) {
-        guard deliveries.values.contains(where: { $0.device == device && $0.isCurrent }) else {
+        guard deliveries.current.contains(where: { $0.context.device == device }) else {
             return actions.append(.event(event, of: device))
         }
         scales[device]?.backlog.append(event)

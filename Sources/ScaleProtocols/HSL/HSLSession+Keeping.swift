@@ -1,3 +1,5 @@
+import JSON
+
 extension HSLSession {
     /// A durable event.
     ///
@@ -5,7 +7,7 @@ extension HSLSession {
     ///   - given: its rid, as it stands there.
     ///   - isRepeat: whether the same line came before, and nothing since.
     mutating func offer(
-        _ kind: HSLEventName, _ data: HSLJSON, _ given: String?, _ event: HSLEvent, isRepeat: Bool,
+        _ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ event: HSLEvent, isRepeat: Bool,
         at now: ScaleMoment, _ actions: inout [Action]
     ) {
         let device = event.device
@@ -55,7 +57,7 @@ extension HSLSession {
 
     /// A weighing, and what it is called.
     private mutating func read(
-        _ event: HSLEvent, _ kind: HSLEventName, _ data: HSLJSON, _ given: String?, _ user: UInt32?, _ isRepeat: Bool,
+        _ event: HSLEvent, _ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ user: UInt32?, _ isRepeat: Bool,
         at now: ScaleMoment
     ) throws(HSLReading.Refusal) -> (HSLReading, Name) {
         let device = event.device
@@ -112,12 +114,12 @@ extension HSLSession {
         if let rid { acknowledge(rid, device, &actions) }
     }
 
-    private func isKept(_ name: Name, _ device: HSLDeviceID) -> Bool { keptEvents.contains("\(device)|\(name.own)") }
+    private func isKept(_ name: Name, _ device: HSLDeviceID) -> Bool { deliveries.isKept("\(device)|\(name.own)") }
 
     /// Whether a weighing that is acknowledged so waits to be kept.
     private func isAwaited(_ rid: String, _ device: HSLDeviceID) -> Bool {
-        deliveries.values.contains { waiting in
-            waiting.isCurrent && waiting.device == device && waiting.names.contains { $0.rid == rid }
+        deliveries.current.map(\.context).contains { origin in
+            origin.device == device && origin.names.contains { $0.rid == rid }
         }
     }
 
@@ -150,24 +152,23 @@ extension HSLSession {
         _ actions: inout [Action]
     ) {
         // On its way already.
-        let isWaiting = deliveries.values.contains { waiting in
-            waiting.isCurrent && waiting.device == device && waiting.names.last == names.last
+        let isWaiting = deliveries.current.map(\.context).contains {
+            $0.device == device && $0.names.last == names.last
         }
         guard !isWaiting else { return }
-        guard deliveries.count < Self.waitingLimit else {
+        let source: ScaleDelivery.Source =
+            kind == .memoryRecord ? .memory : kind == .cloudRecord ? .cloud : .weighing
+        let delivery = deliveries.add(
+            [reading], from: source, keys: names.map { "\(device)|\($0.own)" },
+            Origin(device: device, names: names, event: kind, isTold: isTold), isCurrent: phase == .open)
+        guard let delivery else {
             // Not acknowledged: the device repeats it in the next session.
             let complaint = HSLComplaint(.tooManyUnacknowledged, "too many records wait to be kept")
             guard phase == .open else { return }
             actions.append(.send(HSLMessage.error(complaint).bytes))
             return closeNow(&actions)
         }
-        let token = ScaleToken(number: nextToken)
-        nextToken += 1
-        deliveries[token] = Waiting(
-            device: device, names: names, reading: reading, event: kind, isTold: isTold, isCurrent: phase == .open)
-        let source: ScaleDelivery.Source =
-            kind == .memoryRecord ? .memory : kind == .cloudRecord ? .cloud : .weighing
-        actions.append(.deliver(ScaleDelivery(token: token, source: source, readings: [reading]), of: device))
+        actions.append(.deliver(delivery, of: device))
     }
 
     private mutating func closeNow(_ actions: inout [Action]) {
@@ -177,22 +178,21 @@ extension HSLSession {
 
     /// The caller's answer to a delivery.
     mutating func resolve(_ token: ScaleToken, isKept: Bool, at now: ScaleMoment, _ actions: inout [Action]) {
-        guard let waiting = deliveries.removeValue(forKey: token) else { return }
-        let device = waiting.device
-        if isKept { for name in waiting.names { keptEvents.insert("\(device)|\(name.own)") } }
-        let isCurrent = waiting.isCurrent && phase == .open
+        guard let item = deliveries.answer(token, isKept: isKept) else { return }
+        let (origin, device) = (item.context, item.context.device)
+        let isCurrent = item.isCurrent && phase == .open
         if isKept {
-            if isCurrent { for name in waiting.names { acknowledge(name.rid, device, &actions) } }
-            if !waiting.isTold {
-                actions.append(.event(told(waiting.event, waiting.reading, isRepeat: false), of: device))
+            if isCurrent { for name in origin.names { acknowledge(name.rid, device, &actions) } }
+            if !origin.isTold {
+                actions.append(.event(told(origin.event, item.readings[0], isRepeat: false), of: device))
             }
         } else if isCurrent {
             // Another one that is acknowledged so would take this one with it.
-            for name in waiting.names where name.rid != name.own { withheld.insert("\(device)|\(name.rid)") }
-            let isFull = withheld.count >= Self.waitingLimit
+            for name in origin.names where name.rid != name.own { withheld.insert("\(device)|\(name.rid)") }
+            let isFull = withheld.count >= Self.withheldLimit
             reconnectAt = isFull ? now.uptime : reconnectAt ?? now.uptime + settings.reconnectAfter
         }
-        guard !deliveries.values.contains(where: { $0.device == device && $0.isCurrent }) else { return }
+        guard !deliveries.current.contains(where: { $0.context.device == device }) else { return }
         let backlog = scales[device]?.backlog ?? []
         scales[device]?.backlog = []
         actions += backlog.map { .event($0, of: device) }

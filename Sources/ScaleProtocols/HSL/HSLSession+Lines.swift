@@ -1,4 +1,5 @@
 import Digests
+import JSON
 
 extension HSLSession {
     mutating func send(_ message: HSLMessage, at now: ScaleMoment, _ actions: inout [Action]) {

@@ -1,3 +1,5 @@
+import JSON
+
 extension HSLSession {
     // MARK: Who is there
 
@@ -72,24 +74,26 @@ extension HSLSession {
             scales[device]?.pauseUntil = nil
         }
         let isMemoryDue = scale.memoryAt.map { now.uptime >= $0 } ?? false
-        let user = HSLJSON.object(settings.user.json)
+        let user = settings.user.json
         switch device.model {
         case .hs3:
             scales[device]?.memoryAt = nil
             start(.hs3Init, ["user": user], device, at: now, &actions)
         case .hs4 where isMemoryDue && !scale.needsVerification:
-            start(.hs4Memory, ["user": ["userID": .string(settings.user.userID)]], device, at: now, &actions)
+            start(.hs4Memory, ["user": ["userID": .text(settings.user.userID)]], device, at: now, &actions)
         case .hs4:
-            let unit = HSLJSON.int(Int(settings.unit.rawValue))
+            let unit = JSONTree(Int(settings.unit.rawValue))
             start(.hs4Measure, ["unit": unit, "user": user], device, at: now, &actions)
         case .hs5 where isMemoryDue: start(.hs5OpenUsers, ["user": user], device, at: now, &actions)
         case .hs5:
             if let serial = scale.round.first {
-                start(.hs5Memory, ["user": ["serialNub": .int(Int(serial))]], device, for: serial, at: now, &actions)
+                start(
+                    .hs5Memory, ["user": ["serialNub": JSONTree(Int(serial))]], device, for: serial, at: now, &actions)
             } else if let serial = settings.measures, scale.users.contains(serial) {
-                var person: [String: HSLJSON] = ["serialNub": .int(Int(serial))]
-                person["height"] = settings.user.height.map { .int($0) }
-                start(.hs5Measure, ["user": .object(person)], device, for: serial, at: now, &actions)
+                let person = JSONTree(members: [
+                    "serialNub": JSONTree(Int(serial)), "height": settings.user.height.map { JSONTree($0) },
+                ])
+                start(.hs5Measure, ["user": person], device, for: serial, at: now, &actions)
                 scales[device]?.request?.isWaiting = true
                 scales[device]?.request?.by = nil
             }
@@ -97,7 +101,7 @@ extension HSLSession {
     }
 
     mutating func start(
-        _ operation: HSLOperation, _ arguments: HSLJSON, _ device: HSLDeviceID, for serial: UInt32? = nil,
+        _ operation: HSLOperation, _ arguments: JSONTree, _ device: HSLDeviceID, for serial: UInt32? = nil,
         at now: ScaleMoment, _ actions: inout [Action]
     ) {
         let limit =

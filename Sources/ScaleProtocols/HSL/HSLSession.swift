@@ -1,4 +1,5 @@
 import Digests
+import JSON
 
 /// The connector's side of HSL/1 with everything behind one link, as a value: inputs go in, actions come out.
 ///
@@ -15,10 +16,8 @@ public struct HSLSession: Sendable {
     var nextRequest = 1
     var listing: (id: Int, by: Duration)?
 
-    var nextToken = 0
-    var deliveries: [ScaleToken: Waiting] = [:]
-    /// Device and name of what is kept.
-    var keptEvents = RecentKeys<String>()
+    /// By device and name; more of them wait than any memory has records.
+    var deliveries = Deliveries<String, Origin>(limit: 256)
     /// Device and rid of what is not to be acknowledged in this session.
     var withheld: Set<String> = []
     /// Weights without a name, a time and a number.
@@ -83,8 +82,8 @@ public struct HSLSession: Sendable {
         case close
     }
 
-    /// At most this many deliveries wait for an answer: more than any memory has records.
-    static let waitingLimit = 256
+    /// Events that could not be kept, after which the link is made again at once.
+    static let withheldLimit = 256
     static let scaleLimit = 16
     /// After so many lines in a row that are none the link is closed.
     static let complaintLimit = 32
@@ -108,7 +107,7 @@ public struct HSLSession: Sendable {
     /// Whether nothing of the past is left to be told by this scale, and weights that come are those of this moment.
     public func isMeasuring(_ device: HSLDeviceID) -> Bool {
         guard phase == .open, let scale = scales[device], scale.isHere, scale.backlog.isEmpty,
-            !deliveries.values.contains(where: { $0.device == device && $0.event == .memoryRecord && $0.isCurrent })
+            !deliveries.current.contains(where: { $0.context.device == device && $0.source == .memory })
         else { return false }
         switch (device.model, scale.request?.operation) {
         case (.hs3, .hs3Init): return scale.request?.isWaiting == true
@@ -164,7 +163,7 @@ public struct HSLSession: Sendable {
         let isError = phase != .closing || hasFailed
         (phase, hasFailed) = (.offline, false)
         for device in scales.keys.sorted(by: { "\($0)" < "\($1)" }) { detach(device, isError: isError, &actions) }
-        for token in deliveries.keys { deliveries[token]?.isCurrent = false }
+        deliveries.endConnection()
         (helloBy, pingAt, pongBy, listing, reconnectAt, nextRequest) = (nil, nil, nil, nil, nil, 1)
         withheld = []
     }

@@ -1,3 +1,5 @@
+import JSON
+
 extension HSLSession {
     /// What is known of one scale.
     struct Scale: Sendable {
@@ -46,16 +48,16 @@ extension HSLSession {
 
     /// How often weighings without name and date came, alike to the last byte; those of one transfer are counted together.
     struct Undated: Sendable {
-        private var counts: [HSLJSON: Int] = [:]
+        private var counts: [JSONTree: Int] = [:]
         private var request: Int?
         private var event: HSLEvent?
-        private var before: [HSLJSON: Int] = [:]
+        private var before: [JSONTree: Int] = [:]
 
         /// More than any memory has.
         private static let limit = 1024
 
         /// How many like `data` there were before; a line that came twice is counted once.
-        mutating func next(_ data: HSLJSON, in line: HSLEvent, isRepeat: Bool) -> Int {
+        mutating func next(_ data: JSONTree, in line: HSLEvent, isRepeat: Bool) -> Int {
             if line.ref != request { (counts, request, event) = ([:], line.ref, nil) }
             if event != line { (event, before) = (line, counts) } else if isRepeat { counts = before }
             if counts.count >= Self.limit { counts = [:] }
@@ -93,16 +95,13 @@ extension HSLSession {
         var progress = -1.0
     }
 
-    /// A delivery that is not known to be kept yet.
-    struct Waiting: Sendable {
+    /// The events that a delivery was read from.
+    struct Origin: Sendable {
         var device: HSLDeviceID
-        /// The events it acknowledges.
+        /// What the events are called that it acknowledges.
         var names: [Name]
-        var reading: ScaleReading
         var event: HSLEventName
         /// Its event was told when it came.
-        var isTold = false
-        /// Whether they came in the session that stands now.
-        var isCurrent = true
+        var isTold: Bool
     }
 }

@@ -1,4 +1,5 @@
 import Digests
+import JSON
 
 /// What both ends of an HSL link know and no stranger does; prints as its length.
 public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
@@ -65,12 +66,11 @@ public struct HSLUser: Sendable, Hashable, CustomStringConvertible {
     /// Without who it is.
     public var description: String { "<user of a scale>" }
 
-    var json: [String: HSLJSON] {
-        var members: [String: HSLJSON] = ["userID": .string(userID)]
-        members["height"] = height.map { .int($0) }
-        members["clientID"] = clientID.map { .string($0) }
-        members["clientSecret"] = clientSecret.map { .string($0) }
-        return members
+    var json: JSONTree {
+        JSONTree(members: [
+            "userID": .text(userID), "height": height.map { JSONTree($0) }, "clientID": clientID.map { .text($0) },
+            "clientSecret": clientSecret.map { .text($0) },
+        ])
     }
 }
 

@@ -233,23 +233,3 @@ public enum ScaleEvent: Sendable, Hashable {
     /// The scale said something it should not have.
     case protocolWarning(ScaleWarning)
 }
-
-/// The keys kept most recently, to know a repeat by.
-struct RecentKeys<Key: Hashable & Sendable>: Sendable {
-    private var order: [Key] = []
-    private var next = 0
-    private var keys: Set<Key> = []
-
-    /// More than any memory (200) and any series of weighings one scale reports between two transfers.
-    private let limit = 1024
-
-    func contains(_ key: Key) -> Bool { keys.contains(key) }
-
-    mutating func insert(_ key: Key) {
-        guard keys.insert(key).inserted else { return }
-        guard order.count == limit else { return order.append(key) }
-        keys.remove(order[next])
-        order[next] = key
-        next = (next + 1) % limit
-    }
-}

@@ -1,3 +1,4 @@
+import JSON
 import ScaleProtocols
 
 /// One input of libFuzzer: lines of HSL/1, each read alone.
@@ -7,10 +8,9 @@ import ScaleProtocols
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
     for line in bytes.split(separator: 0x0A) {
-        guard let json = HSLJSON(Array(line)) else { continue }
-        let written = Array(json.line.utf8)
-        precondition(!written.contains(0x0A), "a value is written on one line")
-        precondition(HSLJSON(written) == json, "a value does not come back as it was")
+        guard let json = JSONTree(Array(line)) else { continue }
+        precondition(!json.bytes.contains(0x0A), "a value is written on one line")
+        precondition(JSONTree(json.bytes) == json, "a value does not come back as it was")
         guard let message = try? HSLMessage(line: Array(line)) else { continue }
         guard let again = try? HSLMessage(line: Array(message.bytes.dropLast())) else {
             preconditionFailure("a message cannot be read back")

@@ -1,3 +1,4 @@
+import JSON
 import ScaleProtocols
 
 extension HSLDevice {
@@ -56,25 +57,23 @@ extension HSLDevice {
     mutating func tell(
         _ error: ScaleError, _ place: Int, raw: UInt8? = nil, at now: ScaleMoment, _ actions: inout [StandInAction]
     ) {
-        var data: [String: HSLJSON] = [
-            "model": .string(error.model.rawValue), "name": .string(error.name),
-            "class": .string(error.errorClass.rawValue),
-        ]
-        data["code"] = error.code.map { .int($0) }
-        data["raw"] = raw.map { .string([$0].hex) }
+        let data = JSONTree(members: [
+            "model": .text(error.model.rawValue), "code": error.code.map { JSONTree($0) }, "name": .text(error.name),
+            "class": .text(error.errorClass.rawValue), "raw": raw.map { .text([$0].hex) },
+        ])
         let ref = scales[place].request?.id
         tell(
-            ref == nil ? .deviceError : .error, scales[place].id, .object(data), ref: ref, at: now, &actions)
+            ref == nil ? .deviceError : .error, scales[place].id, data, ref: ref, at: now, &actions)
     }
 
     private mutating func say(
-        _ name: HSLEventName, _ place: Int, _ data: HSLJSON, at now: ScaleMoment, _ actions: inout [StandInAction]
+        _ name: HSLEventName, _ place: Int, _ data: JSONTree, at now: ScaleMoment, _ actions: inout [StandInAction]
     ) {
         tell(name, scales[place].id, data, ref: scales[place].request?.id, at: now, &actions)
     }
 
     private mutating func carryOut(
-        _ operation: HSLOperation, _ arguments: HSLJSON, _ place: Int, at now: ScaleMoment,
+        _ operation: HSLOperation, _ arguments: JSONTree, _ place: Int, at now: ScaleMoment,
         _ actions: inout [StandInAction]
     ) {
         let user = arguments["user"] ?? [:]
@@ -106,12 +105,12 @@ extension HSLDevice {
             guard admits(user, place, at: now, &actions) else { return }
             let serials = scales[place].users.compactMap(\.self)
             if let serial = serials.first {
-                say(.serialNub, place, ["serialNub": .int(Int(serial))], at: now, &actions)
+                say(.serialNub, place, ["serialNub": JSONTree(Int(serial))], at: now, &actions)
             }
             let list = scales[place].users.enumerated().compactMap { index, serial in
-                serial.map { ["serialNumber": .int(Int($0)), "position": .int(index)] as HSLJSON }
+                serial.map { ["serialNumber": JSONTree(Int($0)), "position": JSONTree(index)] as JSONTree }
             }
-            say(.userList, place, ["users": .array(list)], at: now, &actions)
+            say(.userList, place, ["users": .list(list)], at: now, &actions)
             end(place, .done, at: now, &actions)
         case .hs5CreateUser, .hs5ModifyUser, .hs5DeleteUser:
             changeUser(operation, arguments, user, place, at: now, &actions)
@@ -141,22 +140,23 @@ extension HSLDevice {
     private mutating func finish(
         _ isDone: Bool, _ place: Int, error: ScaleError? = nil, at now: ScaleMoment, _ actions: inout [StandInAction]
     ) {
-        say(.result, place, ["ok": .bool(isDone)], at: now, &actions)
+        say(.result, place, ["ok": .truth(isDone)], at: now, &actions)
         end(place, isDone ? .done : .failed, error: error, at: now, &actions)
     }
 
     /// The check of the person; the request is over where it fails.
     private mutating func admits(
-        _ user: HSLJSON, _ place: Int, at now: ScaleMoment, _ actions: inout [StandInAction]
+        _ user: JSONTree, _ place: Int, at now: ScaleMoment, _ actions: inout [StandInAction]
     ) -> Bool {
         guard !faults.ignoresAuthentication else { return false }
         let model = scales[place].id.model
         let result = profile.account.result(for: model, at: now.wall)
         // The keys of a program are not sent back.
-        var data: [String: HSLJSON] = ["code": .int(result.rawValue), "name": .string(result.name)]
-        data["userID"] = user["userID"]
-        data["height"] = user["height"]
-        say(.authentication, place, .object(data), at: now, &actions)
+        let data = JSONTree(members: [
+            "code": JSONTree(result.rawValue), "name": .text(result.name), "userID": user["userID"],
+            "height": user["height"],
+        ])
+        say(.authentication, place, data, at: now, &actions)
         guard result.allowsMeasuring(on: model) else {
             end(place, .failed, error: .notVerified(model), at: now, &actions)
             return false
@@ -165,7 +165,7 @@ extension HSLDevice {
     }
 
     private mutating func changeUser(
-        _ operation: HSLOperation, _ arguments: HSLJSON, _ user: HSLJSON, _ place: Int, at now: ScaleMoment,
+        _ operation: HSLOperation, _ arguments: JSONTree, _ user: JSONTree, _ place: Int, at now: ScaleMoment,
         _ actions: inout [StandInAction]
     ) {
         let users = scales[place].users
@@ -199,7 +199,7 @@ extension HSLDevice {
     }
 
     /// What the scale's formulas take.
-    private static func isPerson(_ user: HSLJSON, at today: WallTime) -> Bool {
+    private static func isPerson(_ user: JSONTree, at today: WallTime) -> Bool {
         guard let serial = user["serialNub"]?.whole.flatMap({ UInt32(exactly: $0) }),
             let height = user["height"]?.whole,
             let sex = user["sex"]?.whole, (0...1).contains(sex),
@@ -231,13 +231,13 @@ extension HSLDevice {
         actions.append(.event(.transferStarted(records.count)))
         say(.memoryStart, place, ["ok": true], at: now, &actions)
         let announced = faults.announcedCount ?? records.count
-        say(.memoryCount, place, ["count": .int(announced)], at: now, &actions)
+        say(.memoryCount, place, ["count": JSONTree(announced)], at: now, &actions)
         for (index, record) in records.enumerated() {
             offer(record, .memoryRecord, place, at: now, &actions)
             let done = Double(index + 1) / Double(records.count)
-            say(.memoryProgress, place, ["progress": .number(done)], at: now, &actions)
+            say(.memoryProgress, place, ["progress": JSONTree(done)], at: now, &actions)
         }
-        say(.memoryFinish, place, ["records": .int(records.count)], at: now, &actions)
+        say(.memoryFinish, place, ["records": JSONTree(records.count)], at: now, &actions)
         if records.isEmpty { tell(.noMemory(model), place, at: now, &actions) }
         return true
     }

@@ -1,4 +1,5 @@
 import Digests
+import JSON
 public import ScaleProtocols
 
 /// The device's side of HSL/1 as a value: a stand-in for a bridge with one scale, or several.
@@ -132,8 +133,8 @@ public struct HSLDevice: ScaleStandIn {
             tell(
                 .deviceConnected, scale.id,
                 [
-                    "model": .string(model), "deviceId": .string(scale.id.deviceId),
-                    "notification": .string("\(model)ConnectNoti"), "firmware": .string(scale.firmware),
+                    "model": .text(model), "deviceId": .text(scale.id.deviceId),
+                    "notification": .text("\(model)ConnectNoti"), "firmware": .text(scale.firmware),
                 ], at: now, &actions)
         }
         for event in outstanding where event.isLive { tell(event, ref: nil, at: now, &actions) }
@@ -150,7 +151,7 @@ public struct HSLDevice: ScaleStandIn {
 
     /// An event, its number given.
     mutating func tell(
-        _ name: HSLEventName, _ device: HSLDeviceID, _ data: HSLJSON, ref: Int? = nil, rid: String? = nil,
+        _ name: HSLEventName, _ device: HSLDeviceID, _ data: JSONTree, ref: Int? = nil, rid: String? = nil,
         at now: ScaleMoment, _ actions: inout [StandInAction]
     ) {
         guard isOpen, let place = scales.firstIndex(where: { $0.id == device }) else { return }
@@ -170,25 +171,21 @@ public struct HSLDevice: ScaleStandIn {
             at: now, &actions)
     }
 
-    private func data(of weighing: Weighing, _ name: HSLEventName, _ device: HSLDeviceID) -> HSLJSON {
-        var data: [String: HSLJSON] = ["weight": .tenths(weighing.tenthsOfKilogram)]
-        if name != .stableWeight || profile.datesWeights {
-            data["local"] = .string(weighing.time.description)
-            if let minutes = profile.utcOffsetMinutes { data["date"] = .string(weighing.time.dated(minutes)) }
-        }
-        if device.model == .hs5 {
-            data["serialNumber"] = weighing.user.map { .int(Int($0)) }
-            if name != .stableWeight, let body = weighing.composition, body != .none {
-                data["weightFatValue"] = .tenths(body.fat)
-                data["waterValue"] = .tenths(body.water)
-                data["muscleValue"] = .tenths(body.muscle)
-                data["skeletonValue"] = .tenths(body.bone)
-                data["VFatLevelValue"] = .int(body.visceralFat)
-                data["DCIValue"] = .int(body.dailyCalories)
-            }
-        }
-        if name == .cloudRecord { data["dataID"] = .string("\(weighing.time)") }
-        return .object(data)
+    private func data(of weighing: Weighing, _ name: HSLEventName, _ device: HSLDeviceID) -> JSONTree {
+        let isDated = name != .stableWeight || profile.datesWeights
+        let (isHS5, measured) = (device.model == .hs5, weighing.composition.flatMap { $0 == .none ? nil : $0 })
+        let body = isHS5 && name != .stableWeight ? measured : nil
+        return JSONTree(members: [
+            "weight": .tenths(weighing.tenthsOfKilogram),
+            "local": isDated ? .text(weighing.time.description) : nil,
+            "date": isDated ? profile.utcOffsetMinutes.map { .text(weighing.time.dated($0)) } : nil,
+            "serialNumber": isHS5 ? weighing.user.map { JSONTree(Int($0)) } : nil,
+            "weightFatValue": body.map { .tenths($0.fat) }, "waterValue": body.map { .tenths($0.water) },
+            "muscleValue": body.map { .tenths($0.muscle) }, "skeletonValue": body.map { .tenths($0.bone) },
+            "VFatLevelValue": body.map { JSONTree($0.visceralFat) },
+            "DCIValue": body.map { JSONTree($0.dailyCalories) },
+            "dataID": name == .cloudRecord ? .text("\(weighing.time)") : nil,
+        ])
     }
 
     /// What is due leaves, where a fault may befall it.
@@ -227,9 +224,9 @@ public struct HSLDevice: ScaleStandIn {
     private func isDue(_ every: Int?, _ count: Int) -> Bool { every.map { $0 > 0 && count % $0 == 0 } ?? false }
 }
 
-extension HSLJSON {
+extension JSONTree {
     /// Tenths as a decimal number.
-    static func tenths(_ number: Int) -> HSLJSON { .number(Double(number) / 10) }
+    static func tenths(_ number: Int) -> JSONTree { JSONTree(Double(number) / 10) }
 }
 
 extension WallTime {
