@@ -23,7 +23,7 @@ import Synchronization
         let (lines, tell) = AsyncStream<String>.makeStream()
         Thread {
             while let line = readLine() { tell.yield(line) }
-            // Nobody waits for an answer any more.
+            // The answers are not awaited any more.
             exit(0)
         }.start()
         await withDiscardingTaskGroup { group in

@@ -13,7 +13,7 @@ final class HSLDoor: Admission {
     private let state: Mutex<State>
     private let startedAt = ContinuousClock.now
 
-    /// Nil where nobody is awaited, or a scale itself.
+    /// Nil where the link is not awaited, or a scale itself is.
     init?(_ link: ScaleLink, _ dialogue: any ScaleDialogue) {
         guard link.awaitsHSL, let dialogue = dialogue as? HSLDialogue else { return nil }
         state = Mutex(State(handshakes: dialogue.handshakes()))
@@ -47,7 +47,7 @@ final class HSLDoor: Admission {
         }
     }
 
-    /// What whoever has just been let in has said; nobody else is before that link has ended.
+    /// What the program that was let in last has said; no other is let in before that link has ended.
     fileprivate func takeGreeting() -> HSLGreeting? { state.withLock { $0.greeting.take() } }
 }
 

@@ -12,7 +12,7 @@ import ScaleProtocols
 ///
 /// The set is a cache of 4,096 keys, the memory of a scale 200 for each of at most 20 users; what comes again stays the longest. Should a
 /// key fall out or the state be lost, the weighing is given again under the same identity, and the hub answers `duplicate`. What no reading
-/// would give anew (a judgement, the host's time, a twin) falls out after what one would.
+/// would give again (a judgement, the host's time, a twin) falls out after what one would.
 struct KnownWeighings: Sendable {
     /// What makes a weighing this one: the scale's undecoded bytes, and on a scale with users whose it is.
     struct Key: Sendable, Hashable {
@@ -113,8 +113,8 @@ struct KnownWeighings: Sendable {
     /// The weighing that `reading`, which is not known, is a copy of.
     ///
     /// A copy has the same weight to the last digit, the same user, and a date from a minute before the host's to five seconds
-    /// after it: the scale dates a weighing when somebody steps on, the host when the weight stands, and the host has set the
-    /// scale's clock. Whoever steps on again is later than that. Each weighing has one copy at most, so a second record of the
+    /// after it: the scale dates a weighing when a person steps on, the host when the weight is stable, and the host has set the
+    /// scale's clock. A person who steps on again is later than that. Each weighing has one copy at most, so a second record of the
     /// same weight is a weighing of its own.
     ///
     /// - Parameter amongDatedByHost: only a weight without composition that has the host's time can be the same weighing, as what is told

@@ -71,11 +71,11 @@ public struct ScaleCheck {
         }
         if isOpen {
             throw failure(
-                "\(setup.link): the link stands, but nothing answers like \(article) \(name); is another program, such as "
+                "\(setup.link): the link is open, but nothing answers like \(article) \(name); is another program, such as "
                     + "the running plugin, connected to the scale?", .refused)
         }
-        let nobody = "\(setup.link): nobody came within \(patience.components.seconds) s"
-        throw failure(problem?.description ?? nobody, problem?.code ?? .asleep)
+        let silence = "\(setup.link): no scale came within \(patience.components.seconds) s"
+        throw failure(problem?.description ?? silence, problem?.code ?? .asleep)
     }
 
     private var article: String { "an" }

@@ -12,7 +12,7 @@ public final class ScaleCommandQueue: Sendable {
         /// It was not done; why, in a sentence, where that is known.
         case refused(String?)
         /// No scale came in time, or the session ended before the answer.
-        case nobody
+        case noScale
     }
 
     enum Order: Sendable {
@@ -31,7 +31,7 @@ public final class ScaleCommandQueue: Sendable {
         var waiting: [Request] = []
         var next = 0
         var wake: (@Sendable () -> Void)?
-        /// Somebody has changed what the connector looks at while it does not talk to a scale.
+        /// A command has changed what the connector looks at while it does not talk to a scale.
         var isRung = false
         var sleeper: CheckedContinuation<Void, Never>?
         var isServed = false
@@ -61,14 +61,14 @@ public final class ScaleCommandQueue: Sendable {
                     state.waiting.append(Request(number: number, order: order, answer: continuation))
                     return false
                 }
-                if isLate { return continuation.resume(returning: .nobody) }
+                if isLate { return continuation.resume(returning: .noScale) }
                 state.withLock(\.wake)?()
             }
         } onCancel: {
             let request = state.withLock { state in
                 state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
             }
-            request?.answer.resume(returning: .nobody)
+            request?.answer.resume(returning: .noScale)
         }
     }
 
@@ -88,13 +88,13 @@ public final class ScaleCommandQueue: Sendable {
         state.withLock { ($0.wake, $0.isServed) = (wake, true) }
     }
 
-    /// Whoever waits is told that nobody came.
+    /// Those who wait are told that no scale came.
     func close() {
         let waiting = state.withLock { state in
             defer { (state.waiting, state.wake, state.isServed) = ([], nil, false) }
             return state.waiting
         }
-        for request in waiting { request.answer.resume(returning: .nobody) }
+        for request in waiting { request.answer.resume(returning: .noScale) }
     }
 
     /// - Parameter mayAsk: whether a scale is there that can be asked now.

@@ -15,7 +15,7 @@ extension ScaleConnector {
     /// Keeps what a command has fetched from the vendor's cloud.
     mutating func keep(_ weighings: [CloudWeighing]) async throws -> ScaleCommandQueue.Answer {
         guard device != nil else {
-            return .refused("\(setup.model.rawValue): nobody knows yet which scale it is; set device_id, or wake it")
+            return .refused("\(setup.model.rawValue): it is not known yet which scale it is; set device_id, or wake it")
         }
         let offsets = Dictionary(
             weighings.map { (KnownWeighings.Key($0.reading), $0.offsetMinutes) },
@@ -36,7 +36,7 @@ extension ScaleConnector {
         _ readings: [ScaleReading], _ source: ScaleDelivery.Source, deviation: (ScaleReading) -> Int?
     ) async throws -> Bool {
         guard let device else {
-            hub.logger.warning("weighings are not acknowledged, because nobody knows yet which scale they are of")
+            hub.logger.warning("weighings are not acknowledged, because it is not known yet which scale they are of")
             return false
         }
         let mapping = WeighingMapping(

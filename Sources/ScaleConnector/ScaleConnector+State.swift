@@ -89,7 +89,7 @@ extension ScaleConnector {
         }
     }
 
-    /// Where nobody has said whose measurement to hold open, it is that of the only user there is.
+    /// Where it is not said whose measurement to hold open, it is that of the only user there is.
     mutating func openMeasurement() async {
         let present = users.compactMap(\.self)
         let serial = setup.measures ?? (present.count == 1 ? present[0] : nil)

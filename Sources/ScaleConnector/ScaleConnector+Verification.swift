@@ -6,7 +6,7 @@ import ScaleProtocols
 public protocol ScaleCloud: Sendable {
     /// Whether the person's account is linked; never throws, for no answer is an answer too.
     func verify() async -> CloudAnswer
-    /// Returns when somebody is logged in; when it cannot be found out, too.
+    /// Returns when an account is logged in; when it cannot be found out, too.
     func untilLoggedIn() async
 }
 
@@ -22,12 +22,12 @@ extension ScaleConnector {
     static let memoryKey = "verification"
     /// There while the hub was last told of error 111.
     private static let refusedKey = "refused"
-    /// How often somebody who may not measure is verified again, beside whenever something changes.
+    /// How often a person who may not measure is verified again; where something changes, at once.
     private static let retry = Duration.seconds(300)
     /// How long an answer of the cloud is believed.
     private static let belief = Duration.seconds(24 * 3600)
 
-    /// Waits until whoever measures may; nil when the plugin is to stop.
+    /// Waits until the person who measures may; nil when the plugin is to stop.
     mutating func verify(_ goal: Goal) async throws -> Permission? {
         var told: Verification.Verdict?
         while !hub.isStopping, !Task.isCancelled {
@@ -69,7 +69,7 @@ extension ScaleConnector {
         (verdict.help ?? "this person may not use the scale").replacing("INSTANCE", with: hub.instance)
     }
 
-    /// Tells of error 111, and takes it back when somebody may measure again, also after a restart: the hub shows it until then.
+    /// Tells of error 111, and takes it back when the person may measure again, also after a restart: the hub shows it until then.
     private mutating func tell(_ verdict: Verification.Verdict) async throws {
         do {
             let wasRefused = try await hub.state.integer(Self.refusedKey) != nil

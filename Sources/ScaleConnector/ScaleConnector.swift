@@ -6,13 +6,13 @@ import ScaleLinks
 /// acknowledges them.
 ///
 /// One task does it all, event by event. While records are being written it reads no further, so the scale waits as well.
-/// The link is opened only while whoever measures is verified.
+/// The link is open only while the person who measures is verified.
 public struct ScaleConnector {
     /// When to come back from ``run(until:)``.
     public enum Goal: Sendable {
         /// Never, but for a stop.
         case stopped
-        /// One session stands and its memory is transferred.
+        /// One session is open and its memory is transferred.
         case memoryTransferred
     }
 
@@ -124,7 +124,7 @@ public struct ScaleConnector {
         _ = dialogue.handle(.linkClosed, at: now)
         (self.runner, door) = (nil, nil)
         isConnected = false
-        if let asked { answer(asked.request, .nobody) }
+        if let asked { answer(asked.request, .noScale) }
     }
 
     private mutating func follow(_ event: LinkRunner.Event, of runner: LinkRunner) async throws {
@@ -213,7 +213,7 @@ public struct ScaleConnector {
 extension ScaleEvent {
     /// The impedance weight of the weighing that goes on, once this has happened.
     ///
-    /// A weighing that begins, or one that has ended in an error, has none: it would get into the record of whoever comes next.
+    /// A weighing that begins, or one that has ended in an error, has none: it would get into the record of the next weighing.
     func impedanceWeight(after old: Int?) -> Int? {
         switch self {
         case .impedanceWeight(let tenths): tenths

@@ -35,7 +35,7 @@ extension ScalePlugin {
     public static var commonCommands: [Command<Self>] {
         [
             Command(
-                "disclaimer", help: "Shows the disclaimer, and accepts it for whoever the settings name.",
+                "disclaimer", help: "Shows the disclaimer, and accepts it for the person whom the settings name.",
                 arguments: [
                     SettingDeclaration(
                         "accept", .boolean, help: "Whether it is accepted; measuring goes on then.",
@@ -50,7 +50,7 @@ extension ScalePlugin {
         guard let name = try setup(call.hub.settings).user.name else {
             return DisclaimerResult(
                 disclaimer: Verification.disclaimer, accepted: nil,
-                note: "the settings name nobody (person, user_id), so nobody has to accept it")
+                note: "the settings name no person (person, user_id), so it needs no acceptance")
         }
         var memory = try await Verification.Memory.read(call.hub.state)
         if try call.arguments.boolean("accept") {
@@ -74,7 +74,7 @@ extension ScaleCommandQueue {
     func demand(keeping weighings: [CloudWeighing], _ model: ScaleModel) async throws {
         switch await keep(weighings) {
         case .refused(let reason): throw CommandFailure("refused", reason ?? "the records cannot be kept now")
-        case .nobody:
+        case .noScale:
             if Task.isCancelled { throw CancellationError() }
             throw CommandFailure("away", "\(model.rawValue): nothing is served now; hub status says why")
         case .users, .done: break
@@ -88,7 +88,7 @@ extension ScaleCommandQueue {
         case .users, .done: return answer
         case .refused(let reason?): throw CommandFailure("refused", reason)
         case .refused(nil): throw CommandFailure("refused", refusal)
-        case .nobody:
+        case .noScale:
             if Task.isCancelled { throw CancellationError() }
             throw CommandFailure("away", "\(model.rawValue): no scale is connected; wake it and try again")
         }

@@ -16,7 +16,7 @@ struct ScaleReports {
     /// The position on the scale of the person whose measurement is open.
     var slot: Int?
     private var isClockSet = false
-    /// Whether the hub may show an error that the next good session takes back; after a start nobody knows.
+    /// Whether the hub may show an error that the next good session takes back; after a start that is not known.
     private var mayShowError = true
     /// The same of a battery that is low; only a weighing takes that back.
     private var mayShowLowBattery = true
@@ -58,7 +58,7 @@ struct ScaleReports {
         case .battery(let percent): await send("battery", data: "{\"percent\":\(percent)}")
         case .authentication(let result): await report(result, text: nil)
         case .userList(let list): await report(users: list)
-        case .userResult, .commandResult, .commandRefused, .userSerial, .cloudRecord: break  // Whoever asked is told.
+        case .userResult, .commandResult, .commandRefused, .userSerial, .cloudRecord: break  // Its caller is told.
         case .deviceError(let error): await report(error)
         case .protocolWarning(let warning): await report(warning)
         }
@@ -78,7 +78,7 @@ struct ScaleReports {
         await resolve()
     }
 
-    /// Nobody answers; attempts go on.
+    /// The scale does not answer; attempts go on.
     mutating func unreachable(_ error: ScaleLinkError) async {
         // A scale sleeps all day but for a minute: that is no error.
         guard error.code != .asleep else { return hub.logger.info("\(error)") }
@@ -113,7 +113,7 @@ struct ScaleReports {
         let severity: DeviceEvent.Severity =
             switch error.errorClass {
             case .information: .info
-            // What a command asked for was not done: whoever asked is told, and nothing is wrong with the scale.
+            // What a command asked for was not done: its caller is told, and nothing is wrong with the scale.
             case .userManagement: .info
             case .device, .authorisation: .error
             // A scale switches itself off without a word: the usual end, unless something was still going on.
@@ -156,7 +156,7 @@ struct ScaleReports {
         await send("error", isResolved: true)
     }
 
-    /// A scale whose battery is low weighs nobody, and says so each time.
+    /// A scale whose battery is low does not weigh, and says so each time.
     private mutating func resolveBattery() async {
         guard mayShowLowBattery else { return }
         mayShowLowBattery = false

@@ -20,7 +20,7 @@ public struct ScaleSettings: Sendable {
     /// Error byte → vendor's number.
     public var errors: [UInt8: Int]
 
-    /// - Parameter needsDevice: whether the scale does not say who it is, so that somebody else has to.
+    /// - Parameter needsDevice: whether the scale does not say who it is, so that the settings have to.
     /// - Throws: ``PluginFailure`` that names the setting.
     public init(_ settings: PluginSettings, _ model: ScaleModel, needsDevice: Bool = true) throws {
         self.model = model
@@ -176,9 +176,9 @@ extension ScaleSettings {
             SettingDeclaration(
                 "person", .string(),
                 help: "The hub's person who measures; a new one accepts the disclaimer first. Not set: the household, "
-                    + "which nobody registers."),
+                    + "which is not registered."),
             SettingDeclaration("user_id", .string(), help: "The person's e-mail address with the vendor."),
-            SettingDeclaration("client_id", .string(), help: "The id the vendor gave to whoever uses its software."),
+            SettingDeclaration("client_id", .string(), help: "The id the vendor gave to those who use its software."),
             SettingDeclaration("client_secret", .string(), help: "What belongs to client_id.", secret: true),
         ] + openAPIDeclarations
 
@@ -190,15 +190,16 @@ extension ScaleSettings {
     /// Whether the log-in is made.
     public static let keyKindDeclaration = SettingDeclaration(
         "auth_kind", .choice(["xxtea-v1", "none"]),
-        help: "The variant of the log-in; nobody has captured one of this model.", default: .string("xxtea-v1"))
+        help: "The variant of the log-in; there is no capture of one of this model.", default: .string("xxtea-v1"))
 
     /// What the log-in of a HS4 and a HS5 asks for.
     public static let keyDeclaration = SettingDeclaration(
         "auth_key", .string(TextRule(pattern: "[0-9A-Fa-f]{32}", expected: "32 hex digits", example: Self.exampleKey)),
-        help: "The vendor's key for this model; without it a real scale lets nobody in, and only a simulated one or an "
+        help:
+            "The vendor's key for this model; without it a real scale lets no program in, and only a simulated one or an "
             + "hsl link works.", secret: true)
 
-    /// Nobody's.
+    /// An invented one.
     private static let exampleKey = "00112233445566778899aabbccddeeff"
 
     /// - Throws: ``PluginFailure`` where there is one, and it is no key.
@@ -213,11 +214,11 @@ extension ScaleSettings {
         return key
     }
 
-    /// Two sentences for somebody without the vendor's key, of what works and what does not; nil with a key or on an hsl link.
+    /// Two sentences for a user without the vendor's key, of what works and what does not; nil with a key or on an hsl link.
     public func keyNotice(_ key: ScaleKey?) -> String? {
         guard key == nil, !link.isHSL else { return nil }
         return
-            "Without auth_key a real \(model.rawValue) lets nobody in, so this link serves a simulated scale alone. What "
+            "Without auth_key a real \(model.rawValue) lets no program in, so this link serves a simulated scale alone. What "
             + "works without the key is HSL/1: link = \"hsl-accept://127.0.0.1:4714\" and a program there that uses the "
             + "vendor's software."
     }

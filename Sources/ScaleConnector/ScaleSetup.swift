@@ -18,7 +18,7 @@ public struct ScaleSetup: Sendable {
     public var measures: UInt32?
     public var verification: VerificationMode
     public var user: Verification.User
-    /// The hub's person who measures; nil: anybody.
+    /// The hub's person who measures; nil: any.
     public var person: String?
     /// What a person without the vendor's key can and cannot do, in two sentences; nil where no key is missing.
     public var keyNotice: String?
@@ -52,7 +52,7 @@ public struct ScaleSetup: Sendable {
 
     /// The zone that holds, and what decided it, for ``KnownWeighings``.
     ///
-    /// The machine's zone decides as "machine": when a machine travels, what was measured at home is not dated anew.
+    /// The machine's zone decides as "machine": when a machine travels, what was measured at home keeps its date.
     public func clock(persons: [String?]) -> (clock: LocalClock, rule: String) {
         let zones = Set(persons)
         let shared = zones.count == 1 ? zones.first.flatMap(\.self) : nil

@@ -16,7 +16,7 @@ public enum VerificationMode: String, Sendable, Hashable, CaseIterable {
 public enum CloudAnswer: Sendable, Hashable {
     /// The account is linked.
     case linked
-    /// Nobody has logged in.
+    /// No account is logged in.
     case notLoggedIn
     /// The person's token or name is refused.
     case userRefused
@@ -32,7 +32,7 @@ public enum CloudAnswer: Sendable, Hashable {
 public struct Verification: Sendable {
     /// Who wants to measure.
     public struct User: Sendable, Hashable {
-        /// The e-mail address, or the name of the hub's person; nil: the household, which nobody registers.
+        /// The e-mail address, or the name of the hub's person; nil: the household, which is not registered.
         public var name: String?
         /// Whether `name` is an e-mail address, as a vendor's user id must be.
         public var isAccount = false
@@ -68,7 +68,7 @@ public struct Verification: Sendable {
         public var until: Int64?
         /// What to do, where measuring is not allowed.
         public var help: String?
-        /// Whether somebody has only to log in.
+        /// Whether a log-in is all that is missing.
         public var isForLogIn = false
     }
 
@@ -129,7 +129,7 @@ public struct Verification: Sendable {
             return refuse(.wrongUser, "user_id is no e-mail address")
         }
         if !user.isAllowed {
-            return refuse(.userNotAllowed, "the setting person names nobody whom the hub lets this plugin write of")
+            return refuse(.userNotAllowed, "the setting person names no person whom the hub lets this plugin write of")
         }
         return nil
     }

@@ -1,7 +1,7 @@
 public import PluginKit
 import ScaleProtocols
 
-/// What the number that a HS5 calls muscle is; nobody has captured one to compare it with the display.
+/// What the number that a HS5 calls muscle is; there is no capture to compare with the display.
 public enum MuscleUnit: String, Sendable, Hashable, CaseIterable {
     /// Tenths of a percent of the weight.
     case percent = "pct"
@@ -23,7 +23,7 @@ struct Weighing: Sendable {
         case scale(WallTime, isSuspect: Bool)
         /// Microseconds since 1970 by the hub's clock: the weight came without a time.
         case host(Int64)
-        /// Microseconds since 1970, as whoever told it says; no clock on a wall is known.
+        /// Microseconds since 1970, as the program that told it says; no clock on a wall is known.
         case instant(Int64, isSuspect: Bool)
     }
 

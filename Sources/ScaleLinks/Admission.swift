@@ -1,6 +1,6 @@
 /// Decides who of those that dial is let in, where a link is awaited and several may stand at the door.
 ///
-/// Without one, whoever dials first is let in, and the next when that link has ended. It is called on the link's thread alone, one call after
+/// Without one, the first that dials is let in, and the next when that link has ended. It is called on the link's thread alone, one call after
 /// the other, and must not block.
 public protocol Admission: Sendable {
     /// When to come with ``DoorEvent/tick``; nil where nothing is waited for.
@@ -12,7 +12,7 @@ public protocol Admission: Sendable {
 
 /// What happens at the door; guests are told apart by a number that no other one gets.
 public enum DoorEvent: Sendable, Hashable {
-    /// Somebody has dialled; the numeric address of their machine, where it has one.
+    /// A guest has dialled; the numeric address of its machine, where it has one.
     case came(Int, from: String?)
     /// Bytes of a guest, cut anywhere.
     case said(Int, [UInt8])
@@ -20,7 +20,7 @@ public enum DoorEvent: Sendable, Hashable {
     case left(Int)
     /// The link is this guest's now.
     case entered(Int)
-    /// This guest may not come in: the other end of the link that stands has just been heard.
+    /// This guest may not come in: the other end of the open link has just been heard.
     case declined(Int)
     case tick
 }
@@ -31,7 +31,7 @@ public enum DoorOrder: Sendable, Hashable {
     case say(Int, [UInt8])
     /// Hang up on a guest.
     case dismiss(Int)
-    /// Let this guest in as soon as no link stands, in place of one who waits for that.
+    /// Let this guest in as soon as no link is open, in place of one who waits for that.
     case admit(Int)
     /// Tell the owner, by ``LinkRunner/Event/remark(_:)``.
     case remark(String)

@@ -68,7 +68,7 @@ public enum BluetoothSecurity: String, Sendable, Hashable, CaseIterable {
     case low
     /// A paired device and encryption, as the captured scale has.
     case medium
-    /// A pairing that nobody can have listened to.
+    /// A pairing that no other device can have listened to.
     case high
 
     /// The value of the socket option.

@@ -21,7 +21,7 @@ package struct DatagramAddress: Sendable, Hashable {
 
 /// A UDP socket that finds a scale by searching and then talks to where it has answered from.
 ///
-/// What is lost on the way is lost: whoever speaks over it repeats what is not answered.
+/// What is lost on the way is lost: the dialogue that uses it repeats what is not answered.
 final class DatagramPort: Sendable {
     let descriptor: Descriptor
     private let port: UInt16
@@ -31,7 +31,7 @@ final class DatagramPort: Sendable {
     /// The local port that the vendor's software uses.
     static let usual: UInt16 = 8000
 
-    /// - Parameter bind: the local port that it has to be; nil: the usual one, or any other while somebody has that.
+    /// - Parameter bind: the local port that it has to be; nil: the usual one, or any other while that is taken.
     init(
         _ link: ScaleLink, _ place: ScaleLink.Place, host: String?, port: UInt16, bind: UInt16?
     ) throws(ScaleLinkError) {
@@ -42,7 +42,7 @@ final class DatagramPort: Sendable {
         descriptor = Descriptor(owning: number)
         var yes: Int32 = 1
         setsockopt(number, SOL_SOCKET, SO_BROADCAST, &yes, socklen_t(MemoryLayout<Int32>.size))
-        // Without SO_REUSEADDR: a port that somebody else listens to would be shared, and half the answers lost.
+        // Without SO_REUSEADDR: a port that another program listens to would be shared, and half the answers lost.
         for candidate in bind.map({ [$0] }) ?? [Self.usual, 0] {
             let address = DatagramAddress(ip: INADDR_ANY, port: candidate)
             if address.use({ Glibc.bind(number, $0, $1) }) == 0 { return }
@@ -50,7 +50,7 @@ final class DatagramPort: Sendable {
         throw .opening(link, place, errno: errno)
     }
 
-    /// Sends a frame as one datagram; to nobody while nobody has answered.
+    /// Sends a frame as one datagram; dropped while no scale has answered.
     func send(_ outgoing: Mailbox.Outgoing, to peer: DatagramAddress?) {
         let targets = outgoing.isSearch ? host.map { [$0] } ?? everybody : [peer].compactMap(\.self)
         for target in targets {

@@ -8,7 +8,7 @@ struct LinkLoop {
     private let shortestPause: Duration
 
     private var listener: Listener?
-    /// Those who have dialled, where somebody decides who is let in.
+    /// Those who have dialled, where an admission decides who is let in.
     private var pending: PendingConnections?
     private var opening: Attempt?
     private var connection: Descriptor?
@@ -173,14 +173,14 @@ struct LinkLoop {
 
     private mutating func read() {
         if let datagrams {
-            // Whoever talks is there; silence after a connection is not.
+            // A peer that talks is there; silence after a connection proves nothing.
             pause = shortestPause
             if let (bytes, sender) = datagrams.descriptor.receive() { mailbox.post(.received(bytes), from: sender) }
             return
         }
         switch connection?.read() {
         case .done(let bytes):
-            pause = shortestPause  // Whoever talks is there; silence after a connection is not.
+            pause = shortestPause  // A peer that talks is there; silence after a connection proves nothing.
             mailbox.post(.received(bytes))
             pending?.decline(at: .now)
         case .later, nil: break

@@ -8,19 +8,19 @@ import Glibc
 public final class LinkRunner: Sendable {
     /// What happens on a link.
     public enum Event: Sendable, Hashable {
-        /// The link stands.
+        /// The link is open.
         case opened
         /// Bytes of the scale, cut anywhere, 4 KiB at most; on a datagram link one datagram.
         case received([UInt8])
         /// The link has ended: by the other side, a failure, or ``LinkRunner/hangUp()`` (nil).
         case closed(ScaleLinkError?)
-        /// Nobody can be reached.
+        /// The scale cannot be reached.
         ///
         /// Told once per outage and reason; attempts go on.
         case unreachable(ScaleLinkError)
         /// The time of ``LinkRunner/setAlarm(at:)`` has come.
         case alarm
-        /// Somebody whom the admission lets in waits for the link that stands to end.
+        /// A guest whom the admission lets in waits for the open link to end.
         ///
         /// They are sent away when the other end of that link is heard before it has ended.
         case contested
@@ -38,7 +38,7 @@ public final class LinkRunner: Sendable {
     /// After a failure it waits `pause` (with jitter), then twice as long each time, up to 5 s for a Bluetooth link and
     /// 30 s for others. Throws when the machine is out of descriptors or threads.
     ///
-    /// - Parameter admission: who is let in where the link is awaited; nil: whoever dials first.
+    /// - Parameter admission: who is let in where the link is awaited; nil: the first that dials.
     public init(
         _ link: ScaleLink, pause: Duration = .seconds(1), admission: (any Admission)? = nil
     ) throws(ScaleLinkError) {
@@ -67,17 +67,17 @@ public final class LinkRunner: Sendable {
     /// The address of the machine at the other end of the link that ``next()`` told last; nil where it has none.
     public var caller: String? { mailbox.caller }
 
-    /// Sends bytes in order; dropped where no link stands any more.
+    /// Sends bytes in order; dropped where no link is open any more.
     ///
     /// A peer that leaves 64 KiB unread is hung up on.
     public func send(_ bytes: [UInt8]) { mailbox.send(bytes) }
 
-    /// Sends bytes to everybody who may be the scale; on a link with one other end the same as ``send(_:)``.
+    /// Sends bytes to all that may be the scale; on a link with one other end the same as ``send(_:)``.
     public func search(_ bytes: [UInt8]) { mailbox.send(bytes, isSearch: true) }
 
-    /// Whoever sent what ``next()`` has handed out last is the scale: ``send(_:)`` reaches it from now on.
+    /// The sender of what ``next()`` has handed out last is the scale: ``send(_:)`` reaches it from now on.
     ///
-    /// Means something on a datagram link alone, where bytes to nobody are dropped.
+    /// Has a meaning on a datagram link alone, where bytes without a receiver are dropped.
     public func settle() { mailbox.settle() }
 
     /// Has ``next()`` hand out an ``Event/alarm`` now.
@@ -88,7 +88,7 @@ public final class LinkRunner: Sendable {
     /// An alarm that is already on its way still comes.
     public func setAlarm(at instant: ContinuousClock.Instant?) { mailbox.setAlarm(instant) }
 
-    /// Ends the link that stands now; ``Event/closed(_:)`` follows, and then a new attempt.
+    /// Ends the open link; ``Event/closed(_:)`` follows, and then a new attempt.
     ///
     /// What was sent before is written as far as the other side takes it at once.
     public func hangUp() { mailbox.hangUp() }

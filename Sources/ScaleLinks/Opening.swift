@@ -124,7 +124,7 @@ struct Listener {
         throw .opening(link, place, errno: failure)
     }
 
-    /// Whoever has dialled, unless it is another Bluetooth device than the one that is awaited.
+    /// The device that has dialled, unless it is another Bluetooth device than the one that is awaited.
     func accept() -> Descriptor? {
         var (storage, size) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
         let number = withUnsafeMutablePointer(to: &storage) {
@@ -142,7 +142,7 @@ struct Listener {
         return caller
     }
 
-    /// A socket file of a process that was killed would make `bind` fail; one that answers is somebody else's.
+    /// A socket file of a process that was killed would make `bind` fail; one that answers is another program's.
     private static func removeStale(_ path: String, _ address: SocketAddress) {
         let probe = Descriptor(owning: Descriptor.socket(AF_UNIX, SOCK_STREAM))
         if address.use({ connect(probe.number, $0, $1) }) != 0, errno == ECONNREFUSED { unlink(path) }
@@ -165,7 +165,7 @@ struct SocketAddress {
     let protocolNumber: Int32
     private let bytes: [UInt8]
 
-    /// All addresses a place stands for, at least one; looking up a host name blocks.
+    /// All addresses of a place, at least one; looking up a host name blocks.
     static func all(
         _ link: ScaleLink, _ place: ScaleLink.Place, isPassive: Bool
     ) throws(ScaleLinkError) -> [SocketAddress] {

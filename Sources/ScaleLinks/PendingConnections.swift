@@ -5,9 +5,9 @@ struct PendingConnections {
     private let keeper: any Admission
     private var guests: [(number: Int, descriptor: Descriptor)] = []
     private var last = 0
-    /// Who is let in as soon as no link stands.
+    /// Who is let in as soon as no link is open.
     private var next: Int?
-    /// Whether the owner has been told that somebody waits.
+    /// Whether the owner has been told that a guest waits.
     private var isAnnounced = false
     /// What the owner is to be told.
     private var remarks: [String] = []
@@ -22,7 +22,7 @@ struct PendingConnections {
         guests.map { pollfd(fd: $0.descriptor.number, events: Int16(POLLIN), revents: 0) }
     }
 
-    /// Whether somebody waits for the link that stands to end; true once for each.
+    /// Whether a guest waits for the open link to end; true once for each.
     mutating func announces() -> Bool {
         guard next != nil, !isAnnounced else { return false }
         isAnnounced = true
@@ -44,7 +44,7 @@ struct PendingConnections {
 
     /// Reads what guests have said, as `poll` has told.
     mutating func serve(_ files: ArraySlice<pollfd>, at now: ContinuousClock.Instant) {
-        // Whoever has come or gone since was not polled.
+        // A guest that has come or gone since was not polled.
         for (guest, file) in zip(guests, files) where file.revents != 0 && isHere(guest.number) {
             switch guest.descriptor.read() {
             case .done(let bytes): handle(.said(guest.number, bytes), at: now)
@@ -58,7 +58,7 @@ struct PendingConnections {
         if let deadline, deadline <= now { handle(.tick, at: now) }
     }
 
-    /// Who is to be let in now that no link stands.
+    /// Who is to be let in now that no link is open.
     mutating func admit(at now: ContinuousClock.Instant) -> Descriptor? {
         guard let number = next, let place = guests.firstIndex(where: { $0.number == number }) else { return nil }
         let guest = guests.remove(at: place)
@@ -67,7 +67,7 @@ struct PendingConnections {
         return guest.descriptor
     }
 
-    /// The other end of the link that stands has been heard: nobody needs to take its place.
+    /// The other end of the open link has been heard: no guest needs to take its place.
     mutating func decline(at now: ContinuousClock.Instant) {
         guard let number = next, isAnnounced else { return }
         (next, isAnnounced) = (nil, false)
@@ -93,7 +93,7 @@ struct PendingConnections {
             switch order {
             case .say(let number, let bytes):
                 guard let guest = guests.first(where: { $0.number == number }) else { continue }
-                // A greeting is a few hundred bytes: whoever has no room for it reads nothing.
+                // A greeting is a few hundred bytes: a guest that has no room for it reads nothing.
                 guard case .done(bytes.count) = guest.descriptor.write(bytes[...]) else {
                     leave(number, at: now)
                     continue

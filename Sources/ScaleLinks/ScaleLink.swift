@@ -49,7 +49,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         return !host.hasPrefix("127.") && host != "localhost" && host != "::1"
     }
 
-    /// The most seconds between two attempts that fails to find anybody.
+    /// The most seconds between two attempts that find no scale.
     ///
     /// A scale is awake for a minute or so, and by Bluetooth nothing else tells that it is; a network peer is there or
     /// is being repaired.

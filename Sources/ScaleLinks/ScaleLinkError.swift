@@ -6,9 +6,9 @@ public struct ScaleLinkError: Error, Sendable, Hashable, CustomStringConvertible
     public enum Code: Sendable, Hashable {
         /// The text of the link is wrong.
         case address
-        /// Nobody answers: for a scale the usual state, since it sleeps between weighings.
+        /// No answer: for a scale the usual state, since it sleeps between weighings.
         case asleep
-        /// Somebody answers and refuses, or the device is not there.
+        /// The other end refuses, or the device is not there.
         case refused
         /// Pairing is missing or stale.
         case security
@@ -68,7 +68,7 @@ public struct ScaleLinkError: Error, Sendable, Hashable, CustomStringConvertible
         case EACCES, EBADE, EKEYREJECTED, EPERM:
             (
                 .security,
-                "the scale refuses the connection (\(why)); pair it anew: bluetoothctl remove \(address), then "
+                "the scale refuses the connection (\(why)); pair it again: bluetoothctl remove \(address), then "
                     + "bluetoothctl pair \(address) while it is awake (PIN 0000), then bluetoothctl trust \(address)"
             )
         case EBUSY, EALREADY:

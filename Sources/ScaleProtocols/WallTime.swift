@@ -1,6 +1,6 @@
 /// What a clock on the wall shows: a date and a time of day without zone.
 ///
-/// Scales know no more than this. Which instant it was is decided by whoever knows the zone; this module does not.
+/// Scales know no more than this. Which instant it was takes the zone, which this module does not know.
 public struct WallTime: Sendable, Hashable, Comparable {
     /// Four digits.
     public let year: Int

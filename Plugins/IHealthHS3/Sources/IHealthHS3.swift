@@ -33,7 +33,7 @@ struct IHealthHS3: ScalePlugin {
     }
 
     private static let autoConnect = Command<Self>(
-        "auto-connect", help: "Switches whether the scale calls this machine by itself when somebody steps on.",
+        "auto-connect", help: "Switches whether the scale calls this machine by itself when a person steps on.",
         arguments: [SettingDeclaration("on", .boolean, help: "Whether it does.", required: true)]
     ) { plugin, call in
         let isOn = try call.arguments.boolean("on")

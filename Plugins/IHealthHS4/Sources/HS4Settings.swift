@@ -44,7 +44,8 @@ enum HS4Settings {
                 default: .integer(1)),
             SettingDeclaration(
                 "measure_layout", .choice(HS4Host.Settings.MeasureLayout.allCases.map(\.rawValue)),
-                help: "The order of unit and user in the command that begins a measurement; nobody has captured one.",
+                help:
+                    "The order of unit and user in the command that begins a measurement; there is no capture of one.",
                 default: .string(HS4Host.Settings.MeasureLayout.unitFirst.rawValue)),
             SettingDeclaration(
                 "memory_tail", .choice(HS4Host.Settings.MemoryTail.allCases.map(\.rawValue)),

@@ -23,8 +23,8 @@ struct CheckTests {
         await scale.waits()
         #expect(
             try await Self.check(scale.link)
-                == "The HS4 020000004001 answers: Body Scale, firmware 1.0.1. Without auth_key a real HS4 lets nobody in, so "
-                + "this link serves a simulated scale alone. What works without the key is HSL/1: link = "
+                == "The HS4 020000004001 answers: Body Scale, firmware 1.0.1. Without auth_key a real HS4 lets no program in, "
+                + "so this link serves a simulated scale alone. What works without the key is HSL/1: link = "
                 + "\"hsl-accept://127.0.0.1:4714\" and a program there that uses the vendor's software.")
         await scale.stop()
         #expect(scale.device.memory.count == 2)

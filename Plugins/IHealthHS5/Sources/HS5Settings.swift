@@ -21,7 +21,7 @@ enum HS5Settings {
                 "user", .integer(Bounds(1, 0x7FFF_FFFF)),
                 help:
                     "The scale's number of the user whose measurement is held open; if not set, the only user there is, or "
-                    + "nobody: weighings come from the memory then."),
+                    + "none: weighings come from the memory then."),
             SettingDeclaration(
                 "muscle_unit", .choice(MuscleUnit.allCases.map(\.rawValue)),
                 help: "What the scale's number for muscle is, a percentage or kilograms: compare with its display.",

@@ -73,11 +73,11 @@ struct IHealthHS5: ScalePlugin {
         let given = call.arguments["serial"]?.integer.map { UInt32(clamping: $0) }
         guard let user = given ?? setup.measures else {
             throw CommandFailure(
-                "command", "serial: whose account it is, nobody has said; users-list shows the numbers")
+                "command", "serial: it is not known whose account it is; users-list shows the numbers")
         }
         let remembered = try await call.hub.state.text(ScaleConnector.deviceKey)
         guard let device = setup.device ?? remembered else {
-            throw CommandFailure("command", "nobody knows yet which scale it is; set device_id, or wake the scale")
+            throw CommandFailure("command", "it is not known yet which scale it is; set device_id, or wake the scale")
         }
         let clock = setup.clock(persons: call.hub.persons.map(\.zone)).clock
         let since = call.arguments["from"]?.string.flatMap { LocalDate($0) }.flatMap {

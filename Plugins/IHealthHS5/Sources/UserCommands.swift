@@ -61,7 +61,7 @@ enum UserCommands {
                 "refused", "HS5: all 20 positions are taken; users-delete one of them, users-list shows whose they are")
         }
         if !call.isDryRun {
-            // The number first: it must not be given to somebody else if this ends half-way.
+            // The number first: it must not be given to another person if this ends half-way.
             try await numbers.write(call.hub.state)
             do {
                 _ = try await plugin.desk.demand(
@@ -76,7 +76,7 @@ enum UserCommands {
     }
 
     private static let modify = Command<IHealthHS5>(
-        "users-modify", help: "Tells the scale a user's body anew.", arguments: who + body, canDryRun: true
+        "users-modify", help: "Tells the scale that a user's body has changed.", arguments: who + body, canDryRun: true
     ) { plugin, call in
         try await change(plugin, call) { serial in .modifyUser(try Profile(call).made(serial)) }
     }

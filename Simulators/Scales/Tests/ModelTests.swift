@@ -152,7 +152,7 @@ struct ModelTests {
         (settings.measures, settings.memoryEvery) = (11, .milliseconds(200))
         var driver = try DialogueDriver(HS5Host(settings: settings), datagramsTo: try port(scale))
         driver.serve { $0.kept.count == 2 && $0.host.isMeasuring }
-        // Whoever is not the user of the open measurement gets into the memory.
+        // A person who is not the user of the open measurement gets into the memory.
         scale.simulator.submit(.store(tenthsOfKilogram: 621, at: nil, user: 22))
         driver.serve { $0.kept.count == 3 }
         #expect(driver.kept.map(\.user) == [22, 22, 22])
@@ -176,7 +176,7 @@ struct ModelTests {
         defer { running.stop() }
         var settings = HSLSession.Settings(model: model)
         (settings.token, settings.measures) = (HSLToken("both know it"), 11)
-        // Whoever steps on between two requests is in the memory, and found there.
+        // A weighing between two requests is in the memory, and found there.
         settings.memoryEvery = .milliseconds(300)
         var driver = DialogueDriver(
             HSLDialogue(settings: settings), stream: try LinkAddress(running.simulator.address).connect())

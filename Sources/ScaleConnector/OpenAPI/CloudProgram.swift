@@ -10,7 +10,7 @@ final class CloudProgram: Sendable {
 
     private let conversation: Conversation
 
-    /// - Parameter folder: where the program stands; nil: beside the one that runs.
+    /// - Parameter folder: where the program is; nil: beside the one that runs.
     /// - Throws: ``PluginFailure`` when it is not there.
     init(in folder: String? = nil) throws(PluginFailure) {
         let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

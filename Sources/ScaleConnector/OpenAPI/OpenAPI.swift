@@ -6,7 +6,7 @@ import Synchronization
 
 /// iHealth's Open API, as far as a scale needs it: log-in, and the weights of the account that is logged in.
 ///
-/// Known from a description of 2017 alone; whether the service still answers nobody here has seen. What it says where it refuses is
+/// Known from a description of 2017 alone; whether the service still answers is not known. What it says where it refuses is
 /// not described: a refusal is told by its status, and by the words of OAuth where it uses them.
 struct OpenAPI: Sendable {
     /// Its name with the hub.
@@ -120,7 +120,7 @@ struct OpenAPI: Sendable {
         return page
     }
 
-    /// Whether anybody answers there, with whatever.
+    /// Whether there is any answer there.
     func isThere() async -> String {
         do {
             _ = try await program.ask(settings.address, Self.logInPath)

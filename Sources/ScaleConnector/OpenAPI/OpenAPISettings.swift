@@ -1,6 +1,6 @@
 public import PluginKit
 
-/// What iHealth has given to whoever uses its Open API, as the settings say it.
+/// What iHealth has given to those who use its Open API, as the settings say it.
 struct OpenAPISettings: Sendable {
     let address: ServiceAddress
     let clientID: String

@@ -2,7 +2,7 @@
 public enum FrameState: Sendable, Hashable {
     /// One frame that is a whole message (`00`).
     case single
-    /// A passing message that nobody acknowledges (`F0`).
+    /// A passing message that is not acknowledged (`F0`).
     case stream
     /// A piece of a message: `remaining` counts down to 0, which is the last of `count` pieces.
     case fragment(remaining: Int, of: Int)
@@ -49,7 +49,7 @@ public struct FamilyFrame: Sendable, Hashable {
         case hs4 = 0xA6
         /// HS5 and later scales.
         case hs5 = 0xA9
-        /// Anybody: the search by broadcast.
+        /// Any: the search by broadcast.
         case any = 0xFF
     }
 

@@ -1,6 +1,6 @@
 /// The lower half of a dialogue in layout B over a stream of bytes: frames, pieces, acknowledgements, counters and repeats.
 ///
-/// Serves both sides. What has to be kept before it is acknowledged is held back by whoever reads it: see ``Arrival/held``.
+/// Serves both sides. What has to be kept before it is acknowledged is held back by the dialogue that reads it.
 package struct FamilyLink: Sendable {
     /// How a kind of link carries frames.
     package enum Style: Sendable, Hashable {

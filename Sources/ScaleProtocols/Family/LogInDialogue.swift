@@ -1,6 +1,6 @@
 /// The log-in of HS4 and HS5 as the host leads it: nonce, challenge, answer, verdict.
 ///
-/// A value; whoever owns it sends what it says and hands it what the scale says.
+/// A value; its owner sends what it says and hands it what the scale says.
 struct LogInDialogue: Sendable {
     enum Step: Sendable, Hashable {
         /// Send this command.

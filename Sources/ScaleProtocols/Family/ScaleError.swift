@@ -21,7 +21,7 @@ public enum ScaleErrorClass: String, Sendable, Hashable, CaseIterable {
     case authorisation
     /// Nothing is wrong.
     case information
-    /// A code nobody has documented.
+    /// A code that is not documented.
     case unknown
 }
 
@@ -73,7 +73,7 @@ public struct ScaleError: Sendable, Hashable {
     /// The error of the vendor's number `code`; nil where there is none.
     ///
     /// 400 is what later versions of the vendor's software say for 111.
-    /// - Parameter raw: the scale's own byte, where somebody has told it beside the number.
+    /// - Parameter raw: the scale's own byte, where it was told beside the number.
     public static func numbered(_ code: Int, of model: ScaleModel, raw: UInt8? = nil) -> ScaleError? {
         let code = code == 400 ? 111 : code
         return ScaleErrorRow.all(of: model).first { $0.code == code }.map { ScaleError(model, $0, raw: raw) }

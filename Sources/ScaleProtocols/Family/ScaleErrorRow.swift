@@ -27,7 +27,7 @@ struct ScaleErrorRow: Sendable {
         ScaleErrorRow(4, "HS3DeviceEr7", .measurement, "stand still, movement while measuring (Er7)"),
         ScaleErrorRow(5, "HS3DataZeor", .information, "the scale has no stored weighings"),
         ScaleErrorRow(6, "HS3DeviceDisconnect", .link, "the scale has gone; it is awaited again"),
-        ScaleErrorRow(7, "HS3DeviceSendTimeout", .link, "the scale does not answer; the connection is made anew"),
+        ScaleErrorRow(7, "HS3DeviceSendTimeout", .link, "the scale does not answer; the connection is made again"),
         ScaleErrorRow(111, "HS3UserInvalidate", .authorisation, "this person may not use the scale"),
     ]
 
@@ -37,13 +37,13 @@ struct ScaleErrorRow: Sendable {
         ScaleErrorRow(
             3, "HS4DeviceEr1", .measurement, "more than the scale can weigh, 180 kg; the weighing is discarded (Er1)"),
         ScaleErrorRow(4, "HS4DeviceEr2", .measurement, "no steady reading; stand still and weigh again (Er2)"),
-        ScaleErrorRow(5, "HS4DeviceEr4", .link, "the Bluetooth connection failed; it is made anew (Er4)"),
+        ScaleErrorRow(5, "HS4DeviceEr4", .link, "the Bluetooth connection failed; it is made again (Er4)"),
         ScaleErrorRow(6, "HS4DeviceEr7", .measurement, "stand still, movement while measuring (Er7)"),
         ScaleErrorRow(7, "HS4DeviceEr8", .measurement, "the weighing is not valid; weigh again (Er8)"),
         ScaleErrorRow(8, "HS4DeviceEr9", .device, "the scale cannot read its memory (Er9)"),
         ScaleErrorRow(9, "HS4DataZeor", .information, "the scale has no stored weighings"),
         ScaleErrorRow(10, "HS4DeviceDisconnect", .link, "the scale has gone; it is awaited again"),
-        ScaleErrorRow(11, "HS4DeviceSendTimeout", .link, "the scale does not answer; the connection is made anew"),
+        ScaleErrorRow(11, "HS4DeviceSendTimeout", .link, "the scale does not answer; the connection is made again"),
         ScaleErrorRow(12, "HS4DeviceRecWeightError", .measurement, "a weight came that cannot be; weigh again"),
         ScaleErrorRow(111, "HS4UserInvalidate", .authorisation, "this person may not use the scale"),
     ]

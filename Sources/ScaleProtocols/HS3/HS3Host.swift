@@ -98,7 +98,7 @@ public struct HS3Host: ScaleDialogue {
     /// A host that has no link yet and knows no weighing.
     public init(settings: Settings = Settings()) { self.settings = settings }
 
-    /// Whether the session stands: weights that come are those of this moment.
+    /// Whether the session is open: weights that come are those of this moment.
     public var isMeasuring: Bool { phase == .measuring }
 
     /// The uptime at which to call with ``ScaleInput/tick``; nil where nothing is waited for.
@@ -122,7 +122,7 @@ public struct HS3Host: ScaleDialogue {
             openAt = now.uptime + settings.openAfter
             tick(at: now, &actions)
         case .received(let bytes): receive(bytes, at: now, &actions)
-        case .caller, .greeted, .contested: break  // Whoever is there is told by its own bytes.
+        case .caller, .greeted, .contested: break  // Who is there is known from its own bytes.
         case .kept(let token): resolve(token, isKept: true, at: now, &actions)
         case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
         case .tick: tick(at: now, &actions)

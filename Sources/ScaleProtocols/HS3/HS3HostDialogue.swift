@@ -63,7 +63,7 @@ extension HS3Host {
 
     /// A frame that holds no weighing.
     ///
-    /// Where it answers a command whose own acknowledgement was lost, it stands for that too.
+    /// Where it answers a command whose own acknowledgement was lost, it counts as that too.
     private mutating func answer(
         _ message: HS3ScaleMessage, _ frame: HS3Frame, at now: ScaleMoment, _ actions: inout [ScaleAction]
     ) {
@@ -164,7 +164,7 @@ extension HS3Host {
         /// Nothing in the frame is new.
         case acknowledged
         case delivered(ScaleToken)
-        /// The frame is to be taken anew when the scale repeats it.
+        /// The frame counts as new when the scale repeats it.
         case refused
     }
 

@@ -55,7 +55,7 @@ public struct HS4Host: ScaleDialogue {
                 receive(link.receive(piece), at: now, &actions)
             }
             lastReceived = now.uptime
-        case .caller, .greeted, .contested: break  // Whoever is there is told by its own bytes.
+        case .caller, .greeted, .contested: break  // Who is there is known from its own bytes.
         case .kept(let token): resolve(token, isKept: true, at: now, &actions)
         case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
         case .tick: tick(at: now, &actions)
@@ -64,7 +64,7 @@ public struct HS4Host: ScaleDialogue {
         case .command(.display(let unit)):
             settings.unit = unit
             actions.append(.event(.commandResult(true)))
-            // The unit is told with the next measurement, which is opened anew unless somebody stands on the scale.
+            // The unit is told with the next measurement, which is opened again unless a person is on the scale.
             if phase == .measuring, !isWeighing, deliveries.isEmpty { stop(then: .measurement, at: now, &actions) }
         case .command(let command): actions.append(.event(command.refusal))  // A HS4 has no users.
         }

@@ -1,7 +1,7 @@
 extension HS4Host {
     /// What may differ between scales, and how long the host waits.
     ///
-    /// The defaults are for a real scale; nobody has published a capture of one.
+    /// The defaults are for a real scale; there is no published capture of one.
     public struct Settings: Sendable, Hashable {
         /// How the link carries frames.
         public enum Link: String, Sendable, Hashable, CaseIterable {
@@ -78,7 +78,7 @@ extension HS4Host {
         case transferring
         /// `32` is sent.
         case openingMeasurement
-        /// Weights come, when somebody steps on.
+        /// Weights come, when a person steps on.
         case measuring
         /// A weighing is over; the next one is opened in a moment.
         case pausing

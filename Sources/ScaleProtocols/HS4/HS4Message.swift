@@ -1,6 +1,6 @@
 /// A command byte of the HS4 and HS4S.
 ///
-/// Known from the vendor's software; nobody has published a capture.
+/// Known from the vendor's software; there is no published capture.
 public enum HS4Command: UInt8, Sendable, Hashable, CaseIterable {
     /// Host: open a measurement.
     ///

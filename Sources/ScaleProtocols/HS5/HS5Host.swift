@@ -33,7 +33,7 @@ public struct HS5Host: ScaleDialogue {
     var transfer: Transfer?
     /// The stable weight of a weighing whose composition may follow.
     var stable: Weight?
-    /// The one that was delivered alone, as long as nobody has stepped on since: its composition may follow yet.
+    /// The one that was delivered alone, as long as no one has stepped on since: its composition may follow yet.
     var shown: Weight?
     var asked: ScaleCommand?
 
@@ -62,7 +62,7 @@ public struct HS5Host: ScaleDialogue {
         case .received(let datagram) where phase != .offline && phase != .closing:
             receive(datagram, at: now, &actions)
         case .received: break
-        case .caller, .greeted, .contested: break  // Whoever is there is told by its own bytes.
+        case .caller, .greeted, .contested: break  // Who is there is known from its own bytes.
         case .kept(let token): resolve(token, isKept: true, at: now, &actions)
         case .notKept(let token): resolve(token, isKept: false, at: now, &actions)
         case .tick: if phase != .offline { tick(at: now, &actions) }
@@ -84,7 +84,7 @@ public struct HS5Host: ScaleDialogue {
         (phase, searchAt) = (.offline, nil)
     }
 
-    /// The scale is gone; it is searched for again while the link stands.
+    /// The scale is gone; it is searched for again while the link is open.
     mutating func lose(at now: ScaleMoment, isError: Bool, _ actions: inout [ScaleAction]) {
         let wasThere = isOpen
         // What was shown as stable is a weighing, whether or not the rest of it comes.

@@ -67,7 +67,7 @@ extension HS5Host {
         send(.cloudPath(path), at: now, &actions)
     }
 
-    /// The session stands; from now on no other scale is meant.
+    /// The session is open; from now on no other scale is meant.
     private mutating func open(at now: ScaleMoment, _ actions: inout [ScaleAction]) {
         settings.scale = scale
         isOpen = true

@@ -105,7 +105,7 @@ extension HS5Host {
         guard let item = deliveries.answer(token, isKept: isKept), item.isCurrent, phase != .closing, phase != .offline
         else { return }
         guard isKept else {
-            // The scale still holds what was not asked past: it is told nothing and asked anew in the next round.
+            // The scale still holds what was not asked past: it is told nothing and asked again in the next round.
             if phase == .transferring || phase == .measuring { rest(at: now) }
             (transfer, round) = (nil, [])
             return

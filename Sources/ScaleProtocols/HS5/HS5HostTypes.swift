@@ -1,7 +1,7 @@
 extension HS5Host {
     /// What may differ between scales, and how long the host waits.
     ///
-    /// The defaults are for a real scale; nobody has published a capture of one.
+    /// The defaults are for a real scale; there is no published capture of one.
     public struct Settings: Sendable, Hashable {
         /// Who the host says it is.
         public var id = HS5SenderID(checked: [2, 0, 0, 0, 0, 1])
@@ -23,7 +23,7 @@ extension HS5Host {
         public var key: ScaleKey?
         /// 16 random bytes of this installation's choice.
         public var nonce: [UInt8] = Array(repeating: 0, count: 16)
-        /// The user whose measurement is held open; nil: nobody's, and weighings come from the memory.
+        /// The user whose measurement is held open; nil: none, and weighings come from the memory.
         public var measures: UInt32?
         /// Error byte → vendor's number.
         public var errors = ScaleError.defaultTable(of: .hs5)
@@ -69,7 +69,7 @@ extension HS5Host {
         case endingMemory
         /// `32` is sent.
         case openingMeasurement
-        /// Weights come, when somebody steps on.
+        /// Weights come, when a person steps on.
         case measuring
         /// A change to the users is sent.
         case changingUsers

@@ -22,7 +22,7 @@ extension HS5Host {
             if phase == .idle || phase == .measuring, weighingBy == nil { beginRound(at: now, &actions) }
             return
         }
-        // Nobody knows how the cloud would be asked on the wire.
+        // It is not known how the cloud would be asked on the wire.
         guard scale != nil, asked == nil, phase != .loggingIn, phase != .closing,
             command.refusal == .userResult(false)
         else { return actions.append(.event(command.refusal)) }

@@ -40,7 +40,7 @@ extension HS5Host {
         }
     }
 
-    /// Somebody stands on the scale: the measurement is open, whether or not that was heard.
+    /// A person is on the scale: the measurement is open, whether or not that was heard.
     private mutating func begins() {
         if phase == .openingMeasurement { (request, phase) = (nil, .measuring) }
     }

@@ -1,6 +1,6 @@
 /// A command byte of the HS5.
 ///
-/// Known from the vendor's software; nobody has published a capture.
+/// Known from the vendor's software; there is no published capture.
 public enum HS5Command: UInt8, Sendable, Hashable, CaseIterable {
     /// Host: open user management.
     ///
@@ -50,7 +50,7 @@ public enum HS5Command: UInt8, Sendable, Hashable, CaseIterable {
     case cloudHost = 0x59
     /// Both: its path.
     case cloudPath = 0x5A
-    /// Host, to anybody: is there a scale?
+    /// Host, by broadcast: is there a scale?
     case search = 0xD0
     /// Scale: busy with its cloud.
     case busy = 0xEF

@@ -1,7 +1,7 @@
 /// HSL/1 with one scale behind the link, as a dialogue like those of the scales' own protocols.
 ///
 /// Without a number the scale is the first of its model that shows itself; it stays that one. Others behind the link are left alone: a
-/// bridge keeps what nobody acknowledges.
+/// bridge keeps what is not acknowledged.
 public struct HSLDialogue: ScaleDialogue {
     /// Serves the link; ``HSLSession/settings`` may be changed at any time.
     public var session: HSLSession
@@ -15,7 +15,7 @@ public struct HSLDialogue: ScaleDialogue {
         session.only = deviceId.flatMap { HSLDeviceID(settings.model, $0) }
     }
 
-    /// For a link that is awaited: where whoever dials greets and proves itself before it gets the session.
+    /// For a link that is awaited: where a program that dials greets and proves itself before it gets the session.
     ///
     /// - Parameter seed: another one each time: with the nonces of an earlier link an overheard proof would be good again.
     public func handshakes(seed: [UInt8] = HSLSession.freshSeed()) -> HSLHandshakes {

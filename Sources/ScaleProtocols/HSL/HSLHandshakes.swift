@@ -8,17 +8,17 @@ public struct HSLGreeting: Sendable, Hashable {
     let lines: HSLLines
 }
 
-/// Where those who dial an awaited link greet and prove themselves, several at a time: whoever only holds a connection keeps nobody out.
+/// Where those who dial an awaited link greet and prove themselves, several at a time: a program that only holds a connection keeps no other out.
 ///
 /// A value: inputs go in, actions come out. Guests are told apart by numbers of the caller's. At most ``limit`` are here, each for at most
-/// the session's time for a greeting; where one more comes, the machine that has sent most of them loses its oldest. Whoever proves itself
+/// the session's time for a greeting; where one more comes, the machine that has sent most of them loses its oldest. A guest that proves itself
 /// is named by ``Action/admit(_:)``, and asked for with ``enter(_:)`` when the link is to be theirs.
 public struct HSLHandshakes: Sendable {
     public enum Input: Sendable, Hashable {
         case came(Int, from: String?)
         case said(Int, [UInt8])
         case left(Int)
-        /// The link that stands is alive, so this guest does not get its place.
+        /// The open link is alive, so this guest does not get its place.
         case declined(Int)
         case tick
     }
@@ -29,7 +29,7 @@ public struct HSLHandshakes: Sendable {
         case dismiss(Int)
         /// This guest has proved itself, and comes before those who did so earlier.
         case admit(Int)
-        /// Tell whoever looks after the link.
+        /// Report this about the link.
         case warning(String)
     }
 
@@ -44,7 +44,7 @@ public struct HSLHandshakes: Sendable {
         var session: HSLSession
         var address: String?
         var bytes = 0
-        /// Until when somebody who has proved itself waits for the link that stands to show whether it is alive.
+        /// Until when a guest that has proved itself waits for the open link to show whether it is alive.
         var waitsUntil: Duration?
     }
 
@@ -54,7 +54,7 @@ public struct HSLHandshakes: Sendable {
     private var refusals = WrongProofs()
     private var told: [String: Duration] = [:]
 
-    /// - Parameter seed: 32 bytes nobody can guess, from which nonces are made.
+    /// - Parameter seed: 32 random bytes, from which nonces are made.
     init(settings: HSLSession.Settings, seed: [UInt8]) { (self.settings, self.seed) = (settings, seed) }
 
     /// The uptime at which to call with ``Input/tick``; nil where nothing is waited for.
@@ -109,7 +109,7 @@ public struct HSLHandshakes: Sendable {
     ) {
         guard var guest = guests[number] else { return }
         let wasProven = guest.session.isProven
-        // One count for all, or whoever guesses would begin anew with each connection.
+        // One count for all, or a guesser would begin at nought with each connection.
         guest.session.refusals = refusals
         let moment = ScaleMoment(uptime: uptime, wall: .startOf2000)
         var isOver = false
@@ -136,7 +136,7 @@ public struct HSLHandshakes: Sendable {
         for other in guests.keys.sorted() where guests[other]?.waitsUntil != nil {
             dismiss(other, saying: "a later connection has taken this one's place", at: uptime, &actions)
         }
-        // The link that stands has so long to answer, and its owner some time to see to it.
+        // The open link has so long to answer, and its owner some time to see to it.
         guests[number]?.waitsUntil = uptime + settings.pongTimeout * 2
         actions.append(.admit(number))
     }

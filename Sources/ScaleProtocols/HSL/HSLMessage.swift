@@ -43,7 +43,7 @@ public struct HSLRequest: Sendable, Hashable {
     public var id: Int
     /// Nil for what is of no scale.
     public var device: HSLDeviceID?
-    /// As it stands there; of later versions too.
+    /// As it was written; of later versions too.
     public var name: String
     public var arguments: JSONTree
 
@@ -63,7 +63,7 @@ public struct HSLEvent: Sendable, Hashable {
     /// The request that it answers; nil for what happens by itself.
     public var ref: Int?
     public var device: HSLDeviceID
-    /// As it stands there; of later versions too.
+    /// As it was written; of later versions too.
     public var name: String
     public var data: JSONTree
     /// Counts up by one for each event of a device.
@@ -111,7 +111,7 @@ public struct HSLResult: Sendable, Hashable {
 
 /// What is wrong with the dialogue itself.
 public struct HSLComplaint: Error, Sendable, Hashable {
-    /// As it stands there.
+    /// As it was written.
     public var code: String
     public var text: String
     public var ref: Int?

@@ -72,7 +72,7 @@ package enum HSLFields {
         data["local"] != nil || data["MDate"] != nil || member("date", of: data) != nil
     }
 
-    /// Whether nobody knows when it was: not the scale, and not this machine, which knows of a weight of this moment alone.
+    /// Whether it is not known when it was: the scale does not say it, and this machine knows it of a weight of this moment alone.
     static func isUndated(_ event: HSLEventName, _ data: JSONTree) -> Bool {
         (event != .stableWeight || hasTime(data)) && local(data) == nil && instant(data) == nil
     }

@@ -1,7 +1,7 @@
 import JSON
 
 extension HSLSession {
-    /// Somebody asks a scale for something beside weighings.
+    /// A command asks a scale for something beside weighings.
     mutating func ask(
         _ command: ScaleCommand, of device: HSLDeviceID, at now: ScaleMoment, _ actions: inout [Action]
     ) {

@@ -65,7 +65,7 @@ extension HSLSession {
     /// Once for each request.
     mutating func tell(_ error: ScaleError, _ device: HSLDeviceID, _ actions: inout [Action]) {
         if let code = error.code, scales[device]?.request?.told.insert(code).inserted == false { return }
-        // Nobody was admitted yet in this session: the measurement that does comes next, and nobody needs to know.
+        // No person was admitted yet in this session: the measurement that does so comes next, so this is not told.
         if error.code == 111, let scale = scales[device], scale.request?.operation == .hs4Memory, !scale.wasVerified {
             return
         }

@@ -4,7 +4,7 @@ extension HSLSession {
     /// A durable event.
     ///
     /// - Parameters:
-    ///   - given: its rid, as it stands there.
+    ///   - given: its rid, as it was written.
     ///   - isRepeat: whether the same line came before, and nothing since.
     mutating func offer(
         _ kind: HSLEventName, _ data: JSONTree, _ given: String?, _ event: HSLEvent, isRepeat: Bool,

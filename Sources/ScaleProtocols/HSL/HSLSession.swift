@@ -22,7 +22,7 @@ public struct HSLSession: Sendable {
     var withheld: Set<String> = []
     /// Weights without a name, a time and a number.
     var eventsWithoutNumber = 0
-    /// When the link is made anew, because something could not be kept.
+    /// When the link is made again, because something could not be kept.
     var reconnectAt: Duration?
 
     /// Whether this is only a greeting, in an ``HSLHandshakes``: who has proved itself waits there to be welcomed.
@@ -56,9 +56,9 @@ public struct HSLSession: Sendable {
         case linkOpened
         /// Whose link opens next.
         case caller(String?)
-        /// The link stands, and whoever is at its other end has proved itself.
+        /// The link is open, and the program at its other end has proved itself.
         case greeted(HSLGreeting)
-        /// Somebody else has proved themselves, and would take this link's place.
+        /// Another program has proved itself, and would take this link's place.
         case contested
         /// Bytes of the stream, cut anywhere.
         case received([UInt8])
@@ -88,7 +88,7 @@ public struct HSLSession: Sendable {
     /// After so many lines in a row that are none the link is closed.
     static let complaintLimit = 32
 
-    /// - Parameter seed: 32 bytes nobody can guess, from which nonces are made; every process has its own.
+    /// - Parameter seed: 32 random bytes, from which nonces are made; every process has its own.
     public init(settings: Settings, seed: [UInt8] = HSLSession.freshSeed()) {
         (self.settings, self.seed) = (settings, seed)
     }

@@ -16,7 +16,7 @@ extension HSLSession {
         var memoryAt: Duration?
         /// A HS4 tells its memory only to a person who has been admitted to a measurement.
         var needsVerification = false
-        /// Somebody was admitted in this session.
+        /// A person was admitted in this session.
         var wasVerified = false
         var users: [UInt32?] = []
         /// Users whose memory is still to be read in this round.
@@ -26,7 +26,7 @@ extension HSLSession {
         var asked: ScaleCommand?
         /// HS5: a weight whose composition may follow.
         var held: Held?
-        /// HS5: the weight that was delivered alone, while nobody has stepped on since; its composition may follow yet.
+        /// HS5: the weight that was delivered alone, while no one has stepped on since; its composition may follow yet.
         var shown: ScaleReading?
         var undated = Undated()
         /// What is told once the records before it are kept.

@@ -28,7 +28,7 @@ public struct HSLToken: Sendable, Hashable, CustomStringConvertible {
 
 /// How often each machine has sent a wrong proof of the token lately: at most five times a minute it may.
 ///
-/// So that somebody who guesses neither gets far nor locks out the one who knows.
+/// So that a guesser neither gets far nor locks out the program that knows the token.
 struct WrongProofs: Sendable {
     private var byAddress: [String: [Duration]] = [:]
 
@@ -87,7 +87,7 @@ extension HSLSession {
         public var user = HSLUser(userID: "hub@localhost")
         /// What a HS4 displays.
         public var unit = ScaleDisplayUnit.kilograms
-        /// HS5: the user whose measurement is held open; nil: nobody's, and weighings come from the memory.
+        /// HS5: the user whose measurement is held open; nil: none, and weighings come from the memory.
         public var measures: UInt32?
         /// From the connection to the other side's first line and its proof.
         public var helloTimeout = Duration.seconds(10)

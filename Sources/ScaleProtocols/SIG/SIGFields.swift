@@ -20,7 +20,7 @@ struct SIGReader {
         return WallTime(year, parts[0], parts[1], parts[2], parts[3], parts[4])
     }
 
-    /// Nil for `FF`, which is somebody unknown.
+    /// Nil for `FF`, an unknown person.
     mutating func user() throws(SIGError) -> UInt8? {
         let index = try byte()
         return index == 0xFF ? nil : index
@@ -33,7 +33,7 @@ public enum SIGError: Error, Sendable, Hashable {
     case tooShort
     /// The scale says that the measurement has failed (`FFFF`).
     case unsuccessful
-    /// An operation or result nobody has defined.
+    /// An operation or result that is not defined.
     case unknown(UInt8)
 }
 

@@ -1,14 +1,14 @@
 /// The host's side of the dialogue with one scale, as a value: inputs go in, actions come out; no sockets and no clock of its own.
 ///
 /// Keep it across connections: it remembers the weighings it was told are kept, so that a repeat is acknowledged without a second
-/// delivery. Whoever drives it calls ``handle(_:at:)`` for everything that happens, carries out the actions in order, and calls it with
+/// delivery. Its driver calls ``handle(_:at:)`` for everything that happens, carries out the actions in order, and calls it with
 /// ``ScaleInput/tick`` when ``deadline`` comes. What the scale holds is acknowledged only after ``ScaleInput/kept(_:)``.
 public protocol ScaleDialogue: Sendable {
     /// The uptime at which to call with ``ScaleInput/tick``; nil where nothing is waited for.
     var deadline: Duration? { get }
-    /// Whether the session stands and weights that come are those of this moment.
+    /// Whether the session is open and weights that come are those of this moment.
     var isMeasuring: Bool { get }
-    /// Which scale the session is with, as it says itself; nil where it does not, or no session stands.
+    /// Which scale the session is with, as it says itself; nil where it does not, or no session is open.
     var deviceID: String? { get }
     /// Takes what has happened and returns what to do about it, in order; any bytes may come from the scale.
     mutating func handle(_ input: ScaleInput, at now: ScaleMoment) -> [ScaleAction]
@@ -25,17 +25,17 @@ public struct ScaleToken: Sendable, Hashable {
 
 /// What happens to a dialogue.
 public enum ScaleInput: Sendable, Hashable {
-    /// The link to the scale stands.
+    /// The link to the scale is open.
     ///
-    /// Ends an earlier one, if it still stood.
+    /// Ends an earlier one, if it was still open.
     case linkOpened
     /// Whose link opens next: the address of the machine at its other end, where there is one.
     case caller(String?)
-    /// The link stands, with a program that has greeted and proved itself in an ``HSLHandshakes``.
+    /// The link is open, with a program that has greeted and proved itself in an ``HSLHandshakes``.
     ///
     /// In place of ``linkOpened``, and for HSL/1 alone.
     case greeted(HSLGreeting)
-    /// Somebody else has proved themselves and waits: find out whether the other end of the link is still there.
+    /// Another program has proved itself and waits: find out whether the other end of the link is still there.
     case contested
     /// Bytes came from the scale: cut anywhere on a stream, one datagram otherwise.
     case received([UInt8])
@@ -53,7 +53,7 @@ public enum ScaleInput: Sendable, Hashable {
     case stop
     /// The link is gone.
     case linkClosed
-    /// Somebody asks the scale for something beside weighings; ``ScaleEvent/userList(_:)`` or ``ScaleEvent/userResult(_:)`` follows.
+    /// A command asks the scale for something beside weighings; ``ScaleEvent/userList(_:)`` or ``ScaleEvent/userResult(_:)`` follows.
     ///
     /// One that comes while another is not done is refused with `userResult(false)`.
     case command(ScaleCommand)
@@ -66,13 +66,13 @@ public enum ScaleCommand: Sendable, Hashable {
     case createUser(HS5Profile, at: HS5Position?)
     case modifyUser(HS5Profile)
     case deleteUser(serial: UInt32)
-    /// Open the measurement for this user from now on; nil: for nobody, who weighs is then read from the memory.
+    /// Open the measurement for this user from now on; nil: for no one, weighings are then read from the memory.
     ///
     /// Not answered: it is tried whenever a measurement is opened.
     case measure(serial: UInt32?)
     /// Whether the scale calls the host by itself; ``ScaleEvent/commandResult(_:)`` follows.
     ///
-    /// HS3 from firmware 1.0.2, and only over a bridge: nobody knows it on the wire.
+    /// HS3 from firmware 1.0.2, and only over a bridge: on the wire it is not known.
     case autoConnect(Bool)
     /// Fetch what the scale has put into the vendor's cloud; ``ScaleEvent/commandResult(_:)`` follows the records.
     ///
@@ -97,15 +97,15 @@ public enum ScaleCommand: Sendable, Hashable {
 public enum ScaleAction: Sendable, Hashable {
     /// Write these bytes: one whole frame.
     case send([UInt8])
-    /// Write these bytes to everybody who may be the scale; on a link with one other end, the same as ``send(_:)``.
+    /// Write these bytes to all that may be the scale; on a link with one other end, the same as ``send(_:)``.
     case search([UInt8])
-    /// Whoever sent the bytes that were handed in last is the scale: ``send(_:)`` reaches it from now on.
+    /// The sender of the bytes that were handed in last is the scale: ``send(_:)`` reaches it from now on.
     ///
-    /// Means something only where anybody can send, and comes before the first bytes for the scale.
+    /// Has a meaning only where several can send, and comes before the first bytes for the scale.
     case settle
     /// Make these readings durable, then say so.
     case deliver(ScaleDelivery)
-    /// Tell whoever wants to know.
+    /// Report this.
     case event(ScaleEvent)
     /// Close the link, then say ``ScaleInput/linkClosed``.
     case close
@@ -186,7 +186,7 @@ public struct ScaleReading: Sendable, Hashable {
 
 /// What a session has to tell, as the vendor's callbacks do.
 public enum ScaleEvent: Sendable, Hashable {
-    /// The session stands; who the scale says it is, where it does.
+    /// The session is open; who the scale says it is, where it does.
     case connected(ScaleIdentity?)
     /// The link is gone.
     case disconnected

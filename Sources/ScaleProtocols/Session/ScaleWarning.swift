@@ -16,7 +16,7 @@ public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
     case unexpected(command: UInt8, sequence: UInt8)
     /// An answer to no request that waits for one, as after a repeat; nothing is wrong with the link.
     case lateAnswer(command: UInt8, sequence: UInt8)
-    /// A command nobody has documented; acknowledged.
+    /// A command that is not documented; acknowledged.
     case unknown(command: UInt8, sequence: UInt8)
     /// A nibble above 9 in a weight; the record is dropped.
     case badWeightDigits(command: UInt8, sequence: UInt8)
@@ -53,7 +53,7 @@ public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
         case .lateAnswer(let command, let sequence):
             "frame \(hex(command)) number \(sequence) answers no request that waits; ignored"
         case .unknown(let command, let sequence):
-            "frame \(hex(command)) number \(sequence) has a meaning nobody knows; acknowledged and ignored"
+            "frame \(hex(command)) number \(sequence) has no known meaning; acknowledged and ignored"
         case .badWeightDigits(let command, let sequence):
             "frame \(hex(command)) number \(sequence) has a weight that is no number; that record is dropped"
         case .trailingBytes(let count, let sequence):

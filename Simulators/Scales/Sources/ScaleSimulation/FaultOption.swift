@@ -111,7 +111,7 @@ public struct FaultOption: Sendable, Hashable {
             "busy", "the scale is busy with its cloud n times", 1, hs5: Effect { $0.busy = $1 },
             hsl: Effect { $0.busy = $1 }),
         Known(
-            "shoes", "nobody's composition is measured; n=0 ends it", 1, hs5: Effect { $0.losesComposition = $1 > 0 },
+            "shoes", "no composition is measured; n=0 ends it", 1, hs5: Effect { $0.losesComposition = $1 > 0 },
             hsl: Effect { $0.losesComposition = $1 > 0 }),
         Known(
             "ignore-user", "the person is never checked; n=0 ends it", 1,

@@ -50,8 +50,8 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
     func listen() throws(SimulatorError) -> (Descriptor, LinkAddress) {
         switch place {
         case .unix(let path):
-            // A socket file left by a process that was killed would make bind fail; one that answers is somebody
-            // else's.
+            // A socket file left by a process that was killed would make bind fail; one that answers is another
+            // program's.
             if (try? connect()) == nil { unlink(path) }
             let socket = Descriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
             try LinkAddress.unix(path, "listen on") { Glibc.bind(socket.number, $0, $1) }
@@ -101,7 +101,7 @@ public struct LinkAddress: Sendable, Hashable, CustomStringConvertible {
             return socket
         case .tcp(let host, let port):
             return try LinkAddress.tcp(host, port, "connect to", flags: 0) { Glibc.connect($0, $1, $2) }
-        case .udp: throw SimulatorError(.usage, "'\(self)': a scale waits for datagrams, it dials nobody")
+        case .udp: throw SimulatorError(.usage, "'\(self)': a scale waits for datagrams and does not dial")
         }
     }
 

@@ -1,7 +1,7 @@
 import Glibc
 import ScaleLinks
 
-/// A serial line that exists only in the kernel: the simulator holds one end, whoever opens `path` the other.
+/// A serial line that exists only in the kernel: the simulator holds one end, the program that opens `path` the other.
 struct PseudoTerminal: Sendable {
     let master: Descriptor
     let path: String

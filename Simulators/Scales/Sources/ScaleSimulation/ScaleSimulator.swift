@@ -131,7 +131,7 @@ public final class ScaleSimulator: Sendable {
     }
 }
 
-/// The opened end of a link, before anybody has come.
+/// The opened end of a link, before a host has come.
 enum OpenedLink: Sendable {
     case listener(Descriptor)
     case dialling

@@ -13,7 +13,7 @@ public enum SimulatorEvent: Sendable, Hashable {
     case unreachable(String)
     /// Bytes on the wire.
     case wire(FrameOrigin, [UInt8])
-    /// Somebody steps on, or a weighing nobody was told of gets into the memory.
+    /// A person steps on, or a weighing that no host is told of gets into the memory.
     ///
     /// Comes before what the scale makes of it.
     case weighing(StandInWeighing, isStored: Bool)
@@ -71,7 +71,7 @@ public enum SimulatorEvent: Sendable, Hashable {
 
     /// A line for people.
     ///
-    /// The address stands alone on its line, so that a script can read it.
+    /// The address is alone on its line, so that a script can read it.
     public var text: String {
         if case .listening(let address, _) = self { return address }
         return members.map(\.value).joined(separator: " ")

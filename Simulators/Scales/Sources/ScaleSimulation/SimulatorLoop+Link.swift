@@ -67,7 +67,7 @@ extension SimulatorLoop {
         perform(device.handle(.linkClosed, at: now))
     }
 
-    /// Notices when somebody opens the terminal, and renews it after a link was dropped from this side, since
+    /// Notices when a program opens the terminal, and renews it after a link was dropped from this side, since
     /// nothing else makes the other end notice.
     mutating func watchTerminal() throws(SimulatorError) {
         guard isTerminal, !isLinked, !isAway else { return }

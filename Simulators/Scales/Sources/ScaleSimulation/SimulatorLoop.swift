@@ -79,7 +79,7 @@ struct SimulatorLoop {
         if let datagrams {
             files.append(pollfd(fd: datagrams.number, events: Int16(POLLIN), revents: 0))
         } else if isTerminal, !isLinked {
-            // A terminal nobody has opened is always "ready"; it is looked at in `watchTerminal` instead.
+            // A terminal that no program has opened is always "ready"; it is looked at in `watchTerminal` instead.
         } else if let link {
             let wanted = isLinked && !unsent.isEmpty ? POLLIN | POLLOUT : POLLIN
             files.append(pollfd(fd: link, events: Int16(wanted), revents: 0))
@@ -103,7 +103,7 @@ struct SimulatorLoop {
         due += plan.compactMap { self.due($0) }
         if case .connect = options.link, !isLinked, !isAway { due.append(dialAt) }
         if let doneAt { due.append(doneAt) }
-        // Nothing in the kernel tells when somebody opens a terminal.
+        // Nothing in the kernel tells when a program opens a terminal.
         if isTerminal, !isLinked, !isAway { due.append(uptime + .milliseconds(20)) }
         guard let first = due.min() else { return -1 }
         let left = (first - uptime).components

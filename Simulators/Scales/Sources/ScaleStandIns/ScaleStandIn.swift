@@ -31,7 +31,7 @@ public enum StandInInput: Sendable, Hashable {
     case restart
 }
 
-/// One weighing as somebody makes it.
+/// One weighing as a person makes it.
 public struct StandInWeighing: Sendable, Hashable {
     public var tenthsOfKilogram: Int
     /// On a scale that measures it.
@@ -57,7 +57,7 @@ public enum StandInAction: Sendable, Hashable {
     case send([UInt8])
     /// Drop the link.
     case hangUp
-    /// Tell whoever wants to know.
+    /// Report this.
     case event(StandInEvent)
 }
 

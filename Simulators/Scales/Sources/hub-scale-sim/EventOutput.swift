@@ -19,7 +19,7 @@ struct EventOutput: Sendable {
         var rest = Array((line + "\n").utf8)[...]
         while !rest.isEmpty {
             let taken = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            // Nobody reads any more: the scale goes on, since its host may still be there.
+            // The output is not read any more: the scale goes on, since its host may still be there.
             if taken < 0, errno != EINTR { return }
             rest = rest.dropFirst(max(0, taken))
         }

@@ -29,7 +29,7 @@ struct HS4Command: ParsableCommand {
     @OptionGroup var bridge: HSLOptions
     @Flag(help: "Be a HS4S: whole frames and no acknowledgements, as over a serial port.")
     var serial = false
-    @Option(help: ArgumentHelp("A made-up key for the log-in; without one nobody need log in.", valueName: "hex"))
+    @Option(help: ArgumentHelp("A made-up key for the log-in; without one no log-in is needed.", valueName: "hex"))
     var testKey: String?
     @Option(help: ArgumentHelp("After how long an unacknowledged message is repeated.", valueName: "duration"))
     var repeatAfter = "1s"

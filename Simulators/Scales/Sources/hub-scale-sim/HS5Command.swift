@@ -30,7 +30,7 @@ struct HS5Command: ParsableCommand {
     @OptionGroup var bridge: HSLOptions
     @Option(help: ArgumentHelp("The users on the scale: numbers, with positions if you like.", valueName: "11,22@3"))
     var users = "11"
-    @Option(help: ArgumentHelp("A made-up key for the log-in; without one nobody need log in.", valueName: "hex"))
+    @Option(help: ArgumentHelp("A made-up key for the log-in; without one no log-in is needed.", valueName: "hex"))
     var testKey: String?
     @Option(help: ArgumentHelp("After how long an unconfirmed message is repeated.", valueName: "duration"))
     var repeatAfter = "0.7s"

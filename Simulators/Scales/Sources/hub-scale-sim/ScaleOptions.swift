@@ -47,7 +47,7 @@ struct ScaleOptions: ParsableArguments {
 
     @Flag(help: "End once everything planned has happened and is acknowledged.")
     var exitWhenDone = false
-    @Flag(help: "End when stdin does: for a scale that shall not outlive whoever started it.")
+    @Flag(help: "End when stdin does: for a scale that shall not outlive the program that started it.")
     var untilEof = false
     @Flag(help: "A JSON object per line.")
     var json = false

@@ -59,7 +59,7 @@ extension HS3Device {
         public var zeroDateEvery: Int?
         /// Memory counts are announced as this, whatever is sent.
         public var announcedCount: UInt8?
-        /// A weighing takes place as soon as a link stands, before any `23`: its weight in tenths of a kilogram;
+        /// A weighing takes place as soon as a link is open, before any `23`: its weight in tenths of a kilogram;
         /// once.
         public var weighOnLink: Int?
 

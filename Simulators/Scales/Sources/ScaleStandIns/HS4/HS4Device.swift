@@ -2,7 +2,7 @@ public import ScaleProtocols
 
 /// A stand-in for a HS4 or HS4S.
 ///
-/// Where nobody knows what a real one does it does what is hardest on the host: a record is forgotten as soon as the host has
+/// Where it is not known what a real one does, it does what is hardest on the host: a record is forgotten as soon as the host has
 /// acknowledged it, and a weighing that was not acknowledged goes into the memory.
 public struct HS4Device: ScaleStandIn {
     public let profile: Profile
@@ -32,7 +32,7 @@ public struct HS4Device: ScaleStandIn {
     struct Outgoing: Sendable {
         var command: HS4Command
         var data: [UInt8]
-        /// The weighing that it stands for.
+        /// The weighing that it tells.
         var record: HS4Record?
         var isLastRecord = false
         var frames: [[UInt8]] = []
@@ -174,7 +174,7 @@ public struct HS4Device: ScaleStandIn {
             mode = faults.refusesMeasurement ? .idle : .measuring
             enqueue(
                 Outgoing(command: .measure, data: [faults.refusesMeasurement ? 1 : 0]), at: now, &actions)
-        // On a serial port a confirmation stands for the acknowledgement.
+        // On a serial port a confirmation takes the place of the acknowledgement.
         case .confirm where link.style == .serialPort: acknowledged(at: now, &actions)
         default: break
         }

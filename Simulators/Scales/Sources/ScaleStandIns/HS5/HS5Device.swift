@@ -2,8 +2,8 @@ public import ScaleProtocols
 
 /// A stand-in for a HS5 on the network.
 ///
-/// Where nobody knows what a real one does it does what is hardest on the host: records are forgotten as soon as the host asks for more
-/// or ends the connection, and a weighing that was not confirmed goes into the memory of its user. A host that begins anew has said
+/// Where it is not known what a real one does, it does what is hardest on the host: records are forgotten as soon as the host asks for more
+/// or ends the connection, and a weighing that was not confirmed goes into the memory of its user. A host that begins again has said
 /// neither: what was on its way then is in the memory still.
 public struct HS5Device: ScaleStandIn {
     public let profile: Profile
@@ -56,7 +56,7 @@ public struct HS5Device: ScaleStandIn {
         self.memory = memory.mapValues { $0.suffix(max(0, profile.memoryLimit)) }
     }
 
-    /// Whether a measurement is open and nobody is on the scale.
+    /// Whether a measurement is open and no person is on the scale.
     public var isMeasuring: Bool {
         if case .measuring = mode { isLinked && weighing == nil } else { false }
     }

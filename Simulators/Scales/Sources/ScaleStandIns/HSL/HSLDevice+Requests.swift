@@ -28,7 +28,7 @@ extension HSLDevice {
             return refuse(.unsupported, "the scale has no such operation")
         }
         if let open = scales[place].request {
-            // A HS3 that only waits for somebody makes room.
+            // A HS3 that only waits for a person makes room.
             guard open.operation == .hs3Init, open.isMeasuring else {
                 return refuse(.busy, "one request at a time for each scale")
             }

@@ -10,7 +10,7 @@ extension HSLDevice {
         public var memoryLimit = 200
         /// HS5: by position.
         public var users: [UInt32?] = Array(repeating: nil, count: HS5Position.count)
-        /// What it weighed while nobody was near, oldest first; a HS3 never forgets, the others what is acknowledged.
+        /// What it weighed while no host was near, oldest first; a HS3 never forgets, the others what is acknowledged.
         public internal(set) var memory: [Weighing] = []
         /// HS5: what it has put into the vendor's cloud.
         public var cloud: [Weighing] = []
@@ -19,7 +19,7 @@ extension HSLDevice {
 
         var number = 0
         var request: Open?
-        /// HS4: somebody was admitted to a measurement.
+        /// HS4: a person was admitted to a measurement.
         var isVerified = false
 
         public init(_ id: HSLDeviceID) { self.id = id }
