@@ -57,7 +57,7 @@ import Testing
             #expect(arrival.error == nil)
         }
         #expect(admitted == 50)
-        #expect(table[[1]]?.passing.dropped == 10)
+        #expect(table[[1]]?.passing.refused == 10)
         #expect(table.receive("LIVE", #"{"type":"weight"}"#, at: 20).actions.count == 1)
         #expect(table.receive("LIVE", #"{"type":"weight"}"#, at: 21).actions.isEmpty)
     }
@@ -71,7 +71,7 @@ import Testing
             let now = Int64(turn * 9)
             for _ in 0..<turn % 7 { admitted.0 += one.receive("LIVE", #"{"type":"weight"}"#, at: now).actions.count }
             if var allowance = lent.lendPassing(of: [1]) {
-                for _ in 0..<turn % 7 where allowance.take(now: now) { admitted.1 += 1 }
+                for _ in 0..<turn % 7 where allowance.take(at: now) { admitted.1 += 1 }
                 lent.takeBack(allowance, from: [1], at: now)
             }
         }
