@@ -73,7 +73,7 @@ let plugins = [
             + scale),
     plugin(
         "JSONLines", ["JSON"], tests: ["HubSettings", "HubWire", "Samples"], resources: [.copy("Cases")]),
-    plugin("SAMI", ["CloudClient", "WebSocketClient"], tests: ["HubSettings", "SAMIExchange", "WebFaults"]),
+    plugin("SAMI", ["CloudClient", "JSON", "WebSocketClient"], tests: ["HubSettings", "JSON", "SAMIExchange", "WebFaults"]),
 ].flatMap { $0 }
 
 let package = Package(
@@ -189,7 +189,7 @@ let package = Package(
                 "example-source",
             ],
             resources: [.copy("Cases")]),
-        module("CloudClient", ["PluginKit"] + httpClient),
+        module("CloudClient", ["JSON", "PluginKit"] + httpClient),
         tests("CloudClientTests", ["CloudClient", "PluginKit"]),
         module(
             "WebSocketClient",

@@ -1,4 +1,5 @@
 public import Foundation
+public import JSON
 import PluginKit
 
 /// What a service answered, with any status.
@@ -45,6 +46,15 @@ public struct CloudAnswer: Sendable, CustomStringConvertible {
                 .malformed, "\(what): the service answered \(status) with what cannot be read\(Self.place(of: error))",
                 mayHaveHadEffect: hasEffect)
         }
+    }
+
+    /// The body as JSON of any shape, with numbers as they were written.
+    ///
+    /// - Throws: `malformed`.
+    public func tree() throws(CloudError) -> JSONTree {
+        if let tree = JSONTree(Array(body)) { return tree }
+        throw CloudError(
+            .malformed, "\(what): the service answered \(status) with what is not JSON", mayHaveHadEffect: hasEffect)
     }
 
     public var description: String { "\(what): \(status)" }

@@ -92,7 +92,7 @@ actor Importer {
         }
         guard !missing.isEmpty else { return known }
         guard !isCommand else {
-            // To declare types is to greet the hub anew, and that would end the command.
+            // To declare types begins a new session, and that would end the command.
             bell.ring()
             throw CommandFailure(
                 "again", "a \(deviceType) has fields that are new to the hub; it is told of them now: ask again")
@@ -205,7 +205,7 @@ actor Importer {
         guard start <= end else { return 0 }
         repeat {
             try Task.checkCancellation()
-            // A command has nobody who asks again for it.
+            // A command is not asked for again.
             let answer = try await account.call(
                 service.messages(of: device.id, from: start, to: end, after: cursor), attempts: isCommand ? 6 : 3)
             let page = MessagePage(answer)
@@ -225,7 +225,7 @@ actor Importer {
     /// Reads a device's history from `start`; goes on where an earlier reading of the same name and start was ended.
     ///
     /// - Parameters:
-    ///   - name: of whoever reads, for the place that is kept.
+    ///   - name: of the reader, for the place that is kept.
     ///   - tell: told the time that it has reached, in milliseconds, and the pages that were read.
     private func readAll(
         _ device: ServiceDevice, from start: Int64, as name: String, isCommand: Bool, _ tell: (Int64, Int) -> Void
@@ -243,7 +243,7 @@ actor Importer {
         return stored
     }
 
-    /// The whole history, for somebody who waits for it.
+    /// The whole history, for a person who waits for it.
     func backfill(
         _ device: ServiceDevice, from start: Int64, _ tell: @Sendable (_ reached: Int64, _ pages: Int) -> Void
     ) async throws -> Int {

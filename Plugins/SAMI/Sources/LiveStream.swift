@@ -1,5 +1,5 @@
 import CloudClient
-import Foundation
+import JSON
 import PluginKit
 import WebSocketClient
 
@@ -56,16 +56,16 @@ struct LiveStream: Sendable {
             opened()
             await parts.troubles.end(.live)
             for try await text in socket.texts {
-                guard let frame = try? JSONDecoder().decode(ServiceValue.self, from: Data(text.utf8)) else { continue }
+                guard let frame = JSONTree(text) else { continue }
                 // By shape: errors, then pings, then messages; anything else is of a later time.
-                if let error = frame["error"] {
+                if let error = frame.member("error") {
                     hub.logger.notice(
                         "the live stream says", metadata: ["code": "\(error["code"]?.word ?? "")"])
                     if error["code"]?.word == "401" { return true }
                 } else if let message = ServiceMessage(frame) {
                     if let received = message.received { await watch.noteTime(received, isFresh: false) }
                     try await parts.importer.take(message)
-                } else if frame["type"]?.string == "ping", let time = frame["ts"]?.integer {
+                } else if frame["type"]?.text == "ping", let time = frame["ts"]?.wholeNumber {
                     await watch.noteTime(time, isFresh: true)
                 }
             }
@@ -74,7 +74,7 @@ struct LiveStream: Sendable {
     }
 }
 
-/// Wakes one waiter, now or when it next waits; rings that nobody waited for count as one.
+/// Wakes one waiter, now or when it next waits; rings before it waits count as one.
 final class Wakeup: Sendable {
     private let rings: AsyncStream<Void>
     private let rope: AsyncStream<Void>.Continuation

@@ -1,5 +1,5 @@
 import CloudClient
-import Foundation
+import JSON
 import PluginKit
 import WebSocketClient
 
@@ -45,7 +45,7 @@ struct PostSocket: Sendable {
 
     /// Returns when all is answered, or cannot be any more.
     /// - Throws: `CancellationError`.
-    func send(_ messages: [[String: ServiceValue]], of device: String, _ token: OAuthToken) async throws -> Report {
+    func send(_ messages: [[String: JSONTree]], of device: String, _ token: OAuthToken) async throws -> Report {
         var report = Report()
         do {
             let settings = account.service.settings
@@ -64,11 +64,11 @@ struct PostSocket: Sendable {
     }
 
     private func talk(
-        _ socket: WebSocket, _ messages: [[String: ServiceValue]], _ device: String, _ token: OAuthToken,
+        _ socket: WebSocket, _ messages: [[String: JSONTree]], _ device: String, _ token: OAuthToken,
         _ report: inout Report
     ) async throws {
         try await socket.send(
-            ServiceValue.object([
+            JSONTree.object([
                 "type": .text("register"), "sdid": .text(device), "cid": .text(Self.registration),
                 "Authorization": .text("bearer \(token.accessToken.reveal())"),
             ]).json)
@@ -76,10 +76,10 @@ struct PostSocket: Sendable {
         let patience = clock.realDuration(forVirtual: Self.patience)
         var heard = ContinuousClock.now
         for try await text in socket.texts {
-            guard let frame = try? JSONDecoder().decode(ServiceValue.self, from: Data(text.utf8)) else { continue }
-            let body = frame["error"] ?? frame["data"]
+            guard let frame = JSONTree(text) else { continue }
+            let body = frame.member("error") ?? frame["data"]
             let cid = body?["cid"]?.word
-            if let error = frame["error"] {
+            if let error = frame.member("error") {
                 let refusal = Self.refusal(error, clock)
                 if cid == Self.registration || !isRegistered {
                     // Registered twice is registered.
@@ -111,16 +111,16 @@ struct PostSocket: Sendable {
                 message["cid"] = .text("\(report.sent)")
                 // Counted before: from here on nothing is certain.
                 report.sent += 1
-                try await socket.send(ServiceValue.object(message).json)
+                try await socket.send(JSONTree.object(message).json)
             }
             if report.answers.count == messages.count { return }
         }
         report.failure = "the WebSocket was closed"
     }
 
-    private static func refusal(_ error: ServiceValue, _ clock: HubClock) -> Refusal {
+    private static func refusal(_ error: JSONTree, _ clock: HubClock) -> Refusal {
         var wait: Duration?
-        let code = Int(error["code"]?.integer ?? 0)
+        let code = Int(error["code"]?.wholeNumber ?? 0)
         if code == 429 {
             let left = numbers(error["X-Rate-Limit-Remaining"])
             let resets = numbers(error["X-Rate-Limit-Reset"])
@@ -131,12 +131,12 @@ struct PostSocket: Sendable {
             wait = waits.max() ?? .seconds(60)
         }
         // It ends in logs: a text with numbers may have the value in it.
-        let said = error["message"]?.string ?? ""
+        let said = error["message"]?.text ?? ""
         let message = said.contains(where: \.isNumber) ? "" : String(said.prefix(200))
         return Refusal(code: code, message: message, wait: wait)
     }
 
-    private static func numbers(_ value: ServiceValue?) -> [Int64] {
+    private static func numbers(_ value: JSONTree?) -> [Int64] {
         (value?.word ?? "").split(separator: "/").map { Int64($0) ?? 0 }
     }
 }

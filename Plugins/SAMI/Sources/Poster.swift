@@ -1,4 +1,5 @@
 import CloudClient
+import JSON
 import PluginKit
 
 /// Posts records, each once: by WebSocket, or by REST where there is none.
@@ -27,7 +28,7 @@ actor Poster {
         } catch let error as CommandFailure where ["login", "permission"].contains(error.code) {
             throw DeliveryFailure.unauthorized(error.message)
         } catch let error as CloudError {
-            // Somebody has removed the device: the next delivery finds it, or registers it anew.
+            // The device was removed: the next delivery finds it, or registers another.
             if error.code == .answered(404) { devices[post.name] = nil }
             throw DeliveryFailure.retry(error.message)
         }
@@ -96,7 +97,7 @@ actor Poster {
                 try await account.call(account.service.messages(of: device, from: first, to: last, after: cursor)))
             for message in page.messages where wanted.contains(message.time) {
                 there[message.time, default: []] += message.data.compactMap { field, value in
-                    value.double.map { PostFact(time: message.time, field: field, value: $0) }
+                    value.finiteNumber.map { PostFact(time: message.time, field: field, value: $0) }
                 }
             }
             cursor = page.next
@@ -118,11 +119,11 @@ actor Poster {
             return found.id
         }
         let types = try await account.call(SAMIService.deviceTypes(named: post.deviceType))
-        guard let type = types["data"]?["deviceTypes"]?.list?.first?["id"]?.string else {
+        guard let type = types["data"]?["deviceTypes"]?.list?.first?["id"]?.text else {
             throw CommandFailure("service", "the service has no device type \"\(post.deviceType)\"")
         }
         let made = try await account.call(try SAMIService.addDevice(name, type: type, user: user.id))
-        guard let id = made["data"]?["id"]?.string else {
+        guard let id = made["data"]?["id"]?.text else {
             throw CommandFailure("service", "the service did not say which device it has made")
         }
         hub.logger.notice("a device was registered", metadata: ["name": "\(name)"])
@@ -164,14 +165,14 @@ actor Poster {
         var fates: [SendingState] = []
         for (message, fact) in zip(messages, facts) {
             do {
-                let answer = try await account.call(try SAMIService.post(message))
-                fates.append(.known(.delivered(receipt: answer["data"]?["mid"]?.string)))
+                let answer = try await account.call(SAMIService.post(message))
+                fates.append(.known(.delivered(receipt: answer["data"]?["mid"]?.text)))
             } catch let error as CloudError {
                 if let code = error.refusal, code != 404 {
                     fates.append(fate(of: fact, code, error.message, nil))
                     continue
                 }
-                // Somebody has removed the device: it is registered anew.
+                // The device was removed: another is registered.
                 if error.code == .answered(404) { devices[post.name] = nil }
                 fates.append(error.mayHaveHadEffect ? .unknown : Self.unsent)
                 fates += Array(repeating: Self.unsent, count: facts.count - fates.count)
@@ -186,7 +187,7 @@ actor Poster {
 
     /// - Returns: nil where there is no WebSocket, and nothing was sent.
     private func sendBySocket(
-        _ messages: [[String: ServiceValue]], _ facts: [PostFact], _ post: Post, _ device: String
+        _ messages: [[String: JSONTree]], _ facts: [PostFact], _ post: Post, _ device: String
     ) async throws -> [SendingState]? {
         let socket = PostSocket(account: account, clock: hub.clock)
         var token = try await account.token(insteadOf: refusedToken)
@@ -268,7 +269,7 @@ extension Post {
         return .success(PostFact(time: sample.start.microseconds / 1_000, field: field.name, value: number))
     }
 
-    func value(of fact: PostFact) -> ServiceValue {
+    func value(of fact: PostFact) -> JSONTree {
         let isWhole = fields.values.first { $0.name == fact.field }?.isWhole == true
         return isWhole ? .whole(Int64(fact.value)) : .number(fact.value)
     }

@@ -7,7 +7,7 @@ struct RetryLoop: Sendable {
     let account: Account
     let troubles: StatusReporter
 
-    /// Waits longer after each failure, up to five minutes; where nobody is logged in, until somebody is.
+    /// Waits longer after each failure, up to five minutes; where there is no log-in, until there is one.
     ///
     /// - Throws: what cannot pass by itself.
     func until<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {

@@ -16,7 +16,7 @@ actor StatusReporter {
         /// Its clock and ours show different times.
         case clock
 
-        /// What goes on by itself, or another way, is no more than a warning.
+        /// What goes on by itself, or another way, is only a warning.
         var severity: DeviceEvent.Severity { self == .service ? .error : .warning }
     }
 
@@ -39,7 +39,7 @@ actor StatusReporter {
         await say()
     }
 
-    /// Tells each hub anew: one that was started again knows of nothing.
+    /// Tells each new session again: a hub that was started again knows of nothing.
     func follow() async throws {
         var known = hub.sessionCount
         while true {

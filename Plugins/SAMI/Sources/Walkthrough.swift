@@ -1,5 +1,6 @@
 import CloudClient
 import Foundation
+import JSON
 import PluginKit
 
 /// The walk-through of SAMI's first tutorial: who I am, which devices I own, what the scale's fields are, and its last weights.
@@ -7,7 +8,7 @@ struct Walkthrough: Sendable {
     let calls: any ServiceCalls
     let settings: SAMISettings
 
-    /// - Parameter showsValues: weights are shown to whoever asked, and not to a log.
+    /// - Parameter showsValues: weights are shown to the person who asked, and not to a log.
     func text() async throws -> String {
         let catalog = Catalog(calls)
         let user = try await catalog.user()
@@ -37,7 +38,7 @@ struct Walkthrough: Sendable {
             .map { $0.value.isEmpty ? $0.key : "\($0.key) (\($0.value))" }
         let answer = try await calls.call(SAMIService.last(20, of: device.id))
         let weights = (answer["data"]?.list ?? []).compactMap { ServiceMessage($0) }
-            .compactMap { message in message.data["weight"]?.double.map { (message.time, $0) } }
+            .compactMap { message in message.data["weight"]?.finiteNumber.map { (message.time, $0) } }
         let unit = manifest.units["weight"] ?? ""
         var lines = ["\(device.name) has the fields \(fields.joined(separator: ", "))."]
         lines.append(weights.isEmpty ? "It has no weights yet." : "Its last weights:")

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import PluginKit
 import PluginTesting
 import SAMIExchange
@@ -21,10 +22,10 @@ import WebFaults
     /// The weights at the device that the plugin has registered.
     private func posted(_ scene: Scene) throws -> [Double] {
         let devices = try scene.get("/users/\(Fixtures.user)/devices")["data"]?["devices"]?.list ?? []
-        let own = devices.filter { $0["name"]?.string == "Health hub sami weight" }
+        let own = devices.filter { $0["name"]?.text == "Health hub sami weight" }
         #expect(own.count == 1)
-        let page = try scene.get("/messages/last?count=100&sdids=\(own.first?["id"]?.string ?? "")")
-        return (page["data"]?.list ?? []).compactMap { $0["data"]?["weight"]?.double }.sorted()
+        let page = try scene.get("/messages/last?count=100&sdids=\(own.first?["id"]?.text ?? "")")
+        return (page["data"]?.list ?? []).compactMap { $0["data"]?["weight"]?.finiteNumber }.sorted()
     }
 
     private func deliver(_ scene: Scene) async throws -> [DeliveryResult] {
@@ -42,7 +43,7 @@ import WebFaults
 
     /// Starts the plugin.
     ///
-    /// It sees its devices' manifests, and declares their fields, which begins its session anew: what was delivered before would be lost.
+    /// It sees its devices' manifests, and declares their fields, which begins a new session: what was delivered before would be lost.
     private func start(_ scene: Scene) async -> PluginRun {
         let run = scene.run()
         await scene.hub.wait { $0.hellos.count >= 2 && $0.wants["weight"] != nil }

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import PluginKit
 import PluginTesting
 import SAMIExchange
@@ -42,14 +43,13 @@ import WebFaults
         #expect(await scene.held() == ["weight 79.0 kg", "weight 80.0 kg", "weight 81.0 kg"])
     }
 
-    @Test func `The fields of a device type that nobody knew are declared, and are records of their own`() async throws
-    {
+    @Test func `The fields of an unknown device type are declared, and are records of their own`() async throws {
         let scene = try await Scene()
         let type = try #require(
             try scene.control(
                 "POST", "devicetypes",
                 #"{"name":"SAMI Gear Fit","properties":{"fields":{"activity":{"type":"Integer","unit":""}}}}"#)["id"]?
-                .string)
+                .text)
         let device = try scene.add(device: "My Gear Fit", type: type)
         try scene.post(#"{"activity":3}"#, at: Scene.ago(.seconds(60)), device: device)
         let run = scene.run()
@@ -60,7 +60,7 @@ import WebFaults
         let other = try #require(
             try scene.control(
                 "POST", "devicetypes",
-                #"{"name":"Lamp","properties":{"fields":{"light":{"type":"Double","unit":"lx"}}}}"#)["id"]?.string)
+                #"{"name":"Lamp","properties":{"fields":{"light":{"type":"Double","unit":"lx"}}}}"#)["id"]?.text)
         try scene.post(
             #"{"light":12.5}"#, at: Scene.ago(.seconds(30)), device: try scene.add(device: "My lamp", type: other))
         await scene.hub.records(2)
@@ -122,7 +122,7 @@ import WebFaults
         let scene = try await Scene(settings: ["since": #""2999-01-01""#])
         try scene.exchange.invent(40)
         let run = scene.run()
-        // Fields without a row have been declared, which begins the session anew.
+        // Fields without a row have been declared, which begins a new session.
         await scene.hub.hellos(2)
         try await scene.untilItListens()
         guard case .done(let plan?) = await scene.hub.command("backfill", isDryRun: true) else {

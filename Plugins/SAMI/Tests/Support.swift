@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import PluginKit
 import PluginTesting
 import SAMIExchange
@@ -38,16 +39,16 @@ final class Scene: Sendable {
         }
         var numbers = ports.makeAsyncIterator()
         base = "http://127.0.0.1:\(await numbers.next() ?? 0)"
-        var settings: [String: ServiceValue] = [
+        var settings: [String: JSONTree] = [
             "base": .text(base + "/v1.1"), "plain_http": .truth(false), "dialect": .text(options.dialect.name),
             "client_id": .text(Fixtures.application), "client_secret": .text(Fixtures.secret),
             "redirect": .text("http://127.0.0.1:8737/"), "grant": .text("implicit"), "poll_every": .text("15min"),
             "overlap": .text("7d"), "full_every": .text("30d"), "post": .list([]), "post_by": .text("websocket"),
         ]
-        for (name, json) in more { settings[name] = try JSONDecoder().decode(ServiceValue.self, from: Data(json.utf8)) }
+        for (name, json) in more { settings[name] = try #require(JSONTree(json)) }
         for name in absent { settings[name] = nil }
         var behaviour = FakeHub.Behaviour()
-        behaviour.settings = RawJSON(trusted: Array(ServiceValue.object(settings).json.utf8))
+        behaviour.settings = RawJSON(trusted: Array(JSONTree.object(settings).json.utf8))
         hub = try FakeHub(door: place.door, context: place.context, behaviour: behaviour)
         try await hub.start()
         if isLoggedIn { try await logIn() }
@@ -58,8 +59,8 @@ final class Scene: Sendable {
     /// Gives the hub a token, as `hub login` does.
     func logIn() async throws {
         let made = try control("POST", "tokens", "{}")
-        let token = try #require(made["access_token"]?.string)
-        let refresh = try #require(made["refresh_token"]?.string)
+        let token = try #require(made["access_token"]?.text)
+        let refresh = try #require(made["refresh_token"]?.text)
         await hub.setToken(
             RawJSON(
                 trusted: Array(
@@ -68,14 +69,14 @@ final class Scene: Sendable {
     }
 
     @discardableResult
-    func control(_ method: String, _ what: String, _ body: String = "") throws -> ServiceValue {
+    func control(_ method: String, _ what: String, _ body: String = "") throws -> JSONTree {
         let answer = try exchange.control(WebRequest(method, "/control/\(what)", body: Array(body.utf8)))
-        return try JSONDecoder().decode(ServiceValue.self, from: Data(try #require(answer).body))
+        return try #require(JSONTree(Array(try #require(answer).body)))
     }
 
-    /// Posts a message as somebody else's app does.
+    /// Posts a message as another app does.
     func post(_ data: String, at time: Int64, device: String = Scene.scale) throws {
-        let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.string)
+        let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.text)
         let body = #"{"sdid":"\#(device)","ts":\#(time),"data":\#(data)}"#
         let answer = try exchange.answer(
             WebRequest(
@@ -88,26 +89,26 @@ final class Scene: Sendable {
     /// Adds a device of the person's.
     /// - Returns: its id.
     func add(device name: String, type: String) throws -> String {
-        let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.string)
+        let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.text)
         let answer = try exchange.answer(
             WebRequest(
                 "POST", "/v1.1/devices",
                 fields: ["authorization": "bearer \(token)", "content-type": "application/json"],
                 body: Array(#"{"uid":"\#(Fixtures.user)","dtid":"\#(type)","name":"\#(name)"}"#.utf8)), faults: [])
-        let made = try JSONDecoder().decode(ServiceValue.self, from: Data(answer.body))
-        return try #require(made["data"]?["id"]?.string)
+        let made = try #require(JSONTree(Array(answer.body)))
+        return try #require(made["data"]?["id"]?.text)
     }
 
-    func get(_ target: String) throws -> ServiceValue {
-        let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.string)
+    func get(_ target: String) throws -> JSONTree {
+        let token = try #require(try control("POST", "tokens", "{}")["access_token"]?.text)
         let answer = try exchange.answer(
             WebRequest("GET", "/v1.1" + target, fields: ["authorization": "bearer \(token)"]), faults: [])
-        return try JSONDecoder().decode(ServiceValue.self, from: Data(answer.body))
+        return try #require(JSONTree(Array(answer.body)))
     }
 
-    /// Returns when the plugin has a live socket: only the exchange knows, and tells nobody.
+    /// Returns when the plugin has a live socket: only the exchange knows, and does not tell.
     func untilItListens() async throws {
-        while try control("GET", "state")["sockets"]?.integer == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        while try control("GET", "state")["sockets"]?.wholeNumber == 0 { try await Task.sleep(for: .milliseconds(10)) }
     }
 
     func run(_ mode: Hello.Mode = .run) -> PluginRun { PluginRun(SAMI(), at: place, mode: mode, settings: nil) }

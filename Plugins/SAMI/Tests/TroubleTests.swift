@@ -112,7 +112,7 @@ import WebFaults
 
     // MARK: - What is told
 
-    @Test func `Nobody is logged in: the one line names hub login`() async throws {
+    @Test func `Without a log-in the one line names hub login`() async throws {
         let scene = try await Scene(isLoggedIn: false)
         let run = scene.run()
         #expect(await scene.trouble("hub login").contains("run hub login sami"))

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: ["parsec", "kg/m/s", "kg·", "/", "K+273.15", "J*", "lx", "pixel", "mmol/L/", "²"])
-    func `What is no unit of the hub is none, and never a guess`(text: String) {
+    func `What is not a unit of the hub is not guessed`(text: String) {
         #expect(JScienceUnit(text) == nil)
     }
 }

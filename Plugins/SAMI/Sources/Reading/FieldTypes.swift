@@ -2,7 +2,7 @@ import PluginKit
 
 /// Types for the fields that ``FieldMap`` has no row for: `x.sami.<type>.<field>`, as the manifest of the device type has them.
 ///
-/// They are known only once somebody is logged in, and are declared then.
+/// They are known only after the log-in, and are declared then.
 enum FieldTypes {
     /// What the plugin asks for beside the types that it knows beforehand.
     static let pattern = "x.sami.*"

@@ -7,7 +7,7 @@ struct JScienceUnit: Hashable, Sendable {
     /// What a value is multiplied with to be in `unit`: JScience also prints `J*1000` and `m/1000`.
     let factor: Double
 
-    /// Nil for a text that is no unit, or one that the hub has no word for.
+    /// Nil for a text that is not a unit, or one that the hub has no word for.
     ///
     /// No unit at all is a number: `count`.
     init?(_ text: String) {

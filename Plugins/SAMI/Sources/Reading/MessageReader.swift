@@ -1,3 +1,4 @@
+import JSON
 import PluginKit
 
 /// Turns a message into records: a field each, together in one group.
@@ -15,9 +16,9 @@ struct MessageReader: Sendable {
 
     func records(of message: ServiceMessage) -> [Sample] {
         var samples: [Sample] = []
-        var rest: [String: ServiceValue] = [:]
-        // Withings' category 2 is what somebody wishes to weigh.
-        let isGoal = deviceType == "Withings Device" && message.data["category"]?.integer == 2
+        var rest: [String: JSONTree] = [:]
+        // Withings' category 2 is a goal.
+        let isGoal = deviceType == "Withings Device" && message.data["category"]?.wholeNumber == 2
         for (field, value) in leaves(of: message.data) {
             if !isGoal, let sample = sample(field, value, message) ?? own(field, value, message) {
                 samples.append(sample)
@@ -25,15 +26,15 @@ struct MessageReader: Sendable {
                 rest[field] = value
             }
         }
-        // Ids and flags of a measurement that has values are no measurement of their own.
+        // Ids and flags of a measurement that has values are not a measurement of their own.
         if !isGoal, !samples.isEmpty { for field in Self.companions { rest[field] = nil } }
         if let sample = remainder(rest, isGoal, message) { samples.append(sample) }
         return samples.sorted { $0.key.text < $1.key.text }
     }
 
     /// The values of a message, those of a structure that the manifest knows each by itself.
-    private func leaves(of data: [String: ServiceValue]) -> [(path: String, value: ServiceValue)] {
-        data.flatMap { name, value -> [(path: String, value: ServiceValue)] in
+    private func leaves(of data: [String: JSONTree]) -> [(path: String, value: JSONTree)] {
+        data.flatMap { name, value -> [(path: String, value: JSONTree)] in
             guard let members = value.object, manifest.fields.keys.contains(where: { $0.hasPrefix(name + ".") }) else {
                 return [(name, value)]
             }
@@ -42,15 +43,15 @@ struct MessageReader: Sendable {
     }
 
     /// A record of a type that only the manifest knows.
-    private func own(_ path: String, _ value: ServiceValue, _ message: ServiceMessage) -> Sample? {
+    private func own(_ path: String, _ value: JSONTree, _ message: ServiceMessage) -> Sample? {
         guard let field = manifest.fields[path], let id = FieldTypes.id(path, of: deviceType),
             let declared = types[id], let type = try? TypeID(id)
         else { return nil }
         guard declared.kind == .quantity else {
-            let unit = field.unit.isEmpty ? nil : JSONObject(ServiceValue.object(["unit": .text(field.unit)]).json)
-            return make(type, .other(value.string ?? value.json), path, metadata: unit, message)
+            let unit = field.unit.isEmpty ? nil : JSONObject(JSONTree.object(["unit": .text(field.unit)]).json)
+            return make(type, .other(value.text ?? value.sorted.json), path, metadata: unit, message)
         }
-        guard let number = value.double, let unit = JScienceUnit(field.unit), let given = try? HealthUnit(unit.unit),
+        guard let number = value.finiteNumber, let unit = JScienceUnit(field.unit), let given = try? HealthUnit(unit.unit),
             let own = try? HealthUnit(declared.unit ?? ""), given.isCompatible(with: own)
         else { return nil }
         return make(
@@ -60,8 +61,8 @@ struct MessageReader: Sendable {
 
     static let companions = ["groupId", "category", "attrib"]
 
-    private func sample(_ field: String, _ value: ServiceValue, _ message: ServiceMessage) -> Sample? {
-        guard let row = FieldMap.row(field, of: deviceType), let number = value.double,
+    private func sample(_ field: String, _ value: JSONTree, _ message: ServiceMessage) -> Sample? {
+        guard let row = FieldMap.row(field, of: deviceType), let number = value.finiteNumber,
             let type = try? TypeID(row.type),
             let text = manifest.units[field] ?? row.undeclared, let unit = JScienceUnit(text)
         else { return nil }
@@ -80,10 +81,10 @@ struct MessageReader: Sendable {
 
     /// One record for all that has no row, or another unit than its row.
     private func remainder(
-        _ fields: [String: ServiceValue], _ isGoal: Bool, _ message: ServiceMessage
+        _ fields: [String: JSONTree], _ isGoal: Bool, _ message: ServiceMessage
     ) -> Sample? {
         guard !fields.isEmpty, let type = try? TypeID(FieldMap.remainder) else { return nil }
-        var members: [String: ServiceValue] = ["deviceType": .text(deviceType), "fields": .object(fields)]
+        var members: [String: JSONTree] = ["deviceType": .text(deviceType), "fields": .object(fields)]
         let units = manifest.units.filter { field, unit in
             !unit.isEmpty
                 && (fields[field] ?? fields[field.split(separator: ".").first.map(String.init) ?? field]) != nil
@@ -92,10 +93,10 @@ struct MessageReader: Sendable {
         if isGoal { members["isGoal"] = .truth(true) }
         // What is nested too deep for metadata is kept as the text that it is.
         let metadata =
-            JSONObject(ServiceValue.object(members).json)
+            JSONObject(JSONTree.object(members).sorted.json)
             ?? JSONObject(
-                ServiceValue.object([
-                    "deviceType": .text(deviceType), "text": .text(ServiceValue.object(fields).json),
+                JSONTree.object([
+                    "deviceType": .text(deviceType), "text": .text(JSONTree.object(fields).sorted.json),
                 ]).json)
         return make(type, .other(nil), "other", metadata: metadata, message)
     }

@@ -1,5 +1,6 @@
 import CloudClient
 import Foundation
+import JSON
 import PluginKit
 
 /// Calls as the person who is logged in.
@@ -7,7 +8,7 @@ protocol ServiceCalls: Sendable {
     /// Sends a request with a token, again after what may pass.
     ///
     /// - Throws: ``CloudError``; ``CommandFailure`` with what to do; what the keeper of the token throws.
-    func call(_ request: CloudRequest) async throws -> ServiceValue
+    func call(_ request: CloudRequest) async throws -> JSONTree
 }
 
 /// With the token that the hub keeps, renewed when it ends.
@@ -19,7 +20,7 @@ struct Account: ServiceCalls {
     let keeper: TokenKeeper
     let watch: ServiceWatch
     let instance: String
-    /// Whether a call waits for somebody to log in, instead of failing.
+    /// Whether a call waits for a log-in, instead of failing.
     var waits = false
 
     init(_ hub: PluginContext, _ service: SAMIService, _ watch: ServiceWatch) {
@@ -34,12 +35,12 @@ struct Account: ServiceCalls {
             ? try await keeper.tokenOnceLoggedIn(insteadOf: refused) : try await keeper.token(insteadOf: refused)
     }
 
-    func call(_ request: CloudRequest) async throws -> ServiceValue {
-        // Few: whoever asks again later says meanwhile what is wrong.
+    func call(_ request: CloudRequest) async throws -> JSONTree {
+        // Few: the caller asks again later, and says meanwhile what is wrong.
         try await call(request, attempts: 3)
     }
 
-    func call(_ request: CloudRequest, attempts: Int) async throws -> ServiceValue {
+    func call(_ request: CloudRequest, attempts: Int) async throws -> JSONTree {
         var token = try await token()
         var answer = try await send(request, token, attempts)
         if answer.status == 401 {
@@ -97,14 +98,14 @@ struct LooseAccount: ServiceCalls {
     let token: Secret
     let instance: String
 
-    func call(_ request: CloudRequest) async throws -> ServiceValue {
+    func call(_ request: CloudRequest) async throws -> JSONTree {
         try await service.client.send(request.authorized(token), retrying: Retry(attempts: 2)).value(instance)
     }
 }
 
 extension CloudAnswer {
     /// The JSON of a success, or what a person does about the refusal.
-    fileprivate func value(_ instance: String) throws -> ServiceValue {
+    fileprivate func value(_ instance: String) throws -> JSONTree {
         switch status {
         case 401:
             throw CommandFailure("login", "\(self): the service does not know the token; run hub login \(instance)")
@@ -115,7 +116,7 @@ extension CloudAnswer {
             )
         case 429:
             throw CommandFailure("limit", "\(self): the service wants fewer calls; it goes on by itself later")
-        default: return try successful().json(ServiceValue.self)
+        default: return try successful().tree()
         }
     }
 }

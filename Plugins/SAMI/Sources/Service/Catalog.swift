@@ -1,3 +1,4 @@
+import JSON
 import PluginKit
 
 /// Device types and manifests, asked for once each.
@@ -16,7 +17,7 @@ actor Catalog {
     /// The display name, such as `Withings Device`.
     func name(of type: String) async throws -> String {
         if let name = names[type] { return name }
-        let name = try await calls.call(SAMIService.deviceType(type))["data"]?["name"]?.string ?? type
+        let name = try await calls.call(SAMIService.deviceType(type))["data"]?["name"]?.text ?? type
         names[type] = name
         return name
     }

@@ -1,5 +1,6 @@
 import CloudClient
 import Foundation
+import JSON
 import PluginKit
 
 /// What is asked of SAMI, one call each.
@@ -36,9 +37,9 @@ struct SAMIService: Sendable {
     }
 
     /// Whether a page that began at `offset` with so many objects is followed by another.
-    static func isLast(_ answer: ServiceValue, offset: Int, objects: Int) -> Bool {
+    static func isLast(_ answer: JSONTree, offset: Int, objects: Int) -> Bool {
         guard objects > 0 else { return true }
-        if let total = answer["total"]?.integer { return Int64(offset + objects) >= total }
+        if let total = answer["total"]?.wholeNumber { return Int64(offset + objects) >= total }
         return objects < pageObjects
     }
 
@@ -80,12 +81,12 @@ struct SAMIService: Sendable {
     }
 
     /// A message, as REST takes it and a registered socket does.
-    static func message(_ data: [String: ServiceValue], at time: Int64, device: String) -> [String: ServiceValue] {
+    static func message(_ data: [String: JSONTree], at time: Int64, device: String) -> [String: JSONTree] {
         ["sdid": .text(device), "type": .text("message"), "ts": .whole(time), "data": .object(data)]
     }
 
-    static func post(_ message: [String: ServiceValue]) throws -> CloudRequest {
-        try .json(messagesPath, ServiceValue.object(message))
+    static func post(_ message: [String: JSONTree]) -> CloudRequest {
+        .bytes(messagesPath, Data(JSONTree.object(message).bytes), type: "application/json")
     }
 
     // MARK: - Log-in
@@ -156,7 +157,7 @@ struct SAMIService: Sendable {
                 CloudRequest.form("/revokeToken", [("token", token.accessToken.reveal())], method: .put)
                     .authorized(token.accessToken))
         } else if let proof = try await applicationToken() {
-            // The address holds both tokens, as the service wants it: it goes to nobody else.
+            // The address holds both tokens, as the service wants it: it goes to the service alone.
             answer = try await accounts.send(
                 CloudRequest(
                     .put, "/revokeAccessToken",

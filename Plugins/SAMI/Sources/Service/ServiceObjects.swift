@@ -1,3 +1,4 @@
+import JSON
 import PluginKit
 
 /// What `GET /users/self` says of the person who is logged in.
@@ -9,18 +10,18 @@ struct ServiceUser: Sendable {
     let modifiedOn: Timestamp?
 
     /// - Parameter value: `data` of the envelope.
-    init?(_ value: ServiceValue?) {
-        guard let id = value?["id"]?.string else { return nil }
+    init?(_ value: JSONTree?) {
+        guard let id = value?["id"]?.text else { return nil }
         self.id = id
-        fullName = value?["fullName"]?.string ?? value?["name"]?.string
-        email = value?["email"]?.string
+        fullName = value?["fullName"]?.text ?? value?["name"]?.text
+        email = value?["email"]?.text
         createdOn = Self.date(value?["createdOn"])
         modifiedOn = Self.date(value?["modifiedOn"])
     }
 
     /// SAMI wrote these in seconds, its successor in milliseconds; only they differ (reference §2.1).
-    private static func date(_ value: ServiceValue?) -> Timestamp? {
-        guard let number = value?.integer, (0..<100_000_000_000_000).contains(number) else { return nil }
+    private static func date(_ value: JSONTree?) -> Timestamp? {
+        guard let number = value?.wholeNumber, (0..<100_000_000_000_000).contains(number) else { return nil }
         return Timestamp(microseconds: number < 100_000_000_000 ? number * 1_000_000 : number * 1_000)
     }
 }
@@ -31,9 +32,9 @@ struct ServiceDevice: Sendable, Hashable {
     let type: String
     let name: String
 
-    init?(_ value: ServiceValue?) {
-        guard let id = value?["id"]?.string, let type = value?["dtid"]?.string else { return nil }
-        (self.id, self.type, name) = (id, type, value?["name"]?.string ?? id)
+    init?(_ value: JSONTree?) {
+        guard let id = value?["id"]?.text, let type = value?["dtid"]?.text else { return nil }
+        (self.id, self.type, name) = (id, type, value?["name"]?.text ?? id)
     }
 }
 
@@ -59,19 +60,19 @@ struct ServiceManifest: Sendable {
     var units: [String: String] { fields.mapValues(\.unit) }
 
     /// - Parameter value: `data` of the envelope.
-    init(_ value: ServiceValue?) {
+    init(_ value: JSONTree?) {
         var fields: [String: Field] = [:]
         Self.read(value?["properties"]?["fields"], "", into: &fields)
         self.fields = fields
     }
 
-    private static func read(_ value: ServiceValue?, _ prefix: String, into fields: inout [String: Field]) {
+    private static func read(_ value: JSONTree?, _ prefix: String, into fields: inout [String: Field]) {
         for (name, field) in value?.object ?? [:] {
             // A leaf is known by a type that is text; a structure holds leaves.
-            if let type = field["type"]?.string {
+            if let type = field["type"]?.text {
                 let isCollection = if case .truth(true)? = field["isCollection"] { true } else { false }
                 fields[prefix + name] = Field(
-                    type: type, unit: field["unit"]?.string ?? "", isCollection: isCollection)
+                    type: type, unit: field["unit"]?.text ?? "", isCollection: isCollection)
             } else {
                 read(field, prefix + name + ".", into: &fields)
             }
@@ -89,22 +90,22 @@ struct ServiceMessage: Sendable {
     /// The manifest's version, where it is said.
     let manifest: Int64?
     let type: String?
-    let data: [String: ServiceValue]
+    let data: [String: JSONTree]
 
     /// What a time can be, in milliseconds since 1970: years 1 to 9999.
     static let times: ClosedRange<Int64> = -62_135_510_400_000...253_402_214_399_999
 
-    /// Nil for what is no message: those are known by `mid` and `data`.
-    init?(_ value: ServiceValue) {
-        guard value["mid"] != nil, let data = value["data"]?.object, let device = value["sdid"]?.string,
-            let time = value["ts"]?.integer, Self.times.contains(time)
+    /// Nil for what is not a message: those are known by `mid` and `data`.
+    init?(_ value: JSONTree) {
+        guard value.member("mid") != nil, let data = value["data"]?.object, let device = value["sdid"]?.text,
+            let time = value["ts"]?.wholeNumber, Self.times.contains(time)
         else { return nil }
         (self.device, self.time, self.data) = (device, time, data)
-        (manifest, type) = (value["mv"]?.integer, value["sdtid"]?.string)
-        received = value["cts"]?.integer.flatMap { Self.times.contains($0) ? $0 : nil }
+        (manifest, type) = (value["mv"]?.wholeNumber, value["sdtid"]?.text)
+        received = value["cts"]?.wholeNumber.flatMap { Self.times.contains($0) ? $0 : nil }
     }
 
-    /// Up to where reading has come with it: a message that is dated ahead of its receipt takes nobody further than that.
+    /// Up to where reading has come with it: a message that is dated ahead of its receipt counts as of its receipt.
     func reach(_ now: Int64) -> Int64 { min(time, received ?? now) }
 }
 
@@ -114,8 +115,8 @@ struct MessagePage: Sendable {
     /// The cursor of the next one; nil on the last.
     let next: String?
 
-    init(_ value: ServiceValue) {
+    init(_ value: JSONTree) {
         messages = (value["data"]?.list ?? []).compactMap(ServiceMessage.init)
-        next = value["next"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        next = value["next"]?.text.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
