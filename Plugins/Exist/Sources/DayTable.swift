@@ -10,7 +10,7 @@ struct DayTable: Sendable {
         do {
             try await read(hub, settings)
         } catch let error as AskError where cursor != nil && error.code == .refused {
-            // The hub's epoch is another: it was restored, and its sequence begins anew.
+            // The hub's epoch is another: it was restored, and its sequence begins again.
             self = DayTable()
             try await read(hub, settings)
         }

@@ -31,7 +31,7 @@ struct DayJudge: Sendable {
         case .day(let day): return verdict(on: day, stored.canonical)
         case .retraction:
             return key(of: stored).map { .gone($0) } ?? .never("Exist is sent days of the setting attributes only")
-        case .sample: return .never("Exist takes values of days, and this is no day")
+        case .sample: return .never("Exist takes values of days, and this is not a day")
         }
     }
 
@@ -43,7 +43,7 @@ struct DayJudge: Sendable {
         if day.date < first { return .never("it is before the \(settings.days) days that are sent (setting days)") }
         if let observed = day.observedOn {
             switch settings.carried {
-            case .none: return .never("nobody measured on that day (setting carried)")
+            case .none: return .never("there was no measurement on that day (setting carried)")
             case .window where observed < first:
                 return .never("it repeats a measurement from before the \(settings.days) days that are sent")
             case .window, .all: break

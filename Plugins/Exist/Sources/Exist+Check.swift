@@ -53,8 +53,8 @@ extension Exist {
             ? "\(settings.address) answers as Exist does." : try await client(hub, settings, service)
         let next =
             hub.hasHub
-            ? "Nobody has logged in yet: hub login \(hub.instance) comes next."
-            : "Whether somebody has logged in, only the hub knows: hub-exist --check --instance \(hub.instance) --door URL "
+            ? "There is no log-in yet: hub login \(hub.instance) comes next."
+            : "Whether there is a log-in, only the hub knows: hub-exist --check --instance \(hub.instance) --door URL "
                 + "asks it, with the URL that hub status --json prints."
         return "\(found) \(plan(settings)); nothing was written. \(next)"
     }

@@ -73,7 +73,7 @@ struct Exist: SinkPlugin {
     private func exporter(_ hub: PluginContext) async throws -> Exporter { try await holder.exporter(hub) }
 
     func run(_ hub: PluginContext) async throws {
-        // Not with the first day that waits: hub status is to say at once that nobody is logged in (R11.9).
+        // Not with the first day that waits: hub status is to say at once that there is no log-in (R11.9).
         try await exporter(hub).lookForToken()
         await hub.untilStopped()
     }

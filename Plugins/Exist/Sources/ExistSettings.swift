@@ -4,7 +4,7 @@ import PluginKit
 /// The settings of one instance, checked.
 struct ExistSettings: Sendable {
     enum LogInWay: String, CaseIterable, Sendable { case browser, token }
-    /// What of days that nobody measured on is sent.
+    /// What of days without a measurement is sent.
     enum Carried: String, CaseIterable, Sendable {
         /// Those whose weigh-in is itself within the days that are sent.
         case window
@@ -53,7 +53,7 @@ struct ExistSettings: Sendable {
                 help: "How many of the last days go along in every call, changed or not.", default: .integer(2)),
             SettingDeclaration(
                 "carried", .choice(Carried.allCases.map(\.rawValue)),
-                help: "Days nobody measured on: sent where the weigh-in is within the days sent, always, or never.",
+                help: "Days without a measurement: sent where the weigh-in is within the days sent, always, or never.",
                 default: .string(Carried.window.rawValue)),
             SettingDeclaration(
                 "interval", .duration(Bounds(nil, SettingDuration("24h"))),

@@ -96,7 +96,7 @@ extension Exporter {
 
     // MARK: - Values
 
-    /// Sends at most 35 values; what Exist says of each is kept before anybody hears of it.
+    /// Sends at most 35 values; what Exist says of each is kept before the hub hears of it.
     func send(_ items: [SyncPlan.Item], isSecond: Bool = false) async throws {
         let items = items.filter { account.ownership[$0.key.attribute]?.name != nil }
         guard !items.isEmpty else { return }

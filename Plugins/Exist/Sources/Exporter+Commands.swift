@@ -194,7 +194,7 @@ extension Exporter {
         return report
     }
 
-    /// Begins anew: another account, another person, or an account that was emptied.
+    /// Begins again: another account, another person, or an account that was emptied.
     func forgetAll() async throws { try await alone { try await $0.forget() } }
 
     /// Whether this account may be logged in to here.

@@ -36,7 +36,7 @@ extension Exporter {
         guard let known = account.person, record.person?.uid != known else { return nil }
         return .refused(
             reason:
-                "this instance has sent another person's days to its account; hub do \(hub.instance) forget begins anew"
+                "this instance has sent another person's days to its account; hub do \(hub.instance) forget begins again"
         )
     }
 

@@ -2,7 +2,7 @@ import CloudClient
 import Foundation
 import PluginKit
 
-// Attributes belong to one service at a time. The exporter takes each once, and fights with nobody.
+// Attributes belong to one service at a time. The exporter takes each once, and does not fight for it.
 extension Exporter {
     private struct OwnedPage: Decodable, Sendable {
         struct Entry: Decodable, Sendable {

@@ -76,7 +76,7 @@ actor Exporter {
             throw CancellationError()
         }
         shelf = fresh
-        // Whose they are is decided by the first that are sent, and holds from then on.
+        // The first that are sent decide the person, from then on.
         if account.person == nil, let first = shelf.days.values.first?.assignment.person?.uid {
             account.person = first
             try await save()
@@ -136,7 +136,7 @@ actor Exporter {
         }
     }
 
-    /// Has the hub hear whether anybody is logged in.
+    /// Has the hub hear whether there is a log-in.
     func lookForToken() async throws {
         do {
             _ = try await keeper.token()

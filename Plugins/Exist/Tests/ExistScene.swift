@@ -96,7 +96,7 @@ final class ExistScene: Sendable {
         return run
     }
 
-    /// Sets the clock of the stand-in, and that of whoever says HELLO from now on.
+    /// Sets the clock of the stand-in, and that of each session from now on.
     func set(clock time: String) async throws {
         try await control("clock", #""\#(time)@\#(rate)""#, method: "PUT")
         await hub.change { [rate] in $0.clock = "\(time)@\(rate)" }

@@ -35,7 +35,7 @@ import WebFaults
         await scene.end(run)
     }
 
-    @Test func `R11.9 whoever has not logged in is told so at once, before any day waits`() async throws {
+    @Test func `R11.9 a person who has not logged in is told so at once, before any day waits`() async throws {
         let scene = try await ExistScene()
         let run = scene.start()
         await scene.hub.wait { $0.tokenFailures.contains { $0.kind == .auth } }
@@ -242,7 +242,7 @@ import WebFaults
         #expect(results.refusal?.contains("hub login") == true, "\(results)")
         let known = try await scene.calls().count
         #expect(try await scene.deliver([try ExistScene.day("2024-05-20", 82)]).refusal != nil)
-        // With the token there is, and one try to renew it; a real hub delivers nothing more until somebody has logged in.
+        // With the token there is, and one try to renew it; a real hub delivers nothing more until there is a log-in.
         #expect(try await scene.calls().count <= known + 2)
         guard case .done = try await scene.logIn() else {
             Issue.record("the log-in failed")

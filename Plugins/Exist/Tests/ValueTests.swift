@@ -100,7 +100,7 @@ struct ValueTests {
                 == [.unknown, .failed(code: "missing_field", text: "Object at index 1 missing field(s) 'value'")])
     }
 
-    @Test func `rests grow, calls are counted over an hour, and a clock that goes back locks nobody out`() {
+    @Test func `rests grow, calls are counted over an hour, and a clock that goes back does not stop the calls`() {
         var account = AccountState()
         for now in 0..<5 { account.calls.append(Int64(now)) }
         #expect(account.wait(for: 6, at: 10) == nil)

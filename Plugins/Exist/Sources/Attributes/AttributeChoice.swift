@@ -43,7 +43,7 @@ enum AttributeChoice {
         guard let source else {
             let nearest = ExistAttribute.byName.keys.filter { $0.contains(sides[0]) || sides[0].contains($0) }.sorted()
             throw failure(
-                "\"\(entry)\" is no attribute of Exist that is known here"
+                "\"\(entry)\" is not an attribute of Exist that is known here"
                     + (nearest.isEmpty ? "" : "; there is \(nearest.prefix(3).joined(separator: ", "))")
                     + "; for one of your own write \"Its label=type/series\"")
         }

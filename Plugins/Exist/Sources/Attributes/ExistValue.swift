@@ -20,11 +20,11 @@ struct ExistValue: Hashable, Sendable {
                 throw Unsuitable("its unit cannot be converted to that of Exist")
             }
         }
-        guard number.isFinite else { throw Unsuitable("it is no finite number") }
+        guard number.isFinite else { throw Unsuitable("it is not a finite number") }
         switch attribute.type {
         case .decimal: self.init(number, decimals: attribute.decimals)
         case .percentage:
-            guard (0...1).contains(number) else { throw Unsuitable("it is no fraction from 0 to 1") }
+            guard (0...1).contains(number) else { throw Unsuitable("it is not a fraction from 0 to 1") }
             self.init(number, decimals: attribute.decimals)
         case .whole: self.init(whole: try Self.whole(number))
         case .minutes:
@@ -66,7 +66,7 @@ struct ExistValue: Hashable, Sendable {
 
     private static func minuteOfDay(_ number: Double) throws(Unsuitable) -> Int {
         let minute = try whole(number)
-        guard (0..<1_440).contains(minute) else { throw Unsuitable("it is no minute of a day") }
+        guard (0..<1_440).contains(minute) else { throw Unsuitable("it is not a minute of a day") }
         return minute
     }
 }

@@ -57,13 +57,13 @@ struct AccountState: Codable, Hashable, Sendable {
 
 /// How many calls may be made in an hour, and how long to leave a service alone that fails.
 ///
-/// Kept with the account: a program that is killed and started again must not begin to count anew.
+/// Kept with the account: a program that is killed and started again must not begin to count again.
 extension AccountState {
     private static let hour: Int64 = 3_600_000_000
 
     /// How long until another call is within the limit; nil: now.
     mutating func wait(for limit: Int, at now: Int64) -> Int64? {
-        // A clock that was put back keeps nobody waiting for longer than an hour.
+        // A clock that was put back makes no call wait for longer than an hour.
         calls = calls.filter { $0 > now - Self.hour }.map { min($0, now) }
         guard calls.count >= limit else { return nil }
         return calls[calls.count - limit] + Self.hour - now + 1

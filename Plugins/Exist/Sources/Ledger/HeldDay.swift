@@ -19,7 +19,7 @@ struct DayKey: Hashable, Sendable, Comparable {
 struct HeldDay: Codable, Hashable, Sendable {
     /// The digits that it confirmed last.
     var confirmed: String?
-    /// Digits of calls whose answers were lost: one of them may stand there instead.
+    /// Digits of calls whose answers were lost: Exist may have one of them instead.
     var possible: [String]?
     /// Digits that it will not have, and why.
     var refused: Refusal?

@@ -38,7 +38,7 @@ struct WriteAnswer: Decodable, Sendable {
         /// With the name that Exist gives it.
         case done(name: String)
         case failed(code: String, text: String)
-        /// In neither list: nobody knows.
+        /// In neither list: not known.
         case unknown
     }
 
