@@ -13,7 +13,7 @@ final class CommitQueue: Sendable {
         func run(_ database: Database) throws
         /// Its changes are gone although it ran.
         func fail(_ error: any Error)
-        /// Its outcome stands: wake the caller.
+        /// Its outcome is known: wake the caller.
         func finish()
     }
 
@@ -38,7 +38,7 @@ final class CommitQueue: Sendable {
             return (false, waiting.jobs.count == 1)
         }
         if isClosed {
-            job.fail(PluginStateError(.closed, "the plugin's state in \(path) is closed; open it anew to use it"))
+            job.fail(PluginStateError(.closed, "the plugin's state in \(path) is closed; open it again to use it"))
             job.finish()
         } else if isFirst {
             // Otherwise a turn is already due, and will take this job along.

@@ -52,7 +52,7 @@ extension PluginState {
 
     /// Moves records the hub rejected out of the spool, to where a person finds them; returns how many.
     @discardableResult
-    public func refuse(_ refusals: [Refusal], at time: Int64) async throws(PluginStateError) -> Int {
+    public func refuse(_ refusals: [SpoolRefusal], at time: Int64) async throws(PluginStateError) -> Int {
         try await commit { (t) throws(PluginStateError) in try t.refuse(refusals, at: time) }
     }
 

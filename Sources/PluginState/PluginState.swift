@@ -36,7 +36,7 @@ public final class PluginState: Sendable {
             var configuration = Configuration()
             configuration.label = "plugin-state"
             configuration.targetQueue = thread
-            configuration.busyMode = .timeout(5)  // Someone may be looking at the file with `sqlite3`.
+            configuration.busyMode = .timeout(5)  // A person may be looking at the file with `sqlite3`.
             let database = try DatabaseQueue(path: path, configuration: configuration)
             try database.writeWithoutTransaction { try Schema.prepare($0, path: path, limits: limits) }
             commits = CommitQueue(database, path: path)
@@ -50,7 +50,7 @@ public final class PluginState: Sendable {
 
     /// Finishes what was accepted, closes the file and gives the directory free; later calls throw `closed`.
     ///
-    /// Blocks until then. Letting go of the last reference does the same, but at a time nobody knows.
+    /// Blocks until then. Letting go of the last reference does the same, at a time that is not known.
     public func close() throws(PluginStateError) {
         refuseNesting()
         defer { lock.release() }

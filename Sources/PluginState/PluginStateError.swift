@@ -25,7 +25,7 @@ public struct PluginStateError: Error, Hashable, Sendable, CustomStringConvertib
         ///
         /// Try again once there is room.
         public static let diskFull = Code(kind: .diskFull)
-        /// `state.db` is damaged or is no plugin state.
+        /// `state.db` is damaged or is not a plugin's state.
         ///
         /// Nothing was changed; a person has to look at it.
         public static let corrupt = Code(kind: .corrupt)
@@ -70,7 +70,7 @@ extension PluginStateError {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
             self.init(
                 .corrupt,
-                "\(doing) failed: \(path) is damaged or is no SQLite file: \(because); "
+                "\(doing) failed: \(path) is damaged or is not a SQLite file: \(because); "
                     + "keep a copy of the directory, then restore it from a backup or move it away to start empty")
         case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
             self.init(

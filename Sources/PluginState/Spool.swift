@@ -25,7 +25,7 @@ public struct RefusedRecord: Sendable, Hashable {
 }
 
 /// The hub's refusal of one spooled record.
-public struct Refusal: Sendable, Hashable {
+public struct SpoolRefusal: Sendable, Hashable {
     /// The record's `SpooledRecord.id`.
     public var id: Int64
     /// The hub's code for it, without NUL.

@@ -10,7 +10,7 @@ extension PluginState.Transaction {
     /// - Parameter time: when the hub said so, in microseconds since 1970.
     /// - Returns: how many were moved.
     @discardableResult
-    public func refuse(_ refusals: [Refusal], at time: Int64) throws(PluginStateError) -> Int {
+    public func refuse(_ refusals: [SpoolRefusal], at time: Int64) throws(PluginStateError) -> Int {
         guard !refusals.contains(where: { $0.code.utf8.contains(0) }) else {
             throw PluginStateError(.invalid, "keeping refused records failed: a code holds a NUL")
         }

@@ -29,7 +29,7 @@ import Testing
         return error
     }
 
-    @Test func `a file that is no database is called damaged and left alone`() throws {
+    @Test func `a file that is not a database is called damaged and left alone`() throws {
         try damage(at: 0, record(4096, 0x2A))
         #expect(try refusal()?.code == .corrupt)
     }

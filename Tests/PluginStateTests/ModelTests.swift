@@ -125,7 +125,7 @@ private struct Model {
                 try state.remove(upTo: id, as: .duplicate)
                 model.remove({ $0 <= id }, as: .duplicate)
             case 6:
-                try state.refuse(ids.map { Refusal(id: $0, code: "c", reason: "r") }, at: 1)
+                try state.refuse(ids.map { SpoolRefusal(id: $0, code: "c", reason: "r") }, at: 1)
                 model.refuse(ids)
             case 7:
                 if Bool.random(using: &random) {

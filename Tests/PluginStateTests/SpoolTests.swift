@@ -77,7 +77,7 @@ import Testing
         try state.spool([[record(1)], [record(2)], [record(3)], [record(4)]])
         #expect(try state.remove([2, 99], as: .stored) == 1)
         #expect(try state.remove([2], as: .stored) == 0)
-        #expect(try state.refuse([Refusal(id: 3, code: "unit", reason: "a\0b")], at: 7) == 1)
+        #expect(try state.refuse([SpoolRefusal(id: 3, code: "unit", reason: "a\0b")], at: 7) == 1)
         #expect(try state.nextBatch(maximumRecords: 9, maximumBytes: 99).map(\.id) == [1, 4])
         let refused = try state.refused()
         #expect(refused.map(\.id) == [3])
@@ -97,7 +97,7 @@ import Testing
     @Test func `refused records beyond the limit go oldest first by whole groups and are counted`() throws {
         let state = try PluginState(directory: directory.state, limits: limits { $0.refusedRecords = 3 })
         try state.spool([[record(1), record(1)], [record(1)], [record(1)]])
-        try state.refuse((1...4).map { Refusal(id: $0, code: "value", reason: "") }, at: 0)
+        try state.refuse((1...4).map { SpoolRefusal(id: $0, code: "value", reason: "") }, at: 0)
         #expect(try state.refused().map(\.id) == [3, 4])
         let counters = try state.counters()
         #expect((counters.dropped, counters.refused, counters.pending) == (2, 2, 0))
@@ -107,7 +107,7 @@ import Testing
     @Test func `requeued records keep their groups and come last`() throws {
         let state = try PluginState(directory: directory.state, limits: limits { $0.records = 5 })
         try state.spool([[record(1)], [record(2), record(3)], [record(4)]])
-        try state.refuse((1...3).map { Refusal(id: $0, code: "type", reason: "") }, at: 0)
+        try state.refuse((1...3).map { SpoolRefusal(id: $0, code: "type", reason: "") }, at: 0)
         try state.spool([[record(5)], [record(6)]])
         #expect(failure { try state.requeueRefused() }?.code == .full)
         #expect(try state.requeueRefused(upTo: 1) == 7..<8)

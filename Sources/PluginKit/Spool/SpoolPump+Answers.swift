@@ -6,7 +6,7 @@ import Synchronization
 struct BatchAnswer: Sendable {
     var stored: [Int64] = []
     var duplicate: [Int64] = []
-    var refusals: [Refusal] = []
+    var refusals: [SpoolRefusal] = []
     /// Microseconds since 1970.
     var time: Int64
 }

@@ -150,7 +150,7 @@ actor SpoolPump {
             case .stored: answer.stored.append(record.id)
             case .duplicate: answer.duplicate.append(record.id)
             case .rejected(let code, let reason):
-                answer.refusals.append(Refusal(id: record.id, code: code.rawValue, reason: reason))
+                answer.refusals.append(SpoolRefusal(id: record.id, code: code.rawValue, reason: reason))
                 logger.error(
                     "the hub rejected a record",
                     metadata: ["record.spooled": "\(record.id)", "hub.code": "\(code)", "hub.reason": "\(reason)"])
@@ -173,7 +173,7 @@ actor SpoolPump {
             wait([Array(batch[..<cut]), Array(batch[cut...])])
             return true
         }
-        let refusals = batch.map { Refusal(id: $0.id, code: error.code.rawValue, reason: error.reason) }
+        let refusals = batch.map { SpoolRefusal(id: $0.id, code: error.code.rawValue, reason: error.reason) }
         logger.error(
             "the hub refused a group of records",
             metadata: ["record.spooled": "\(batch.first?.id ?? 0)", "hub.error": "\(error)"])

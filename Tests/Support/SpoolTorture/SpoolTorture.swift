@@ -53,12 +53,12 @@ struct SpoolTorture {
 
     /// What a client does with a STORED answer, with the last group of each producer noted in the same transaction.
     static func drain(_ t: borrowing PluginState.Transaction) throws {
-        var (stored, refused): ([Int64], [Refusal]) = ([], [])
+        var (stored, refused): ([Int64], [SpoolRefusal]) = ([], [])
         for record in try t.nextBatch(maximumRecords: 8, maximumBytes: 1000) {
             let fields = String(decoding: record.bytes, as: UTF8.self).split(separator: " ")
             guard let number = Int64(fields[1]) else { preconditionFailure("not a record of this program") }
             if number % refusedEvery == 0 {
-                refused.append(Refusal(id: record.id, code: "value", reason: "every \(refusedEvery)th"))
+                refused.append(SpoolRefusal(id: record.id, code: "value", reason: "every \(refusedEvery)th"))
             } else {
                 stored.append(record.id)
             }
