@@ -16,7 +16,7 @@ public import PluginKit
 public struct CloudClient: Sendable {
     /// How long and how large an exchange may be; times by the machine's clock.
     public struct Limits: Hashable, Sendable {
-        /// Until the connection stands.
+        /// Until there is a connection.
         public var connect = Duration.seconds(10)
         /// Without a byte from the service.
         public var silence = Duration.seconds(30)
@@ -32,7 +32,7 @@ public struct CloudClient: Sendable {
     public let limits: Limits
     /// The time that waits are measured in.
     public let pace: Pace
-    /// The budget of requests, shared by everyone who has this one; nil: no budget is known.
+    /// The budget of requests, shared by all clients with this one; nil: no budget is known.
     public let limiter: RateLimiter?
     private let agent: String
     private let transport: Transport

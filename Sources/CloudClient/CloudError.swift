@@ -12,7 +12,7 @@ public struct CloudError: Error, Hashable, Sendable, CustomStringConvertible {
         }
         private let kind: Kind
 
-        /// No connection: the name is unknown, nobody listens, or the network is away.
+        /// No connection: the name is unknown, the port is closed, or the network is away.
         public static let unreachable = Code(kind: .unreachable)
         /// The connection cannot be made safe: certificate, host name or versions.
         public static let tls = Code(kind: .tls)

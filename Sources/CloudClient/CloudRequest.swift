@@ -36,7 +36,7 @@ public struct CloudRequest: Sendable, CustomStringConvertible {
     public var headers: [(name: String, value: String)] = []
     /// With its media type; nil: none.
     public private(set) var body: (type: String, bytes: Data)?
-    /// Whether the request may be sent again when nobody knows whether it had effect.
+    /// Whether the request may be sent again when it is not known whether it had effect.
     ///
     /// As the method says; set it for a POST that overwrites.
     public var isRepeatable: Bool

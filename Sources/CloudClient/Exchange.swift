@@ -20,7 +20,7 @@ final class Exchange: Sendable {
 
     init(_ request: CloudRequest, at address: ServiceAddress) {
         (hasEffect, hasBody, host) = (request.hasEffect, request.body != nil, address.host)
-        // A query that stands in the path is none of anybody's business either.
+        // A query that is written into the path is private, too.
         what = "\(request.method) \(address.host)\(request.path.prefix { $0 != "?" }.prefix(200))"
     }
 
@@ -67,7 +67,7 @@ final class Exchange: Sendable {
         let words = "\(host) cannot be reached: \(String(cString: strerror(error.errnoCode)))"
         switch error.errnoCode {
         case ECONNREFUSED: return unreachable(words)
-        // A connection that stands can end with these too.
+        // An open connection can end with these too.
         case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL: return self.error(.unreachable, words)
         default: return cut
         }
@@ -96,7 +96,7 @@ final class Exchange: Sendable {
     }
 
     private var timedOutConnecting: CloudError {
-        CloudError(.timedOut, "\(what): nobody took the connection in time", mayHaveHadEffect: false)
+        CloudError(.timedOut, "\(what): the connection was not accepted in time", mayHaveHadEffect: false)
     }
 
     private var cut: CloudError {

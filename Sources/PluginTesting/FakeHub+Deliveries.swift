@@ -24,7 +24,7 @@ extension FakeHub {
 
     /// Delivers records, given as JSON in the hub's canonical form, to the session that asked for `want` last.
     ///
-    /// - Returns: the delivery's place in ``deliveries``; nil when nobody asks for `want` or the credit is used up.
+    /// - Returns: the delivery's place in ``deliveries``; nil when no session asks for `want` or the credit is used up.
     @discardableResult
     public func deliver(_ records: [String], to want: String) -> Int? {
         guard let subscription = subscriptions[want] else { return nil }

@@ -17,7 +17,7 @@ public actor FakeHub {
         public var persons: [Welcome.PersonEntry] = [.init(name: "me", zone: "Europe/Berlin")]
         /// `system` or `START@RATE`.
         public var clock = "system"
-        /// Another stands for a hub that was restored from a backup.
+        /// Another means a hub that was restored from a backup.
         public var epoch = "k7qz2m5a"
         public var limits = Limits()
         public var credit = Credit.window
@@ -189,7 +189,7 @@ public actor FakeHub {
         for peer in sessions.keys { send(.stop(Stop(reason: reason, deadline: deadline)), to: peer) }
     }
 
-    /// Sends STOP to every session, and is gone before anybody can have answered.
+    /// Sends STOP to every session, and is gone before a session can have answered.
     public func stopAndVanish() {
         sendStop()
         vanish()
@@ -280,7 +280,7 @@ public actor FakeHub {
             violations.append("HELLO.declares: \(error)")
             return send(.error(WireError(.field, "HELLO.declares: \(error)")), to: peer)
         }
-        // A session that begins anew has asked for nothing yet.
+        // A new session has asked for nothing yet.
         subscriptions = subscriptions.filter { $0.value.peer != peer }
         sessions[peer] = Session(
             hello: hello, credit: behaviour.credit, decoder: RecordDecoder(plugin: hello.plugin, registry: registry),

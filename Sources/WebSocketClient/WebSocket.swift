@@ -145,7 +145,7 @@ public struct WebSocket: Sendable {
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             WebSocketError(.tls, "\(address): the connection cannot be made safe")
         case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error:
-            WebSocketError(.malformed, "\(address): what came is no frame that is taken")
+            WebSocketError(.malformed, "\(address): what came is not a frame that is taken")
         case is IOError, is ChannelError: WebSocketError(.ended, "\(address): the connection was cut")
         default: error
         }

@@ -9,7 +9,7 @@ public struct WebSocketError: Error, Hashable, Sendable, CustomStringConvertible
         }
         private let kind: Kind
 
-        /// No connection: the name is unknown, nobody listens, or the network is away.
+        /// No connection: the name is unknown, the port is closed, or the network is away.
         public static let unreachable = Code(kind: .unreachable)
         /// The connection cannot be made safe.
         public static let tls = Code(kind: .tls)

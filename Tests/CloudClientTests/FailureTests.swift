@@ -5,9 +5,9 @@ import Synchronization
 import Testing
 
 @Suite struct FailureTests {
-    @Test func `Nobody listens: unreachable, and nothing can have happened`() async throws {
-        let nobody = try DeafPort()
-        let (address, port) = (try ServiceAddress("http://127.0.0.1:\(nobody.port)"), nobody.port)
+    @Test func `A closed port is unreachable, and nothing can have happened`() async throws {
+        let closed = try DeafPort()
+        let (address, port) = (try ServiceAddress("http://127.0.0.1:\(closed.port)"), closed.port)
         let client = CloudClient(address, pace: TestPace().pace)
         let found = try await failure { try await client.send(secretRequest(.post)) }
         #expect(found.code == .unreachable && !found.mayHaveHadEffect && found.mayPass)
@@ -17,7 +17,7 @@ import Testing
         #expect(PluginFailure(found).exit == .unavailable)
     }
 
-    @Test func `A name that nobody knows is unreachable too`() async throws {
+    @Test func `An unknown name is unreachable too`() async throws {
         let client = CloudClient(try ServiceAddress("https://nobody.invalid"), pace: TestPace().pace)
         let error = try await failure { try await client.send(secretRequest(.post)) }
         #expect(error.code == .unreachable && !error.mayHaveHadEffect)
@@ -31,7 +31,7 @@ import Testing
         #expect(error.code == .tls && !error.mayHaveHadEffect && !error.mayPass, "\(error)")
     }
 
-    @Test func `A certificate that nobody vouches for ends the exchange before the request`() async throws {
+    @Test func `A certificate without a known authority ends the exchange before the request`() async throws {
         let service = try TLSService()
         let client = CloudClient(try ServiceAddress("https://127.0.0.1:\(service.port)"), pace: TestPace().pace)
         let error = try await failure { try await client.send(secretRequest(.post)) }

@@ -18,7 +18,7 @@ import Testing
         return seen.withLock { $0 }
     }
 
-    @Test func `A query is escaped, and stands behind the base's own path`() async throws {
+    @Test func `A query is escaped, and follows the base's own path`() async throws {
         let request = CloudRequest(.get, "/messages last", query: [("sdids", "a,b"), ("q", "ü & 1=1+1")])
         let text = try await sent(request, path: "/v1.1/")
         #expect(text.hasPrefix("GET /v1.1/messages%20last?sdids=a%2Cb&q=%C3%BC%20%26%201%3D1%2B1 HTTP/1.1\r\n"))
@@ -74,7 +74,7 @@ import Testing
         #expect(error.code == .request && !error.mayHaveHadEffect && !error.message.contains(hidden))
     }
 
-    @Test func `An answer that is no success says its status, and nothing of what it says`() async throws {
+    @Test func `An answer other than a success says its status, and nothing of what it says`() async throws {
         let service = try StandIn { talk, _ in
             while talk.request() != nil { talk.answer("403 Forbidden", [], hidden) }
         }

@@ -100,7 +100,7 @@ final class StandIn: Sendable {
     }
 }
 
-/// A port of this machine at which nobody listens, for as long as this lives.
+/// A port of this machine at which no program listens, for as long as this lives.
 final class DeafPort: Sendable {
     let port: UInt16
     private let descriptor: Int32

@@ -108,8 +108,8 @@ import Testing
                 waiting.yield()
                 try await Task.sleep(for: .seconds(86_400))
             }, chance: { 0 })
-        let nobody = try DeafPort()
-        let address = try ServiceAddress("http://127.0.0.1:\(nobody.port)")
+        let closed = try DeafPort()
+        let address = try ServiceAddress("http://127.0.0.1:\(closed.port)")
         let task = Task {
             try await CloudClient(address, pace: endless).send(CloudRequest(.get, "/"), retrying: Retry())
         }

@@ -10,7 +10,7 @@ import Testing
 private struct Obliging: SourcePlugin {
     static let manifest = Manifest(
         name: "obliging", summary: "Does what it is asked.", version: "1.0", writes: ["weight"],
-        commands: [CommandDeclaration("elsewhere", help: "Declared, and carried out by nobody.")])
+        commands: [CommandDeclaration("elsewhere", help: "Declared, and without a handler.")])
     static let commands: [Command<Self>] = [
         Command(
             "refresh", help: "Asks again.",
@@ -116,7 +116,7 @@ private struct Obliging: SourcePlugin {
         }
     }
 
-    @Test func `a plugin that stops says so to whoever waits`() async throws {
+    @Test func `a plugin that stops says so to the callers that wait`() async throws {
         let scene = try await Scene()
         let run = PluginRun(Obliging(), at: scene.place)
         await scene.hub.hellos(1)
@@ -142,7 +142,7 @@ private struct Obliging: SourcePlugin {
         try await scene.end(run)
     }
 
-    @Test func `the manifest has the commands that stand beside their handlers`() {
+    @Test func `the manifest has the commands that have their handlers beside them`() {
         #expect(Obliging.fullManifest.commands.map(\.name) == ["elsewhere", "refresh", "login", "wait"])
         #expect(Obliging.fullManifest.faults == [])
     }

@@ -155,7 +155,7 @@ private actor Answers {
         try await scene.end(run)
     }
 
-    @Test func `where nobody is logged in, a person is asked to, and the log-in's token is stored at once`()
+    @Test func `where there is no log-in, a person is asked for it, and the log-in's token is stored at once`()
         async throws
     {
         let scene = try await Scene()
@@ -167,7 +167,7 @@ private actor Answers {
                 await answers.note { try await keeper.token() }
                 await hub.untilStopped()
             }, at: scene.place)
-        #expect(await answers.get(2) == ["missing: nobody is logged in; run hub login scripted", "new"])
+        #expect(await answers.get(2) == ["missing: not logged in; run hub login scripted", "new"])
         let kept = try #require(await scene.hub.tokens["me"]?.json)
         let read = try JSONDecoder().decode(OAuthToken.self, from: Data(kept.bytes))
         #expect(read == OAuthToken(accessToken: Secret("new")))

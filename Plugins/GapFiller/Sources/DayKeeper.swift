@@ -34,9 +34,9 @@ actor DayKeeper {
     /// - Returns: up to where it was read.
     func open(_ settings: FillerSettings, _ hub: PluginContext) async throws -> Cursor? {
         (self.settings, self.hub) = (settings, hub)
-        // Also when it fails, which ends the plugin: nobody shall wait then.
+        // Also when it fails, which ends the plugin: no delivery shall wait then.
         defer { noteOpen() }
-        // With settings from a file nobody has waited for the hub yet: persons, their zones and the clock are the hub's to say.
+        // With settings from a file the hub was not waited for yet: persons, their zones and the clock are the hub's to say.
         try await hub.untilSession(beyond: 0)
         let unknown = settings.persons.subtracting(hub.persons.map(\.name)).sorted()
         if !unknown.isEmpty {

@@ -62,7 +62,7 @@ struct FillerSettings: Hashable, Sendable {
             help: "What a day's readings become, each a series of its own.", default: .list([.string("mean")])),
         SettingDeclaration(
             "carry_days", .integer(Bounds(1, Int64(SeriesRules.mostDays))),
-            help: "For how many days a value stands, its own included; 1 carries nothing.",
+            help: "For how many days a value counts, its own included; 1 carries nothing.",
             default: .integer(Int64(SeriesRules.mostDays))),
         SettingDeclaration(
             "day_zone", .choice(["sample", "fixed", "current"]),

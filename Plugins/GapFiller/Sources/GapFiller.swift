@@ -20,7 +20,7 @@ struct GapFiller: SinkPlugin {
     /// Brings every day up to date before anything is delivered.
     ///
     /// The subscription of readings begins at the beginning all the same, and retractions have one of their own: what was read here and is
-    /// taken back before it was delivered is delivered in neither form to whoever wants the readings (R10.4).
+    /// taken back before it was delivered is delivered in neither form to a subscription of the readings (R10.4).
     func wants(_ hub: PluginContext) async throws -> [Want] {
         let settings = try FillerSettings(hub.settings)
         let read = try await keeper.open(settings, hub)

@@ -1,6 +1,6 @@
 import PluginKit
 
-/// Sleeps until somebody's next day begins, or the hub says HELLO anew, and has the days looked at then.
+/// Sleeps until the next day of a person begins, or there is a new session, and has the days looked at then.
 struct Midnights: Sendable {
     let keeper: DayKeeper
     let hub: PluginContext

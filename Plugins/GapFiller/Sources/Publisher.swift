@@ -9,7 +9,7 @@ struct Publisher: Sendable {
     /// More days than that at once are history, which the feed does not carry one by one.
     static let mostNews = 400
 
-    /// Stores changed days and retracts those that are no more; returns when the hub has answered each.
+    /// Stores changed days and retracts those that are gone; returns when the hub has answered each.
     ///
     /// - Parameter isRetry: gives the days that the hub had rejected to it again.
     func store(_ edits: [ReadingIndex.Edit], isRetry: Bool, _ rejections: inout Rejections) async throws {
@@ -46,7 +46,7 @@ struct Publisher: Sendable {
 
     // MARK: - The series that are ours
 
-    /// Notes series before their first day is stored: what a changed setting no longer makes must be found again, and nobody else's.
+    /// Notes series before their first day is stored: what a changed setting no longer makes must be found again, and no other plugin's.
     func remember(_ series: Set<SeriesName>) async throws {
         try await hub.state.transaction { state in
             for key in series.map(\.key) where try state.integer(key) == nil { try state.set(key, to: .integer(1)) }

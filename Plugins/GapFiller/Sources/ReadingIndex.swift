@@ -17,7 +17,7 @@ struct ReadingIndex: Sendable {
         var reason: String
     }
 
-    /// Where a reading stands.
+    /// Where a reading is.
     private struct Location {
         var shelf: Int32
         var day: Int32
@@ -61,7 +61,7 @@ struct ReadingIndex: Sendable {
         return edits
     }
 
-    /// When the next day of anybody begins; `nil` where there is nobody.
+    /// When the next day of any person begins; `nil` where there is none.
     func nextDay(after now: Int64) -> Int64? { Set(shelves.map(\.calendar)).map { $0.nextDay(after: now) }.min() }
 
     // MARK: - Records
@@ -133,7 +133,7 @@ struct ReadingIndex: Sendable {
         let value = stored.canonical?.value ?? own
         var fault = type.treatment.plausible.fault(of: value)
         if !stored.implausible.isEmpty { fault = "it is marked implausible: hub inbox says why" }
-        if case .filled = sample.provenance { fault = "nobody measured it: it was filled in" }
+        if case .filled = sample.provenance { fault = "it was not measured, but filled in" }
         guard fault == nil, let shelf = shelf(of: person.name, type, at: now) else {
             let reason = fault ?? "the zone of \(person.name) is none that this machine knows"
             leftOut[stored.number] = LeftOut(type: stored.type, reason: reason)

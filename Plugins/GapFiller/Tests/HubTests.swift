@@ -45,7 +45,7 @@ import Testing
         try scene.retract("05-14")
         try await changed(days(14...17, 80, of: 10))
 
-        // The same while nobody is there to see it.
+        // The same while the plugin is away.
         try await scene.stopFiller()
         try scene.give(weighing("05-16", 77))
         try scene.retract("05-18")
@@ -63,7 +63,7 @@ import Testing
         try await changed([])
     }
 
-    @Test func `a weigh-in that is given to somebody else takes its days along`() async throws {
+    @Test func `a weigh-in that is given to another person takes its days along`() async throws {
         let scene = try await Scene(hub: Self.may20, plugins: "[person.anna]\nzone = \"Europe/Berlin\"")
         try await scene.startFiller()
         try scene.give(weighing("05-18", 80, person: "me"), weighing("05-10", 60, person: "anna"))

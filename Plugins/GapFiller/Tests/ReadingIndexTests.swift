@@ -22,7 +22,7 @@ import Testing
         ReadingIndex(try Self.settings(values), zones: ["me": "Europe/Berlin", "anna": "Asia/Tokyo"])
     }
 
-    /// Dates and values of edits; `-` for a day that is no more.
+    /// Dates and values of edits; `-` for a day that is gone.
     private func texts(_ edits: [ReadingIndex.Edit], _ library: ReadingIndex) -> [String] {
         edits.map { edit in
             let shelf = library.shelves[edit.shelf]
@@ -77,7 +77,7 @@ import Testing
         #expect(library.take([retraction(77, sequence: 10)], at: now).isEmpty)
     }
 
-    @Test func `what is no weight is left out and reported until it is corrected or taken back`() throws {
+    @Test func `what is not a weight is left out and reported until it is corrected or taken back`() throws {
         var library = try library()
         library.load(
             [weight(1, 0, "2024-05-19"), weight(2, 9_000, "2024-05-19"), weight(3, 80, "2024-05-18")], at: now)
@@ -101,7 +101,7 @@ import Testing
         #expect(library.leftOut.keys.sorted() == [3])
     }
 
-    @Test func `what was filled in is no reading`() throws {
+    @Test func `what was filled in is not a reading`() throws {
         var library = try library()
         let filled = weight(1, 80, "2024-05-19", provenance: .filled(method: "guess", basis: []))
         library.load([filled], at: now)
@@ -169,7 +169,7 @@ import Testing
         #expect(texts(library.advance(to: now + 86_400_000_000), library) == ["me 05-11 79.0"])
     }
 
-    @Test func `a person whose zone nobody knows has no days, and people are told`() throws {
+    @Test func `a person without a known zone has no days, and people are told`() throws {
         var library = ReadingIndex(try Self.settings(), zones: ["me": "Mars/Olympus"])
         library.load([weight(1, 80, "2024-05-19")], at: now)
         #expect(library.leftOut[1]?.reason == "the zone of me is none that this machine knows")

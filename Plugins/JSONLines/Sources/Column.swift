@@ -22,7 +22,7 @@ enum Column: String, CaseIterable, Sendable {
 
     /// The field, so that no spreadsheet takes text for a formula.
     ///
-    /// What begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number, gets an apostrophe before it; so does what begins with
+    /// What begins with `=`, `+`, `-`, `@`, a tab or a line break, and is not a number, gets an apostrophe before it; so does what begins with
     /// an apostrophe, or the text could not be had back.
     private static func spreadsheetSafe(_ field: String) -> String {
         guard let first = field.utf8.first, "=+-@\t\r\n'".utf8.contains(first), !isNumber(field) else { return field }
@@ -35,7 +35,7 @@ enum Column: String, CaseIterable, Sendable {
             && field.utf8.first != UInt8(ascii: "+")
     }
 
-    /// RFC 4180: only what needs it stands in quotes.
+    /// RFC 4180: only what needs it is quoted.
     private static func quoted(_ field: String) -> String {
         guard field.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else {
             return field

@@ -3,7 +3,7 @@ import PluginKit
 /// Writes each version once, whatever is delivered again.
 ///
 /// A delivery is on the disk when the lines are flushed *and* the state has noted where they end; the answer to the hub comes after
-/// both. A crash between the two leaves lines that nobody has noted: the next write cuts them off, and the hub delivers them again.
+/// both. A crash between the two leaves lines that are not noted: the next write cuts them off, and the hub delivers them again.
 /// A crash after both may leave the hub without the answer: it delivers again what the state remembers, and that is only confirmed.
 actor FileJournal {
     /// So many versions are remembered: more than a hub may hold unconfirmed (R10.19).
@@ -131,7 +131,7 @@ actor FileJournal {
         return new
     }
 
-    /// A hub that was restored gives numbers anew that other records had before: what is remembered of those says nothing of these.
+    /// A hub that was restored gives numbers again that other records had before: what is remembered of those says nothing of these.
     private func follow(_ epoch: String, _ hub: PluginContext) async throws {
         guard epoch != self.epoch else { return }
         let isKnown = self.epoch != nil

@@ -87,7 +87,7 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [1, 2, 2, 3])
     }
 
-    @Test func `a file that somebody cuts while it is written to is left as it is, and a new one begins`() async throws
+    @Test func `a file that is cut while it is written to is left as it is, and a new one begins`() async throws
     {
         let scene = try await Scene()
         let run = await scene.run()
@@ -119,7 +119,7 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [1])
     }
 
-    @Test func `files that were taken away begin anew, and what they held can be written again`() async throws {
+    @Test func `files that were taken away begin again, and what they held can be written again`() async throws {
         let scene = try await Scene()
         var run = await scene.run()
         #expect(try await scene.deliver([1, 2]) == [written, written])
@@ -239,7 +239,7 @@ private let written: DeliveryResult = .delivered
     }
 
     @Test(arguments: ["a", "a=b", "07ea0701070a0302bc", "-72.5", "-1e-7"])
-    func `what is no formula, and every number, stays as it is`(_ key: String) throws {
+    func `what is not a formula, and every number, stays as it is`(_ key: String) throws {
         #expect(try line(key: key) == [key, "-0.5", "1"])
     }
 }

@@ -241,7 +241,7 @@ import WebFaults
         #expect(try await scene.send("GET", "/api/2/attributes/with-values/?days=32", token: token).status == 400)
     }
 
-    @Test func `increments add up and are no updates`() async throws {
+    @Test func `increments add up and are not updates`() async throws {
         let scene = try await Scene()
         let token = try await scene.token()
         try await scene.acquire(token, "coffees", "mood", "money_spent")

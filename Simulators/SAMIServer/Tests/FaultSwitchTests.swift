@@ -79,7 +79,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `A request that stalls holds nobody else up`() async throws {
+    @Test func `A request that stalls does not hold up others`() async throws {
         let bench = try Bench()
         let token = try bench.token()
         try await bench.serving { port in

@@ -56,7 +56,7 @@ import WebFaults
         #expect(try bench.send("GET", "/v1.1/users/self", token: String(token)).status == 401, "the old one is gone")
     }
 
-    @Test func `A code is worth a token once, for a minute, and to whoever can prove who asked`() throws {
+    @Test func `A code is worth a token once, for a minute, and to the one who can prove to have asked`() throws {
         let bench = try Bench()
         // The pair of RFC 7636, appendix B.
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"

@@ -26,7 +26,7 @@ import WebFaults
         var after = try bench.exchange.database.read { try Self.all($0) }
         #expect(
             after.removeValue(forKey: "deviceCode") == before["deviceCode"]?.map { $0 + "|NULL|5" },
-            "whoever waits with a code has not asked yet, and asks every five seconds")
+            "a device that waits with a code has not asked yet, and asks every five seconds")
         #expect(after == before.filter { $0.key != "deviceCode" })
         for end in ["", "-wal", "-shm"] {
             let mode = try FileManager.default.attributesOfItem(atPath: path + end)[.posixPermissions] as? Int

@@ -42,7 +42,7 @@ import WebFaults
         _ = try bench.call("POST", "/devices", token: token, json: pedometer, status: 403)
     }
 
-    @Test func `Nobody sees another's devices and messages`() throws {
+    @Test func `A user does not see another's devices and messages`() throws {
         let bench = try Bench()
         let other = try #require(try control(bench, "users", ["name": "bob", "password": "x"])["id"]?.text)
         let token = try #require(try control(bench, "tokens", ["user": .text(other)])["access_token"]?.text)

@@ -59,7 +59,7 @@ import WebSocketClient
         }
     }
 
-    @Test func `Who does not read what is told is cut, and nobody else`() throws {
+    @Test func `A connection that does not read is cut, and no other`() throws {
         let bench = try Bench()
         let (sockets, caller) = (bench.exchange.sockets, try bench.exchange.caller("bearer \(try bench.token())"))
         let cuts = Mutex<[Int]>([])

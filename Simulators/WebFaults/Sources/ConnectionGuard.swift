@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Keeps a connection within bounds: what is no request, is meant for another host, is too large or does not come to its end in time is
+/// Keeps a connection within bounds: what cannot be read as a request, is meant for another host, is too large or does not come to its end in time is
 /// answered once, and the connection closed.
 ///
 /// Stands between the parser and everything else, which sees whole requests only, and asks for a WebSocket that are well formed: the
@@ -66,7 +66,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             switch Handshake(head, isFirst: isFirst) {
             case .none, .good: break
             case .foreign:
-                // Nobody needs to take an offer of another protocol.
+                // An offer of another protocol need not be taken.
                 head.headers.remove(name: "upgrade")
                 held = [.head(head)]
             case .bad: return refuse(.badRequest, context)
@@ -148,7 +148,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - Time
 
-    /// Counts anew; while an answer is being made and nothing has begun to come, nothing is counted.
+    /// Counts from the beginning; while an answer is being made and nothing has begun to come, nothing is counted.
     private func wait(_ context: ChannelHandlerContext) {
         timer?.cancel()
         guard !isOver, lastWord == nil, !held.isEmpty || pending == 0 else { return }

@@ -3,7 +3,7 @@ import Foundation
 /// The names by which a stand-in is called: any address, `localhost`, the machine's own name, and the one it listens at.
 ///
 /// A page of another site can have its own name lead here (DNS rebinding), and its browser would hand it whatever is answered: such a
-/// name stands in `Host`, and is refused.
+/// name is in `Host`, and is refused.
 struct OwnNames: Sendable {
     private let names: Set<String>
 

@@ -23,7 +23,7 @@ public final class SettableClock: Sendable {
         reading = Mutex(try Self.read(text))
     }
 
-    /// Sets it anew, from text as ``init(_:)`` reads it.
+    /// Sets it again, from text as ``init(_:)`` reads it.
     public func set(_ text: String) throws(WebFaultsError) {
         let new = try Self.read(text)
         reading.withLock { $0 = new }

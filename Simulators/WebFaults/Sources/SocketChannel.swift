@@ -106,7 +106,7 @@ struct SocketChannel: ServerChildChannel, HTTPChannelHandler {
                 try await outbound.write(.end(nil))
             }
         case .socket(let frames, let talk):
-            // A client that goes away is no error of ours.
+            // A client that goes away is not an error of ours.
             try? await frames.executeThenClose { inbound, outbound in
                 let socket = StandInSocket(channel: value.channel, inbound: inbound, outbound: outbound)
                 do {

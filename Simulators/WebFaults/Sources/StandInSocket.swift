@@ -35,7 +35,7 @@ public struct StandInSocket: Sendable {
     /// Says that all is said (status 1000); the other side ends the connection.
     public func sayGoodbye() async throws { try await close(.normalClosure) }
 
-    /// Ends the connection at once and without a word, also where somebody waits to send.
+    /// Ends the connection at once and without a word, also where a sender waits.
     public func cut() { channel.close(promise: nil) }
 
     /// Calls `body` with each text until the other side has ended the connection, or `body` returns false.

@@ -56,7 +56,7 @@ import WebFaults
         }
     }
 
-    @Test func `what is no request is answered once, and the connection closed`() async throws {
+    @Test func `what cannot be read as a request is answered once, and the connection closed`() async throws {
         try await serving { port, counter in
             for text in [
                 "nonsense\r\n\r\n",

@@ -14,7 +14,7 @@ struct FaultTests {
         "", "cut", "delay", "delay=-1", "status=200", "status", "too-many=x", "half=2", "html%101", "html*0", "html*x",
         "odd",
     ])
-    func `what is no fault is refused with what there is`(_ text: String) {
+    func `an unknown fault is refused with those there are`(_ text: String) {
         #expect(throws: WebFaultsError.self) { try Fault(text) }
     }
 
@@ -27,7 +27,7 @@ struct FaultTests {
     }
 
     @Test(arguments: ["", "[1,]", "{", #"{"a" 1}"#, "[1] 2", "01"])
-    func `what is no JSON is none`(_ text: String) {
+    func `what is not JSON is refused`(_ text: String) {
         #expect(JSONTree(Array(text.utf8)) == nil)
     }
 

@@ -1,4 +1,4 @@
-/// What nobody should send to a web service.
+/// What should not be sent to a web service.
 enum Malformed {
     private static func bytes(_ before: String, _ bytes: [UInt8], _ after: String) -> [UInt8] {
         var all = Array(before.utf8)
@@ -7,7 +7,7 @@ enum Malformed {
         return all
     }
 
-    /// Members of a query that nobody means.
+    /// Members of a query without a meaning.
     static let values = [
         "9223372036854775807", "-9223372036854775808", "99999999999999999999", "1e999", "-1", "0", "%00", "%FF",
         "''%22)--",

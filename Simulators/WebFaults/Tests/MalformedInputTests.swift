@@ -3,7 +3,7 @@ import HubProcess
 import Seeds
 import Testing
 
-/// What nobody should send, to both programs: each answers with a refusal or closes, lives on, and serves the next.
+/// What should not be sent, to both programs: each answers with a refusal or closes, lives on, and serves the next.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct MalformedInputTests {
     enum Program: String, CaseIterable { case sami, exist }
 
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: Program.allCases)
-    func `what is no request harms nobody`(_ program: Program) async throws {
+    func `what cannot be read as a request does no harm`(_ program: Program) async throws {
         let server = try await Server(program)
         for (name, bytes) in Malformed.requests {
             let status = try server.status(bytes)

@@ -76,7 +76,7 @@ public struct CommandCall: Sendable {
                 id: ticket.id, done: Int64(clamping: done), total: total.map { Int64(clamping: $0) }, text: text))
     }
 
-    /// Asks whoever called a question, and waits for the answer; one question at a time.
+    /// Asks the caller a question, and waits for the answer; one question at a time.
     ///
     /// - Parameters:
     ///   - prompt: what the person is to do or to enter.
@@ -103,7 +103,7 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 extension Plugin {
-    /// The manifest with the commands that stand beside their handlers, and with what this library does for every plugin.
+    /// The manifest with the commands that have their handlers beside them, and with what this library does for every plugin.
     package static var fullManifest: Manifest {
         var manifest = manifest
         manifest.commands += commands.map(\.declaration)

@@ -104,7 +104,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
         }
     }
 
-    /// A line of a person's: what it says may come from a service, a device or a file.
+    /// A line for a person: what it says may come from a service, a device or a file.
     private func say(_ text: String) {
         FileHandle.standardError.write(Data("\(PlainText.line(text))\n".utf8))
     }
@@ -212,7 +212,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
     private func check() async throws -> String {
         let launch = try readLaunch()
         let given = try readSettings()
-        // A key or a door of the environment is no word about this check, where a file of settings is.
+        // A key or a door of the environment does not concern this check, where a file of settings is.
         let key = given != nil && key == nil ? nil : try readKey(launch)
         let namesShellsHub = given == nil && HubAddress.ofShell() != nil
         guard door != nil || launch != nil || key != nil || namesShellsHub else {

@@ -106,7 +106,7 @@ public struct AuthorizationAnswer: Sendable, CustomStringConvertible, CustomRefl
         }
         switch (parameters["state"], request.state) {
         case (state?, _), (nil, .ifReturned): break
-        case (nil, .required) where isBare: break  // Pasted by hand: nobody else can have sent it.
+        case (nil, .required) where isBare: break  // Pasted by hand: it cannot come from another page.
         default:
             throw CommandFailure(
                 "state",

@@ -66,7 +66,7 @@ enum Base64URL {
     }
 }
 
-/// Texts that nobody can guess.
+/// Texts that cannot be guessed.
 enum RandomText {
     static func make(bytes count: Int) -> String {
         var generator = SystemRandomNumberGenerator()

@@ -44,7 +44,7 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
         }
         // A decoding error shows what it found, which may be the token.
         guard let read = try? JSONDecoder().decode(Response.self, from: response), !read.access_token.isEmpty else {
-            throw CommandFailure("service", "the service answered with what is no token; try again later")
+            throw CommandFailure("service", "the service's answer is not a token; try again later")
         }
         self.init(
             accessToken: Secret(read.access_token),

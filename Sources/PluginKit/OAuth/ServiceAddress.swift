@@ -13,7 +13,7 @@ public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads `https://host[:port][/path]`.
     ///
-    /// - Throws: `settings` when it is no such address, has more than these parts, or is `http` to another machine without
+    /// - Throws: `settings` when it is not such an address, has more than these parts, or is `http` to another machine without
     ///   `allowsPlain`. `name` is the setting's, for the message; the address itself is not shown, because it may hold what is secret.
     public init(_ text: String, setting name: String = "base", allowsPlain: Bool = false) throws(PluginFailure) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),

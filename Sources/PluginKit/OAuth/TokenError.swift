@@ -4,7 +4,7 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String { case missing, refused, unreachable }
         private let kind: Kind
 
-        /// Nobody is logged in, or the log-in has expired and cannot be renewed: `hub login`.
+        /// There is no log-in, or it has expired and cannot be renewed: `hub login`.
         public static let missing = Code(kind: .missing)
         /// The service refuses to renew it: `hub login`.
         public static let refused = Code(kind: .refused)

@@ -52,7 +52,7 @@ public actor TokenKeeper {
 
     /// A token that is valid for a while; refreshes it if need be.
     ///
-    /// Waits for the hub while it is away. A refresh that has begun is finished also when nobody waits any more: what the service has
+    /// Waits for the hub while it is away. A refresh that has begun is finished also when its callers have given up: what the service has
     /// renewed must not get lost.
     /// - Parameter refused: one that the service has just refused, although it should be valid; another than this one is returned.
     /// - Throws: ``TokenError``; ``AskError`` when the plugin is stopped or the hub refuses.
@@ -82,7 +82,7 @@ public actor TokenKeeper {
         throw TokenError(.unreachable, "the token of \(hub.instance) is changed by others all the time; try again")
     }
 
-    /// The same as ``token(insteadOf:)``, and while nobody is logged in it waits for `hub login` instead of throwing.
+    /// The same as ``token(insteadOf:)``, and while there is no log-in it waits for `hub login` instead of throwing.
     ///
     /// - Throws: ``TokenError`` with code `unreachable`; ``AskError``; `CancellationError`.
     public func tokenOnceLoggedIn(insteadOf refused: OAuthToken? = nil) async throws -> OAuthToken {
@@ -91,7 +91,7 @@ public actor TokenKeeper {
             do {
                 return try await token(insteadOf: refused)
             } catch let error as TokenError where error.needsLogIn {
-                hub.logger.warning("nobody is logged in", metadata: ["reason": "\(error.message)"])
+                hub.logger.warning("not logged in", metadata: ["reason": "\(error.message)"])
             }
             try await hub.logIns.wait(beyond: known)
         }
@@ -111,8 +111,8 @@ public actor TokenKeeper {
             let (token, version) = try await stored()
             if let token, isGood(token, refused) { return token }
             guard token != nil else {
-                try await release(.init(.auth, "nobody has logged in"), of: version)
-                throw needed(.missing, "nobody is logged in")
+                try await release(.init(.auth, "not logged in"), of: version)
+                throw needed(.missing, "not logged in")
             }
             switch try await ask(.refresh) {
             case .held(let after): try await Task.sleep(for: .milliseconds(min(max(after, 10), 5_000)))
@@ -189,7 +189,7 @@ extension TokenKeeper {
     /// Hands over what an earlier life, or an earlier call, has left.
     private func settlePending() async throws {
         guard let bytes = try await hub.state.bytes(pendingKey) else { return }
-        // A copy that cannot be read is of no use to anybody.
+        // A copy that cannot be read is dropped.
         try await settle(try? JSONDecoder().decode(Pending.self, from: Data(bytes)), bytes)
     }
 

@@ -32,7 +32,7 @@ public struct CheckContext: Sendable {
     /// Whether the hub is asked; else there is only a file of settings.
     public var hasHub: Bool { tokens != nil }
 
-    /// The token of an account as the hub keeps it, also when it is over; `nil` where nobody has logged in, or no hub is asked.
+    /// The token of an account as the hub keeps it, also when it is over; `nil` where there is no log-in, or no hub is asked.
     ///
     /// It is not renewed here: a renewed one must be on the disk of the instance that renewed it before the hub has it.
     /// - Throws: ``AskError`` when the hub refuses; ``TokenError`` when this plugin cannot read what it keeps.
@@ -56,7 +56,7 @@ public final class PluginContext: Sendable {
     public let logger: Logger
     let link: HubLink
     private let lastGiven = Mutex(ContinuousClock.now)
-    /// Log-ins of this process's life, for whoever waits for one.
+    /// Log-ins of this process's life, for those who wait for one.
     let logIns = EventCounter()
     /// Renewals of tokens, which a stop waits for.
     let renewals = InFlight()

@@ -4,11 +4,11 @@ import PluginState
 import Synchronization
 package import ZeroMQ
 
-/// Who wants a plugin to stop.
+/// Why a plugin is to stop.
 package enum StopRequest: Sendable {
     /// SIGTERM or SIGINT.
     case asked
-    /// Stdin has ended: there is nobody left to send to.
+    /// Stdin has ended: the hub is gone.
     case hubGone
 }
 

@@ -6,7 +6,7 @@ extension PluginCommand {
     /// More than any settings have: what is larger is refused unread.
     private static var inputLimit: Int { 1 << 20 }
 
-    /// What stands on stdin, to its end.
+    /// What comes on stdin, to its end.
     static func input() throws -> [UInt8] {
         var bytes = Data()
         while bytes.count <= inputLimit, let more = try FileHandle.standardInput.read(upToCount: 65_536), !more.isEmpty

@@ -4,7 +4,7 @@ import Glibc
 
 /// SIGTERM, SIGINT and, for a launched plugin, the end of stdin, as one stream.
 ///
-/// Also has the process survive a write to a pipe that nobody reads, as stderr is once the hub was killed.
+/// Also has the process survive a write to a pipe without a reader, as stderr is once the hub was killed.
 struct StopSignals {
     let requests: AsyncStream<StopRequest>
     private let sources: [any DispatchSourceProtocol]

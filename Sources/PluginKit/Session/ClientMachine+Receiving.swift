@@ -55,7 +55,7 @@ extension ClientMachine {
         case .open, .leaving:
             // A second answer to HELLOs that began one session (R4.30).
             guard welcome.session != self.welcome?.session else { return [] }
-            openHellos = 1  // An answer to a HELLO nobody waited for: the next one has to be proved.
+            openHellos = 1  // An answer to a HELLO that was not waited for: the next one has to be proved.
             return lose("the hub began another session", wait: false, at: now)
         case .connecting, .lost, .ended: return []
         }

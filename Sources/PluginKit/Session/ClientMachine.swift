@@ -96,7 +96,7 @@ package struct ClientMachine: Sendable {
         case .greeting, .proving: return greet(at: now)
         case .open:
             forgetSession()
-            return [.lost("the plugin greets anew, to declare types")] + greet(at: now)
+            return [.lost("the plugin begins a new session, to declare types")] + greet(at: now)
         case .connecting, .lost, .leaving, .ended: return []
         }
     }

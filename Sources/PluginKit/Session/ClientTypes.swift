@@ -53,7 +53,7 @@ package enum ClientAction: Hashable, Sendable {
     case send(OutgoingMessage)
     /// A session is open; what was not STORED is being sent again.
     ///
-    /// Ask open questions anew.
+    /// Ask open questions again.
     case opened(Welcome)
     /// The session is over for this reason, a sentence for the log; the machine goes on by itself.
     case lost(String)

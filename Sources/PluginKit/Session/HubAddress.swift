@@ -55,7 +55,7 @@ struct Launch {
             stateDirectory: state)
     }
 
-    /// The first line, read byte by byte, because what follows it belongs to whoever watches for the end of stdin.
+    /// The first line, read byte by byte, because what follows is for the code that watches for the end of stdin.
     private static func readToken(from descriptor: CInt) -> String? {
         var line: [UInt8] = []
         while line.count <= 255 {

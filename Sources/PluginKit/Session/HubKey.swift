@@ -28,7 +28,7 @@ package struct HubKey: Sendable {
             let publicKey = CurveKey(z85: file.publicKey), let secretKey = CurveSecretKey(z85: file.secretKey)
         else {
             throw PluginFailure(
-                .usage, "\(path): this is no whole key file; make one with hub keys new NAME on the hub's machine")
+                .usage, "\(path): this is not a whole key file; make one with hub keys new NAME on the hub's machine")
         }
         guard try secretKey.publicKey() == publicKey else {
             throw PluginFailure(
@@ -43,14 +43,14 @@ package struct HubKey: Sendable {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
             let mode = (attributes[.posixPermissions] as? NSNumber)?.uint16Value, mode & 0o077 != 0
         else { return nil }
-        return "\(path): others can read this key, and whoever has it is this plugin; chmod 600 \(path)"
+        return "\(path): others can read this key, and can act as this plugin with it; chmod 600 \(path)"
     }
 
     func apply(to socket: borrowing Socket) throws(ZeroMQError) {
         try socket.set(.curveServerKey, to: hub)
         try socket.set(.curvePublicKey, to: pair.publicKey)
         try socket.set(.curveSecretKey, to: pair.secretKey)
-        // A cable that was pulled sends no farewell; libzmq's own probes find out, and connect anew.
+        // A pulled cable is not reported; libzmq's own probes find out, and connect again.
         try socket.set(.heartbeatInterval, to: .seconds(10))
         try socket.set(.heartbeatTimeout, to: .seconds(20))
     }

@@ -2,7 +2,7 @@ package import HubWire
 
 /// A sink's side of Protocol §10: events in, messages out, no sockets and no clock.
 ///
-/// Subscriptions are asked for anew in every session. A delivery leaves as a ticket and comes back with its results; what was open
+/// Subscriptions are asked for again in every session. A delivery leaves as a ticket and comes back with its results; what was open
 /// when its session or its subscription ended is void, because the hub delivers it again (R10.3).
 package struct ClientWants: Sendable {
     /// The caller's handle of a delivery.

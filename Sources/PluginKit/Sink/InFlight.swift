@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What must not be cut off when the plugin stops: between a service's renewal of a token and our disk nobody else has it.
+/// What must not be cut off when the plugin stops: after a service has renewed a token, and before it is on our disk, this process alone has it.
 final class InFlight: Sendable {
     private let state = Mutex((open: 0, waiters: [CheckedContinuation<Void, Never>]()))
 

@@ -115,7 +115,7 @@ actor SinkDeliveries {
             switch message {
             case .want, .deliver: return true  // Of a subscription that has ended: the hub delivers again.
             case .error(let error) where error.want != nil:
-                // Its `ref` is no question of ours. The hub delivers again what this DONE was about.
+                // Its `ref` names no question of ours. The hub delivers again what this DONE was about.
                 logger.warning("the hub could not take an answer to a delivery", metadata: ["hub.error": "\(error)"])
                 return true
             default: return false

@@ -79,7 +79,7 @@ extension ExistService {
         if attributes.isEmpty { text += "<p>No attributes yet.</p>" }
         for attribute in attributes {
             let values = try values(of: attribute, in: database)
-            let owner = attribute.owner.map { "owned by \($0)" } ?? "owned by nobody"
+            let owner = attribute.owner.map { "owned by \($0)" } ?? "without an owner"
             text += """
                 <h3>\(ExistPage.escaped(attribute.label))</h3>
                 <p class="note">\(ExistPage.escaped(attribute.name)) · \(ExistPage.escaped(owner)) · \

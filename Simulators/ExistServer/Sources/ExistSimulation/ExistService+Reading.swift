@@ -89,7 +89,7 @@ extension ExistService {
         return exchange.page(try values(of: attribute, dates, exchange), of: count)
     }
 
-    /// What the token's scopes show; asking for more is no error.
+    /// What the token's scopes show; asking for more is not an error.
     private func visible(_ exchange: Exchange, _ caller: Caller) throws -> [ExistAttribute] {
         let (groups, names) = (exchange.names("groups"), exchange.names("attributes"))
         let manual = exchange.request.query("manual").map { ["1", "true"].contains($0) }

@@ -1,7 +1,7 @@
 import GRDB
 import WebFaults
 
-/// Where everything stands that the service knows: a file that a kill at any instant leaves whole, or memory.
+/// Where the service keeps all that it knows: a file that a kill at any instant leaves whole, or memory.
 struct ExistState: Sendable {
     let queue: DatabaseQueue
 

@@ -14,7 +14,7 @@ enum ValueType: Int, CaseIterable, Sendable {
     /// 1 to 9.
     case scale = 8
 
-    /// Seen for 0 and 3, invented for the rest: nobody may rely on it.
+    /// Seen for 0 and 3, invented for the rest: not to be relied on.
     var description: String {
         switch self {
         case .whole: "Integer"
@@ -109,6 +109,6 @@ struct ExistGroup: Sendable {
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Every scope there is; `manual` is no group.
+    /// Every scope there is; `manual` is not a group.
     static let scopes: Set<String> = Set((all.map(\.name) + ["manual"]).flatMap { ["\($0)_read", "\($0)_write"] })
 }

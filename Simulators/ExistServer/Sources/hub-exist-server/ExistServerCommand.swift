@@ -37,7 +37,7 @@ struct ExistServerCommand: AsyncParsableCommand {
     var state: String?
     @Option(
         help: ArgumentHelp(
-            "Someone with an account; the password is the name if it is not given. Default: mira@Europe/Berlin.",
+            "A person with an account; the password is the name if it is not given. Default: mira@Europe/Berlin.",
             valueName: "name[:password]@zone"))
     var user: [String] = []
     @Option(
@@ -55,7 +55,7 @@ struct ExistServerCommand: AsyncParsableCommand {
             "The machine's clock, or one that starts at an instant and runs at a rate.", valueName: "system|START@RATE")
     )
     var clock = "system"
-    @Flag(help: "End when stdin does: for a stand-in that shall not outlive whoever started it.")
+    @Flag(help: "End when stdin does: for a stand-in that shall not outlive the program that started it.")
     var untilEof = false
 
     private static let forms = [

@@ -11,7 +11,7 @@ public final class Exchange: Sendable {
         /// The state file; nil keeps everything in memory.
         public var state: String?
         public var hasRateLimits = true
-        /// Calls a minute and a day that everybody has for everything; nil: SAMI's own numbers.
+        /// Calls a minute and a day that each caller has for everything; nil: SAMI's own numbers.
         public var limits: (minute: Int, day: Int)?
         /// How far in the future a message may be dated, in milliseconds.
         public var futureGrace: Int64 = 86_400_000
@@ -70,7 +70,7 @@ public final class Exchange: Sendable {
     // MARK: - Who calls
 
     /// - Parameter header: as `Authorization` has it.
-    /// - Throws: ``APIError`` 401 when it names nobody.
+    /// - Throws: ``APIError`` 401 when it names no user or application.
     func caller(_ header: String?) throws -> Caller {
         let parts = (header ?? "").split(separator: " ")
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw APIError.unauthorized }

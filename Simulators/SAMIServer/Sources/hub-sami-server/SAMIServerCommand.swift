@@ -51,7 +51,7 @@ struct SAMIServerCommand: AsyncParsableCommand {
     @Flag(help: "Count no calls.")
     var noRateLimits = false
     @Option(
-        help: ArgumentHelp("So many calls a minute and a day for everybody, not SAMI's numbers.", valueName: "n/n"))
+        help: ArgumentHelp("So many calls a minute and a day for each caller, not SAMI's numbers.", valueName: "n/n"))
     var limits: String?
     @Option(
         help: ArgumentHelp(
@@ -81,7 +81,7 @@ struct SAMIServerCommand: AsyncParsableCommand {
             "Dates from the system, or from a clock that starts at an instant and runs at a rate.",
             valueName: "system|START@RATE"))
     var clock = "system"
-    @Flag(help: "End when stdin does: for a server that shall not outlive whoever started it.")
+    @Flag(help: "End when stdin does: for a server that shall not outlive the program that started it.")
     var untilEof = false
 
     private static let forms = [

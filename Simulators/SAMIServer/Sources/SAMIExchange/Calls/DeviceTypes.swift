@@ -12,7 +12,7 @@ extension Route {
 }
 
 extension Exchange {
-    /// Published to everybody, or the caller's own.
+    /// Published to all, or the caller's own.
     private func isVisible(_ type: DeviceTypeRow, to caller: Caller) -> Bool {
         type.published || type.uid == caller.user
     }

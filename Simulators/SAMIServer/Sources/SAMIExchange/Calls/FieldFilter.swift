@@ -12,7 +12,7 @@ struct FieldFilter {
     let condition: String
     let arguments: [any DatabaseValueConvertible]
 
-    /// - Throws: ``APIError`` for a form that nobody was seen to send.
+    /// - Throws: ``APIError`` for a form that was never seen.
     static func read(_ text: String) throws -> [FieldFilter] {
         let parts = text.split { $0 == " " || $0 == "(" || $0 == ")" || $0 == "+" }
         guard !parts.isEmpty else { throw APIError.invalid("filter", "Invalid rule") }

@@ -19,7 +19,7 @@ extension Route {
 
 extension Exchange {
     fileprivate func myself(_ call: Call) throws -> WebAnswer {
-        guard let uid = call.caller.user else { throw APIError.forbidden("an application is nobody") }
+        guard let uid = call.caller.user else { throw APIError.forbidden("an application is not a user") }
         let user = try database.read { try UserRow.fetchOne($0, key: uid) }
         guard let user else { throw APIError.noUser }
         return .data(user.tree(dialect))

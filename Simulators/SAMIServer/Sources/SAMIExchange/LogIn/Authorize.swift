@@ -20,12 +20,12 @@ extension Exchange {
         var user: UserRow
     }
 
-    /// The query as it came, to be handed from page to page.
+    /// The query as it came, to be passed from page to page.
     private static func query(_ request: WebRequest) -> String {
         request.query.map { "\(WebRequest.encoded($0.name))=\(WebRequest.encoded($0.value))" }.joined(separator: "&")
     }
 
-    /// `GET /`, for somebody who looks whether anything is there.
+    /// `GET /`, for a person who looks whether anything is there.
     func startPage(_ request: WebRequest) throws -> WebAnswer {
         let counts = try database.read { database in
             try [("device", "devices"), ("message", "messages"), ("application", "applications")].map { table, plural in
@@ -233,7 +233,7 @@ extension Exchange {
                 try ApplicationRow.filter(sql: "redirect = ?", arguments: [$0]).fetchOne(database)
             }
             if let caller {
-                guard case .user(let uid, let aid) = caller.kind else { throw APIError.forbidden("this is no user") }
+                guard case .user(let uid, let aid) = caller.kind else { throw APIError.forbidden("this is not a user") }
                 guard redirect == nil || application?.id == aid else {
                     return Pages.message("Not possible", "The redirect_uri parameter is invalid.", status: 400)
                 }

@@ -37,7 +37,7 @@ enum Pages {
             """, redirect: redirect)
     }
 
-    /// What somebody reads who opens the address in a browser.
+    /// What a person reads who opens the address in a browser.
     /// - Parameter counts: such as `30 messages`.
     static func start(base: String, dialect: String, counts: [String]) -> WebAnswer {
         page(

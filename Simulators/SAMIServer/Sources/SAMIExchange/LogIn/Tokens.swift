@@ -132,7 +132,7 @@ extension Exchange {
 
     /// How long the two codes live, and how often one may ask, in seconds.
     ///
-    /// Whoever asks sooner is told so, and has to wait that much longer each time (RFC 8628 §3.5).
+    /// A device that asks sooner is told so, and has to wait that much longer each time (RFC 8628 §3.5).
     private static let (deviceCodeLife, deviceCodeInterval): (Int64, Int64) = (1_800, 5)
 
     /// `POST /device/code`.

@@ -84,7 +84,7 @@ final class SocketSession: SocketTalk {
         }
     }
 
-    /// Ends a device's socket on which nobody has registered in time.
+    /// Ends a device's socket without a registration in time.
     private func expectRegistration(_ socket: StandInSocket) async throws {
         try await Task.sleep(for: .seconds(exchange.options.registrationSeconds))
         guard exchange.sockets.devices(on: number).isEmpty else {

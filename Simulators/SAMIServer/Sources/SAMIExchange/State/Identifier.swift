@@ -1,4 +1,4 @@
-/// Names that nobody can guess: 32 hexadecimal digits, as SAMI's were.
+/// Names that cannot be guessed: 32 hexadecimal digits, as SAMI's were.
 enum Identifier {
     static func make() -> String {
         (0..<16).map { _ in

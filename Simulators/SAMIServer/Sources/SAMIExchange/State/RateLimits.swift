@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How often somebody may call, counted as SAMI did: a sliding minute and the day of UTC (reference §7.1).
+/// How often a user may call, counted as SAMI did: a sliding minute and the day of UTC (reference §7.1).
 final class RateLimits: Sendable {
     /// Whose calls are counted together.
     enum Actor: Hashable, Sendable {
@@ -55,7 +55,7 @@ final class RateLimits: Sendable {
     private let state: Mutex<State>
     private static let (minute, day): (Int64, Int64) = (60_000, 86_400_000)
 
-    /// Calls a minute and a day, instead of SAMI's numbers: of everybody and for everything.
+    /// Calls a minute and a day, instead of SAMI's numbers: of every caller and for everything.
     struct Own: Sendable {
         let minute, day: Int
     }
@@ -102,7 +102,7 @@ final class RateLimits: Sendable {
             }
             state.counts[Key(actor: actor, kind: kind)] = count
             let oldest = count.minute.first ?? now
-            // Rounded up: whoever waits until then finds room.
+            // Rounded up: a caller that waits until then finds room.
             return Tally(
                 limit: "\(limits.minute)/\(limits.day)",
                 remaining: "\(limits.minute - count.minute.count)/\(limits.day - count.today)",

@@ -18,7 +18,7 @@ enum Schema {
         return migrator
     }
 
-    // Times are milliseconds since 1970. Objects whose members nobody asks for are kept as JSON.
+    // Times are milliseconds since 1970. Objects whose members are never asked for are kept as JSON.
     private static let version1 = """
         CREATE TABLE user (
             id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, email TEXT NOT NULL, fullName TEXT NOT NULL,

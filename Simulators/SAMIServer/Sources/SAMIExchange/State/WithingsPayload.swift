@@ -10,7 +10,7 @@ enum WithingsPayload {
         73: "skinTemperature", 76: "muscleMass", 77: "hydration", 88: "boneMass", 91: "pulseWaveVelocity",
     ]
 
-    /// Fields of a payload, and when it was measured in milliseconds since 1970; nil for what is no measure group.
+    /// Fields of a payload, and when it was measured in milliseconds since 1970; nil for what is not a measure group.
     static func read(_ data: JSONTree) -> (data: JSONTree, ts: Int64?)? {
         guard data["category"]?.text == "measure/getmeas", let group = data["measuregrp"], group.members != nil else {
             return nil

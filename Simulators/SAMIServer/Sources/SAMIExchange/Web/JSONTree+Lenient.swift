@@ -17,7 +17,7 @@ extension JSONTree {
         }
     }
 
-    /// Text, or a number as it stands: `cid` is sent as either.
+    /// Text, or a number as it is written: `cid` is sent as either.
     var lenientText: String? {
         switch self {
         case .text(let text), .number(let text): text

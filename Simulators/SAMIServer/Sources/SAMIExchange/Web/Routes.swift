@@ -20,7 +20,7 @@ struct Route: Sendable {
         (self.counter, self.handler) = (counter, handler)
     }
 
-    /// What stands in the places; nil when the path is another.
+    /// What is in the places; nil when the path is another.
     ///
     /// A slash at the end means nothing.
     func places(of path: [Substring]) -> [String: String]? {
