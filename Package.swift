@@ -73,7 +73,8 @@ let plugins = [
             + scale),
     plugin(
         "JSONLines", ["JSON"], tests: ["HubSettings", "HubWire", "Samples"], resources: [.copy("Cases")]),
-    plugin("SAMI", ["CloudClient", "JSON", "WebSocketClient"], tests: ["HubSettings", "JSON", "SAMIExchange", "WebFaults"]),
+    plugin(
+        "SAMI", ["CloudClient", "JSON", "WebSocketClient"], tests: ["HubSettings", "JSON", "SAMIExchange", "WebFaults"]),
 ].flatMap { $0 }
 
 let package = Package(

@@ -29,6 +29,7 @@ extension Exporter {
             } catch let error as CloudError {
                 throw try await setback(error.message, hadNoEffect: !error.mayHaveHadEffect)
             }
+            account.answered(at: now)
             switch answer.status {
             case 200...299, 400:
                 if account.setbacks > 0 {

@@ -106,6 +106,10 @@ struct ValueTests {
         #expect(account.wait(for: 6, at: 10) == nil)
         #expect(account.wait(for: 5, at: 10) == 3_600_000_000 - 9 as Int64)
         #expect(account.wait(for: 5, at: 3_600_000_010) == nil)
+        // A slow call counts from its answer, until which the service may have counted it.
+        account.calls = [0]
+        account.answered(at: 1_000)
+        #expect(account.wait(for: 1, at: 3_600_000_010) == 991)
         account.calls = [9_000_000_000_000]
         #expect((account.wait(for: 1, at: 1_000) ?? 0) <= 3_600_000_001)
         account.rest(for: .seconds(Int64.max / 1_000_000), at: 0, "for ever")

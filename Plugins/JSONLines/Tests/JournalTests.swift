@@ -87,8 +87,7 @@ private let written: DeliveryResult = .delivered
         #expect(try scene.sequences() == [1, 2, 2, 3])
     }
 
-    @Test func `a file that is cut while it is written to is left as it is, and a new one begins`() async throws
-    {
+    @Test func `a file that is cut while it is written to is left as it is, and a new one begins`() async throws {
         let scene = try await Scene()
         let run = await scene.run()
         #expect(try await scene.deliver([1, 2]) == [written, written])

@@ -56,7 +56,7 @@ struct LiveStream: Sendable {
             opened()
             await parts.troubles.end(.live)
             for try await text in socket.texts {
-                guard let frame = JSONTree(text) else { continue }
+                guard let frame = JSONTree(reading: text) else { continue }
                 // By shape: errors, then pings, then messages; anything else is of a later time.
                 if let error = frame.member("error") {
                     hub.logger.notice(

@@ -76,7 +76,7 @@ struct PostSocket: Sendable {
         let patience = clock.realDuration(forVirtual: Self.patience)
         var heard = ContinuousClock.now
         for try await text in socket.texts {
-            guard let frame = JSONTree(text) else { continue }
+            guard let frame = JSONTree(reading: text) else { continue }
             let body = frame.member("error") ?? frame["data"]
             let cid = body?["cid"]?.word
             if let error = frame.member("error") {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ReaderTests {
     private func value(_ json: String) throws -> JSONTree {
-        try #require(JSONTree(json))
+        try #require(JSONTree(reading: json))
     }
 
     private func records(

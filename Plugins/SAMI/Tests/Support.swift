@@ -45,7 +45,10 @@ final class Scene: Sendable {
             "redirect": .text("http://127.0.0.1:8737/"), "grant": .text("implicit"), "poll_every": .text("15min"),
             "overlap": .text("7d"), "full_every": .text("30d"), "post": .list([]), "post_by": .text("websocket"),
         ]
-        for (name, json) in more { settings[name] = try #require(JSONTree(json)) }
+        for (name, json) in more {
+            let tree = try #require(JSONTree(reading: json))
+            settings[name] = tree
+        }
         for name in absent { settings[name] = nil }
         var behaviour = FakeHub.Behaviour()
         behaviour.settings = RawJSON(trusted: Array(JSONTree.object(settings).json.utf8))
@@ -71,7 +74,8 @@ final class Scene: Sendable {
     @discardableResult
     func control(_ method: String, _ what: String, _ body: String = "") throws -> JSONTree {
         let answer = try exchange.control(WebRequest(method, "/control/\(what)", body: Array(body.utf8)))
-        return try #require(JSONTree(Array(try #require(answer).body)))
+        let body = try #require(answer).body
+        return try #require(JSONTree(Array(body)))
     }
 
     /// Posts a message as another app does.

@@ -69,6 +69,11 @@ extension AccountState {
         return calls[calls.count - limit] + Self.hour - now + 1
     }
 
+    /// The last call was answered: Exist may have counted it as late as this.
+    mutating func answered(at now: Int64) {
+        if let last = calls.last { calls[calls.count - 1] = max(last, now) }
+    }
+
     /// Notes that nothing is to be called for a while.
     mutating func rest(for time: Duration, at now: Int64, _ reason: String) {
         rest = Rest(since: now, until: now + Int64(min(time, .seconds(86_400)) / .microseconds(1)), reason: reason)

@@ -51,7 +51,8 @@ struct MessageReader: Sendable {
             let unit = field.unit.isEmpty ? nil : JSONObject(JSONTree.object(["unit": .text(field.unit)]).json)
             return make(type, .other(value.text ?? value.sorted.json), path, metadata: unit, message)
         }
-        guard let number = value.finiteNumber, let unit = JScienceUnit(field.unit), let given = try? HealthUnit(unit.unit),
+        guard let number = value.finiteNumber, let unit = JScienceUnit(field.unit),
+            let given = try? HealthUnit(unit.unit),
             let own = try? HealthUnit(declared.unit ?? ""), given.isCompatible(with: own)
         else { return nil }
         return make(

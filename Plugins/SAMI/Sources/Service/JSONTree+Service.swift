@@ -2,7 +2,7 @@ import JSON
 
 /// What the service writes in more than one way.
 extension JSONTree {
-    init?(_ text: String) { self.init(Array(text.utf8)) }
+    init?(reading text: String) { self.init(Array(text.utf8)) }
 
     static func whole(_ value: Int64) -> JSONTree { .number(String(value)) }
     static func number(_ value: Double) -> JSONTree { .number(NumberWriter.text(value)) }
