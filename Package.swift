@@ -72,7 +72,7 @@ let plugins = [
         ]
             + scale),
     plugin(
-        "JSONLines", ["JSON"], tests: ["HubSettings", "HubWire", "Samples"], resources: [.copy("Cases")]),
+        "JSONLines", ["Files", "JSON"], tests: ["HubSettings", "HubWire", "Samples"], resources: [.copy("Cases")]),
     plugin(
         "SAMI", ["CloudClient", "JSON", "WebSocketClient"], tests: ["HubSettings", "JSON", "SAMIExchange", "WebFaults"]),
 ].flatMap { $0 }
@@ -119,6 +119,8 @@ let package = Package(
     targets: [
         // Vocabulary and leaves.
         module("JSON"),
+        module("Files"),
+        tests("FilesTests", ["Files"]),
         module("Samples", ["JSON"], exclude: ["Types/generate.py", "Types/Tables"]),
         tests("SamplesTests", ["Seeds", "HubProcess", "Samples"]),
         module("DaySeries", ["Samples"]),
@@ -132,19 +134,22 @@ let package = Package(
         tests("DigestsTests", ["Digests"]),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
-        module("HubSettings"),
-        tests("HubSettingsTests", ["Seeds", "HubSettings"], resources: [.copy("tagged.py")]),
+        module("HubSettings", ["Samples"]),
+        tests("HubSettingsTests", ["Seeds", "HubSettings", "Samples"], resources: [.copy("tagged.py")]),
         module("HubWire", ["JSON", "Samples", "HubSettings"]),
         module("HubSessions", ["HubWire"]),
         tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "PluginKit", "Samples", "HubSettings"]),
 
         // The hub.
-        module("HubStore", ["JSON", "Samples", grdb, sqlite]),
+        module("HubStore", ["Files", "JSON", "Samples", grdb, sqlite]),
         tests("HubStoreTests", ["Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
         module(
             "HubCore",
-            ["HubSessions", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle, subprocess]),
+            [
+                "Files", "HubSessions", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle,
+                subprocess,
+            ]),
         tests(
             "HubCoreTests",
             [
@@ -155,8 +160,8 @@ let package = Package(
         program(
             "HubCommand",
             [
-                "Seeds", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "Samples", "ZeroMQ",
-                argumentParser,
+                "Seeds", "DaySeries", "Files", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "Samples",
+                "ZeroMQ", argumentParser,
                 logging, lifecycle,
                 "CLinux",
             ],
@@ -173,7 +178,7 @@ let package = Package(
         program("zoo", ["ZeroMQ"], path: "Tests/Support/Zoo"),
 
         // The plugin's side.
-        module("PluginState", [grdb]),
+        module("PluginState", ["Files", grdb]),
         tests("PluginStateTests", ["Seeds", "PluginState", "spool-torture"]),
         program("spool-torture", ["PluginState"], path: "Tests/Support/SpoolTorture"),
         module(
@@ -265,14 +270,14 @@ let package = Package(
             ] + webSocket,
             path: "Simulators/WebFaults/Sources", swiftSettings: strict),
         .target(
-            name: "ExistSimulation", dependencies: ["WebFaults", "Samples", grdb],
+            name: "ExistSimulation", dependencies: ["Files", "WebFaults", "Samples", grdb],
             path: "Simulators/ExistServer/Sources/ExistSimulation", swiftSettings: strict),
         program(
             "hub-exist-server", ["ExistSimulation", "WebFaults", argumentParser],
             path: "Simulators/ExistServer/Sources/hub-exist-server"),
         .target(
             name: "SAMIExchange",
-            dependencies: ["CMD5", "Digests", "WebFaults", grdb],
+            dependencies: ["CMD5", "Digests", "Files", "WebFaults", grdb],
             path: "Simulators/SAMIServer/Sources/SAMIExchange", swiftSettings: strict),
         program(
             "hub-sami-server", ["SAMIExchange", "WebFaults", argumentParser],

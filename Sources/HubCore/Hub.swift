@@ -1,3 +1,4 @@
+import Files
 import FoundationEssentials
 import Glibc
 import HubSessions
@@ -90,7 +91,7 @@ public final class Hub: Service, Sendable {
         let lock = try directories.prepare()
         defer { lock.release() }
         if let loss = HubFiles(configuration.hub).lostStore { throw HubError(.store, loss) }
-        let clock = try clock()
+        let clock = HubClock(configuration.hub.clock)
         let store: Store
         do throws(StoreError) {
             store = try Store(path: directories.storePath, now: clock.now())
@@ -229,19 +230,6 @@ public final class Hub: Service, Sendable {
 // MARK: - Preparing
 
 extension Hub {
-    private func clock() throws(HubError) -> HubClock {
-        switch configuration.hub.clock {
-        case .system: return .system
-        case .simulated(let start, let rate):
-            guard let clock = HubClock(start: Timestamp(microseconds: start), rate: rate) else {
-                throw HubError(
-                    .configuration,
-                    "[hub] clock: the rate is outside \(HubClock.rates.lowerBound) to \(HubClock.rates.upperBound)")
-            }
-            return clock
-        }
-    }
-
     private func startLoop() throws(HubError) -> (PollLoop, Context) {
         do throws(ZeroMQError) {
             let context = try Context()

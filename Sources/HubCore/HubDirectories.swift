@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Files
 import Glibc
 import HubSettings
 
@@ -14,10 +14,19 @@ struct HubDirectories {
     /// Makes what is missing and takes the run directory for this process.
     ///
     /// libzmq would quietly take over the socket of another hub: the lock is what tells two hubs apart.
-    func prepare() throws(HubError) -> RunLock {
+    func prepare() throws(HubError) -> FileLock {
         try Self.make(files.data)
         try Self.make(files.run)
-        return try RunLock(files.run)
+        do throws(FileLock.Failure) { return try FileLock("\(files.run)/lock") } catch {
+            switch error {
+            case .held(let holder):
+                throw HubError(
+                    .endpoints,
+                    "another hub (\(holder)) runs in \(files.run); stop it first, or set another run directory in hub.conf"
+                )
+            case .refused(let error): throw HubError(error)
+            }
+        }
     }
 
     /// The private folder of an instance.
@@ -36,12 +45,7 @@ struct HubDirectories {
     }
 
     static func make(_ path: String) throws(HubError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw HubError(.endpoints, "cannot make the folder \(path): \(error)")
-        }
+        try HubError.translated { () throws(FileError) in try Folder.make(path) }
         var status = stat()
         guard stat(path, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_ISVTX == 0 else {
             throw HubError(
@@ -53,34 +57,5 @@ struct HubDirectories {
                 "cannot give the folder \(path) mode 0700 (\(String(cString: strerror(errno)))): the hub does not run where others can read"
             )
         }
-    }
-}
-
-/// Holds the run directory for one hub.
-struct RunLock {
-    private let descriptor: CInt
-
-    fileprivate init(_ run: String) throws(HubError) {
-        let path = "\(run)/lock"
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else {
-            if errno == ELOOP {
-                throw HubError(
-                    .endpoints,
-                    "\(path) is a symbolic link, and the hub writes through none: look where it leads, then remove it")
-            }
-            throw HubError(.endpoints, "cannot open \(path): \(String(cString: strerror(errno)))")
-        }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
-            throw HubError(
-                .endpoints, "another hub runs in \(run); stop it first, or set another run directory in hub.conf")
-        }
-    }
-
-    /// Lets the next hub in.
-    func release() {
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
     }
 }

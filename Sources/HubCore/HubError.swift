@@ -1,3 +1,5 @@
+import Files
+
 /// Why the hub could not start, or had to leave.
 public struct HubError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of failure it is.
@@ -25,6 +27,15 @@ public struct HubError: Error, Hashable, Sendable, CustomStringConvertible {
 
     init(_ code: Code, _ message: String) {
         (self.code, self.message) = (code, message)
+    }
+
+    /// What the system refused.
+    init(_ error: FileError) { self.init(.endpoints, error.description) }
+
+    /// Does something with files, whose errors become the hub's.
+    @discardableResult
+    static func translated<Value>(_ body: () throws(FileError) -> Value) throws(HubError) -> Value {
+        do throws(FileError) { return try body() } catch { throw HubError(error) }
     }
 
     public var description: String { message }

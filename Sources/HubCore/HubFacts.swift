@@ -67,7 +67,7 @@ struct HubPerson: Sendable, Hashable {
         (name, self.zone, slots) = (section.name, section.zone ?? zone, section.slots)
         profile = PersonProfile(
             uid: uid, unit: section.unit, height: section.height, sex: section.sex,
-            birthDate: section.birthDate.map { LocalDate(daysSinceEpoch: $0.daysSince1970) }, athlete: section.athlete)
+            birthDate: section.birthDate, athlete: section.athlete)
     }
 
     func entry(for instance: String, withProfile: Bool) -> Welcome.PersonEntry {

@@ -1,3 +1,5 @@
+import Samples
+
 /// Reads `hub.conf` from top to bottom; one use each.
 struct ConfigurationReader {
     let document: TOMLDocument
@@ -111,12 +113,12 @@ struct ConfigurationReader {
             if let read = ClockSetting(text) {
                 clock = read
                 if case .simulated(let start, _) = read {
-                    today = today.map { max($0, Int(start / 86_400_000_000)) }
+                    today = today.map { max($0, start.localDate.daysSinceEpoch) }
                 }
             } else {
                 checker.report(
                     at: position("clock"), table: "hub", key: "clock", found: quoted(text),
-                    "expected \"system\" or START@RATE: a time with offset and a number above 0, such as \"2026-01-01T00:00:00Z@1440\""
+                    "expected \"system\" or START@RATE: a time with offset and a rate of 0.001 to 10000000, such as \"2026-01-01T00:00:00Z@1440\""
                 )
             }
         }
@@ -177,7 +179,7 @@ struct ConfigurationReader {
         var person = PersonSection(name: field.name)
         person.height = values["height"]?.number
         person.sex = values["sex"]?.string.flatMap(PersonSection.Sex.init)
-        person.birthDate = values["birth_date"]?.string.flatMap { CivilDate($0) }
+        person.birthDate = values["birth_date"]?.string.flatMap { LocalDate($0) }
         person.athlete = values["athlete"]?.boolean
         person.unit = values["unit"]?.string.flatMap(PersonSection.Unit.init)
         person.zone = values["zone"]?.string
@@ -201,7 +203,7 @@ struct ConfigurationReader {
     private mutating func reportMisfits(_ fields: [Field], _ person: PersonSection, table: String) {
         func field(_ name: String) -> Field? { fields.first { $0.name == name } }
         // Somewhere it is tomorrow already.
-        if let date = person.birthDate, date.year < 1900 || date.daysSince1970 > (today ?? .max - 1) + 1,
+        if let date = person.birthDate, date.year < 1900 || date.daysSinceEpoch > (today ?? .max - 1) + 1,
             let field = field("birth_date")
         {
             checker.report(

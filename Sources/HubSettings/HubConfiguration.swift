@@ -1,3 +1,5 @@
+public import Samples
+
 /// What `hub.conf` says, checked and with every default filled in.
 public struct HubConfiguration: Sendable, Hashable {
     /// The table `[hub]`.
@@ -90,7 +92,7 @@ public struct PersonSection: Sendable, Hashable {
     /// For formulas of body composition.
     public var sex: Sex?
     /// For formulas of body composition.
-    public var birthDate: CivilDate?
+    public var birthDate: LocalDate?
     /// Whether scales use their formulas for athletes.
     public var athlete: Bool?
     /// How weights are shown to this person.

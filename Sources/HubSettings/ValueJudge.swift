@@ -1,4 +1,5 @@
 import Foundation
+import Samples
 
 /// What is wrong with a value: the text after "expected" or a whole reason, and what was probably meant.
 struct Complaint {
@@ -6,7 +7,7 @@ struct Complaint {
     var suggestion: String?
 }
 
-enum Verdict {
+enum JudgedValue {
     case good(SettingValue)
     case bad(Complaint)
 }
@@ -21,14 +22,14 @@ struct ValueJudge {
 
     private static let longestText = 4_096
 
-    func judge(_ node: Node, as type: SettingType) -> Verdict {
+    func judge(_ node: Node, as type: SettingType) -> JudgedValue {
         if case .string(let written) = node {
             switch resolve(written) {
             case .success(let text): return judgeText(text, as: type)
             case .failure(let refusal): return .bad(Complaint(message: refusal.reason))
             }
         }
-        let wrong = Verdict.bad(Complaint(message: "expected \(type.expected)"))
+        let wrong = JudgedValue.bad(Complaint(message: "expected \(type.expected)"))
         switch (type, node) {
         case (.integer(let bounds), .integer(let value)):
             return bounds.contains(value) ? .good(.integer(value)) : wrong
@@ -59,7 +60,7 @@ struct ValueJudge {
         }
     }
 
-    private func judgeText(_ text: String, as type: SettingType) -> Verdict {
+    private func judgeText(_ text: String, as type: SettingType) -> JudgedValue {
         var wrong = Complaint(message: "expected \(type.expected)")
         guard !text.isEmpty else { return .bad(wrong) }
         guard text.utf8.count <= Self.longestText else {
@@ -107,8 +108,9 @@ struct ValueJudge {
             if isTimeZone(text) { return .good(.string(text)) }
             wrong.suggestion = nearest(to: text, among: TimeZone.knownTimeZoneIdentifiers).map(quoted)
             return .bad(wrong)
-        case .date: return CivilDate(text) == nil ? .bad(wrong) : .good(.string(text))
-        case .timeOfDay: return minutesOfDay(text) == nil ? .bad(wrong) : .good(.string(text))
+        case .date: return LocalDate(text) == nil ? .bad(wrong) : .good(.string(text))
+        case .timeOfDay:
+            return text.wholeMatch(of: /([01][0-9]|2[0-3]):[0-5][0-9]/) == nil ? .bad(wrong) : .good(.string(text))
         case .integer, .number, .boolean, .list: return .bad(wrong)
         }
     }

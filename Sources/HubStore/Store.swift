@@ -1,4 +1,5 @@
 import Dispatch
+import Files
 import GRDB
 public import Samples
 import Synchronization
@@ -14,7 +15,7 @@ public final class Store: Sendable {
     private let path: String
     let pool: DatabasePool
     private let checkpoints: CheckpointWatch
-    private let lock: StoreLock
+    private let lock: FileLock
     private let writer: Writer
     let marks: OfferMarks
     let readerLexicon = TermCache()
@@ -34,9 +35,9 @@ public final class Store: Sendable {
     init(path: String, now: Int64, migrator: DatabaseMigrator) throws(StoreError) {
         self.path = path
         checkpoints = CheckpointWatch(path)
-        lock = try StoreLock(for: path)
+        lock = try StoreFiles.lock(path)
         try StoreLoss.check(path)
-        try StoreLock.prepareFile(path)
+        try StoreFiles.prepare(path)
         do {
             pool = try Opening.open(path, migrator, checkpoints, now: now)
             let opened = try pool.writeWithoutTransaction { db in
@@ -251,7 +252,7 @@ public final class Store: Sendable {
 
     /// Runs `body` in one transaction on the writer's queue; the head moves when it is durable.
     func write<Value: Sendable>(
-        _ verb: String, _ recordedAt: Int64, _ body: @escaping @Sendable (inout Transaction) throws -> Value
+        _ verb: String, _ recordedAt: Int64, _ body: @escaping @Sendable (inout WriteTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
         try await onWriter(verb) { [self] db in
             try writer.transaction(db, recordedAt: recordedAt, body) { head in place.withLock { $0.sequence = head } }

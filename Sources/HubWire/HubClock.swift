@@ -8,7 +8,7 @@ public import Samples
 /// Reading it costs one system call and may be done from any thread.
 public struct HubClock: Hashable, Sendable, CustomStringConvertible {
     private struct Virtual: Hashable {
-        /// Microseconds since 1970 at which it began.
+        /// What it showed at `origin`.
         var start: Timestamp
         var rate: Double
         /// The monotonic nanoseconds at that moment.
@@ -22,34 +22,19 @@ public struct HubClock: Hashable, Sendable, CustomStringConvertible {
     /// The machine's clock.
     public static let system = HubClock(nil)
 
-    /// The rates a virtual clock may have.
-    public static let rates: ClosedRange<Double> = 0.001...10_000_000
-
-    /// A clock that shows `start` now; `nil` when `rate` is not within ``rates``.
-    public init?(start: Timestamp, rate: Double) {
-        guard HubClock.rates.contains(rate), Timestamp.range.contains(start.microseconds) else { return nil }
-        self.init(Virtual(start: start, rate: rate, origin: HubClock.monotonicNanoseconds()))
+    /// The clock of a setting, whose START is now.
+    public init(_ setting: ClockSetting) {
+        switch setting {
+        case .system: self = .system
+        case .simulated(let start, let rate):
+            self.init(Virtual(start: start, rate: rate, origin: HubClock.monotonicNanoseconds()))
+        }
     }
 
-    /// Reads `system` or `START@RATE`, such as `2024-03-01T00:00:00Z@43200`; `nil` for any other text.
-    ///
-    /// START counts from now.
+    /// Reads `system` or `START@RATE`, as ``ClockSetting`` does; START is now.
     public init?(_ text: String) {
-        if text == "system" {
-            self = .system
-            return
-        }
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, let start = try? Timestamp(parsing: parts[0]), let rate = HubClock.rate(parts[1]) else {
-            return nil
-        }
-        self.init(start: start, rate: rate)
-    }
-
-    /// A decimal number; `Double` alone would also take `inf`, `nan` and hexadecimal digits.
-    private static func rate(_ text: Substring) -> Double? {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }) else { return nil }
-        return Double(text)
+        guard let setting = ClockSetting(text) else { return nil }
+        self.init(setting)
     }
 
     /// Microseconds since 1970-01-01T00:00:00Z.

@@ -1,4 +1,5 @@
 import Dispatch
+import Files
 import GRDB
 import Synchronization
 
@@ -18,7 +19,7 @@ public final class PluginState: Sendable {
     public let limits: Limits
 
     private let commits: CommitQueue
-    private let lock: DirectoryLock
+    private let lock: FileLock
     private let path: String
     private static let owner = DispatchSpecificKey<ObjectIdentifier>()
 
@@ -28,9 +29,13 @@ public final class PluginState: Sendable {
     /// `readOnly`, `diskFull`, `newerSchema`, `corrupt` or `io`; what was there is then unchanged.
     public init(directory: String, limits: Limits = Limits()) throws(PluginStateError) {
         let path = directory + "/state.db"
-        try makePrivateDirectory(directory)
-        let lock = try DirectoryLock(directory: directory)
-        try makePrivateFile(path, in: directory)
+        try PluginStateError.translated("creating the state directory") { () throws(FileError) in
+            try Folder.make(directory)
+        }
+        let lock = try Self.lock(directory)
+        try PluginStateError.translated("opening the plugin's state") { () throws(FileError) in
+            try PrivateFile.prepare(path)
+        }
         let thread = DispatchQueue(label: "plugin-state")
         do {
             var configuration = Configuration()
@@ -46,6 +51,20 @@ public final class PluginState: Sendable {
         }
         thread.setSpecific(key: Self.owner, value: ObjectIdentifier(commits))
         (self.directory, self.limits, self.lock, self.path) = (directory, limits, lock, path)
+    }
+
+    /// The right of one `PluginState` to a directory: the lock on the file `lock` in it.
+    private static func lock(_ directory: String) throws(PluginStateError) -> FileLock {
+        do throws(FileLock.Failure) { return try FileLock(directory + "/lock") } catch {
+            switch error {
+            case .held(let holder):
+                throw PluginStateError(
+                    .locked,
+                    "locking the plugin's state failed: \(directory) is in use by \(holder); "
+                        + "stop that one, or give each instance a directory of its own")
+            case .refused(let error): throw PluginStateError(error, "locking the plugin's state")
+            }
+        }
     }
 
     /// Finishes what was accepted, closes the file and gives the directory free; later calls throw `closed`.

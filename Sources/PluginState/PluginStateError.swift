@@ -1,3 +1,4 @@
+import Files
 import Glibc
 import GRDB
 
@@ -98,21 +99,23 @@ extension PluginStateError {
         }
     }
 
-    /// A failed system call on `path`.
-    init(errno code: CInt, _ doing: String, _ path: String) {
-        let because = systemMessage(code)
-        switch code {
+    /// Does something with files, whose errors become the state's.
+    static func translated<Value>(
+        _ doing: String, _ body: () throws(FileError) -> Value
+    ) throws(PluginStateError) -> Value {
+        do throws(FileError) { return try body() } catch { throw PluginStateError(error, doing) }
+    }
+
+    /// What the system refused.
+    init(_ error: FileError, _ doing: String) {
+        let (path, because) = (error.path, error.reason)
+        switch error.code {
         case ENOSPC, EDQUOT:
             self.init(.diskFull, "\(doing) failed: no room for \(path): \(because); make room, then try again")
         case EACCES, EPERM, EROFS:
             self.init(
                 .readOnly,
                 "\(doing) failed: \(path): \(because); give the plugin's user write permission for the directory")
-        case ELOOP:
-            self.init(
-                .io,
-                "\(doing) failed: \(path) is a symbolic link, and nothing is written through one: look where it leads, then remove it"
-            )
         default:
             self.init(.io, "\(doing) failed: \(path): \(because)")
         }

@@ -1,6 +1,7 @@
 import Foundation
 import HubSettings
 import HubStore
+import Samples
 import Testing
 
 /// Chapter 7: the feed.
@@ -136,7 +137,7 @@ import Testing
         var setting = Setting()
         setting.persons = ["me", "you"]
         setting.plugins = [.init(name: "scale", persons: .only(["you"]))]
-        setting.clock = .simulated(start: 1_710_484_205_000_000, rate: 1)
+        setting.clock = .simulated(start: Timestamp(microseconds: 1_710_484_205_000_000), rate: 1)
         try await withHub(setting) { hub in
             let listener = try await hub.listener("live/", "sample/", "device/")
             let scale = try await hub.client("scale", plugin: "ihealth-hs3")

@@ -1,5 +1,6 @@
 import Foundation
 import HubSettings
+import Samples
 import Testing
 
 @testable import HubCore
@@ -113,7 +114,7 @@ import Testing
             #"{"type":"weight","value":80,"unit":"kg","start":"2099-01-01T07:00:00Z","key":"\#(key)"}"#
         }
         var setting = Setting()
-        setting.clock = .simulated(start: 1_795_000_000_000_000, rate: 1)
+        setting.clock = .simulated(start: Timestamp(microseconds: 1_795_000_000_000_000), rate: 1)
         try await withHub(setting) { hub in
             let peer = try await hub.client()
             #expect(try await peer.give([future("a")]).results == ["stored"])
@@ -122,7 +123,7 @@ import Testing
             let record = try await peer.all().records[0]
             #expect(record["implausible"] == .null && record["edited"] == JSON(#"["start","end"]"#))
         }
-        setting.clock = .simulated(start: 10_000_000, rate: 1)
+        setting.clock = .simulated(start: Timestamp(microseconds: 10_000_000), rate: 1)
         try await withHub(setting) { hub in
             let peer = try await hub.client()
             #expect(try await peer.give([future("a")]).results == ["stored"])

@@ -1,5 +1,6 @@
 import HubSettings
 import HubWire
+import Samples
 import Testing
 
 @testable import HubCore
@@ -8,7 +9,7 @@ import Testing
 @Suite struct ProfileTests {
     private static func setting() -> Setting {
         var anna = PersonSection(name: "anna")
-        (anna.height, anna.sex, anna.birthDate) = (168.5, .female, CivilDate("1984-05-06"))
+        (anna.height, anna.sex, anna.birthDate) = (168.5, .female, LocalDate("1984-05-06"))
         (anna.unit, anna.athlete, anna.zone) = (.pounds, false, "Europe/Berlin")
         anna.slots = ["scale": 3, "other": 4]
         var setting = Setting()

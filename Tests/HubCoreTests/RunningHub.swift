@@ -3,6 +3,7 @@ import HubSessions
 import HubSettings
 import HubWire
 import Logging
+import Samples
 import ServiceLifecycle
 import Synchronization
 import Testing

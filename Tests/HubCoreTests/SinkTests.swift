@@ -1,6 +1,7 @@
 import Foundation
 import HubSettings
 import HubWire
+import Samples
 import Testing
 
 @testable import HubCore
@@ -298,7 +299,7 @@ extension RunningHub {
         async throws
     {
         var setting = Setting()
-        setting.clock = .simulated(start: 1_700_000_000_000_000, rate: 1_000)
+        setting.clock = .simulated(start: Timestamp(microseconds: 1_700_000_000_000_000), rate: 1_000)
         try await withHub(setting) { hub in
             let source = try await hub.client()
             let sink = try await hub.client("files")

@@ -1,4 +1,5 @@
 import HubSettings
+import Samples
 import Testing
 
 @Suite struct ConfigurationTests {
@@ -72,12 +73,12 @@ import Testing
             configuration.hub
                 == HubSection(
                     data: "/home/anna/hub", run: "/run/user/1000/health-hub",
-                    clock: .simulated(start: 1_767_225_600_000_000, rate: 1440),
+                    clock: .simulated(start: Timestamp(microseconds: 1_767_225_600_000_000), rate: 1440),
                     memoryLimit: ByteSize(bytes: 268_435_456),
                     zone: "Europe/Berlin"))
         var anna = PersonSection(name: "anna")
         anna.height = 171.5
-        anna.birthDate = CivilDate("1980-04-12")
+        anna.birthDate = LocalDate("1980-04-12")
         anna.sex = .female
         anna.unit = .kilograms
         anna.slots = ["ihealth-hs3": 3]
@@ -148,7 +149,7 @@ import Testing
             hub.conf:5: [hub] memory_limit = "5": expected a size of at least 64MiB, such as "256MiB"
             hub.conf:6: [hub] zone = "Europe/Belrin": expected an IANA time zone, such as "Europe/Berlin"; did you mean "Europe/Berlin"?
             hub.conf:7: [hub] cloak: unknown key; did you mean clock?
-            hub.conf:8: [hub] clock = "2026-02-30T00:00:00Z@2": expected "system" or START@RATE: a time with offset and a number above 0, such as "2026-01-01T00:00:00Z@1440"
+            hub.conf:8: [hub] clock = "2026-02-30T00:00:00Z@2": expected "system" or START@RATE: a time with offset and a rate of 0.001 to 10000000, such as "2026-01-01T00:00:00Z@1440"
             hub.conf:10: [person.anna] height = 1.71: expected a number from 30.0 to 280.0
             hub.conf:11: [person.anna] slots.ihealth-hs9: there is no [plugin.ihealth-hs9]; did you mean ihealth-hs3?
             hub.conf:12: [person.anna] birth_date = "1980-02-30": expected a date, such as 1980-04-12

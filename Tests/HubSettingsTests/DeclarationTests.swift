@@ -1,5 +1,6 @@
 import Foundation
 import HubSettings
+import Samples
 import Seeds
 import Testing
 
@@ -151,9 +152,14 @@ import Testing
 
     @Test func `a clock has a start with an offset and a rate`() {
         #expect(ClockSetting("system") == .system)
-        #expect(ClockSetting("1970-01-01T01:00:00.000001+01:00@0.5") == .simulated(start: 1, rate: 0.5))
-        #expect(ClockSetting("1969-12-31T23:59:59Z@1") == .simulated(start: -1_000_000, rate: 1))
-        #expect(ClockSetting("2024-02-29T00:00:00-00:30@60") == .simulated(start: 1_709_166_600_000_000, rate: 60))
+        #expect(
+            ClockSetting("1970-01-01T01:00:00.000001+01:00@0.5")
+                == .simulated(start: Timestamp(microseconds: 1, offsetMinutes: 60), rate: 0.5))
+        #expect(
+            ClockSetting("1969-12-31T23:59:59Z@1") == .simulated(start: Timestamp(microseconds: -1_000_000), rate: 1))
+        #expect(
+            ClockSetting("2024-02-29T00:00:00-00:30@60")
+                == .simulated(start: Timestamp(microseconds: 1_709_166_600_000_000, offsetMinutes: -30), rate: 60))
         for text in [
             "", "System", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00@1", "2026-01-01T00:00:00Z@0",
             "2026-01-01T00:00:00Z@-1",

@@ -1,4 +1,5 @@
 import HubSettings
+import Samples
 import Testing
 
 /// `[person.…]`: what tells people apart.
@@ -26,7 +27,7 @@ import Testing
         #expect(configuration.hub.assignCertainty == 0.9)
         let anna = try #require(configuration.persons.first)
         #expect(anna.expectedWeight == 62 && anna.weightTolerance == 2.5 && anna.unit == .stones)
-        #expect(anna.birthDate == CivilDate("1984-05-06") && anna.sex == .female && anna.athlete == false)
+        #expect(anna.birthDate == LocalDate("1984-05-06") && anna.sex == .female && anna.athlete == false)
         #expect(load("[hub]\ndata = \"/d\"\n").configuration?.hub.assignCertainty == 0.95)
     }
 
@@ -42,7 +43,7 @@ import Testing
         #expect(problems("[person.a]\nexpected_weight = 0\n").count == 1)
         func born(_ day: String, clock: String = "system") -> [String] {
             var environment = SettingsEnvironment.sample
-            environment.today = CivilDate("2026-11-21")?.daysSince1970
+            environment.today = LocalDate("2026-11-21")?.daysSinceEpoch
             let text = "[hub]\ndata = \"/d\"\nclock = \"\(clock)\"\n[person.a]\nbirth_date = \"\(day)\"\n"
             return load(text, environment: environment).problems.map(\.description)
         }

@@ -86,7 +86,7 @@ import Testing
         // By number in `store` its identity.
         var known: [Int64: Sample] = [:]
 
-        func publish(_ result: RecordResult, _ plain: StoredRecord?) throws {
+        func publish(_ result: StoreResult, _ plain: StoredRecord?) throws {
             guard let placement = result.placement else { return }
             #expect(placement.sequence > last, "seed \(seed)")
             if placement.isCovered {

@@ -228,7 +228,7 @@ import Testing
         async throws
     {
         let (me, you) = try await persons()
-        func give(_ record: Samples.Record, of owner: Person, scope: WriteScope) async throws -> RecordResult {
+        func give(_ record: Samples.Record, of owner: Person, scope: WriteScope) async throws -> StoreResult {
             let items = [IntakeItem.record(IntakeRecord(record: record, assignment: .person(owner)))]
             return try await store.commit([IntakeBatch(instance: "scale", items: items, scope: scope)], recordedAt: 2)[
                 0

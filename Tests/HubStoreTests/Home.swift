@@ -54,7 +54,7 @@ struct Home {
 
     @discardableResult
     func give(_ samples: [Sample], subject: (Subject, Assignment)? = nil, now second: Int64) async throws
-        -> [RecordResult]
+        -> [StoreResult]
     {
         let batch = intake(samples, subject: subject)
         return try #require(try await store.commit([batch], recordedAt: second * 1_000_000).first).results

@@ -63,7 +63,7 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: folder.store + name, withDestinationPath: mine)
         let error = await failure { _ = try folder.open() }
         #expect(error?.code == .foreign)
-        #expect(error?.message.contains("\(folder.store)\(name): a symbolic link stands there") == true)
+        #expect(error?.message.contains("\(folder.store)\(name): it is a symbolic link") == true)
         #expect(try String(contentsOfFile: mine, encoding: .utf8) == "what I wrote")
         try FileManager.default.removeItem(atPath: folder.store + name)
         try folder.open().close()

@@ -46,7 +46,7 @@ extension Store {
     /// Commits records of one instance, all assigned alike.
     @discardableResult
     func put(_ records: [Record], _ assignment: Assignment? = nil, instance: String = "scale") async throws
-        -> [RecordResult]
+        -> [StoreResult]
     {
         let owner: Assignment
         if let assignment { owner = assignment } else { owner = try await me() }
@@ -55,16 +55,16 @@ extension Store {
         return try #require(try await commit([batch], recordedAt: 2).first).results
     }
 
-    func put(_ samples: Sample...) async throws -> [RecordResult] { try await put(samples.map(Record.sample)) }
+    func put(_ samples: Sample...) async throws -> [StoreResult] { try await put(samples.map(Record.sample)) }
 
-    func retract(_ sample: Sample, version: Int64? = nil, reason: String? = nil) async throws -> RecordResult {
+    func retract(_ sample: Sample, version: Int64? = nil, reason: String? = nil) async throws -> StoreResult {
         let retraction = Retraction(
             identity: .sample(sample.source, sample.key), source: sample.source, reason: reason, sourceVersion: version)
         return try #require(try await put([.retraction(retraction)]).first)
     }
 
     /// What a person retracts by hand.
-    func retract(numbers: [Int64], reason: String? = nil, recordedAt: Int64) async throws -> [RecordResult] {
+    func retract(numbers: [Int64], reason: String? = nil, recordedAt: Int64) async throws -> [StoreResult] {
         try await carryOut(.retract(numbers: numbers, reason: reason), recordedAt: recordedAt).map(\.result)
     }
 
@@ -84,7 +84,7 @@ extension Store {
     }
 }
 
-extension RecordResult {
+extension StoreResult {
     var placement: Placement? { if case .stored(let placement) = self { placement } else { nil } }
     var code: String? { if case .rejected(let rejection) = self { rejection.code } else { nil } }
     var isDuplicate: Bool { if case .duplicate = self { true } else { false } }

@@ -120,7 +120,7 @@ import Testing
         let lock = directory.state + "/lock"
         try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: mine)
         let error = failure { _ = try PluginState(directory: directory.state) }
-        #expect(error?.message.contains("\(lock) is a symbolic link") == true)
+        #expect(error?.message.contains("\(lock): it is a symbolic link") == true)
         #expect(try String(contentsOfFile: mine, encoding: .utf8) == "what I wrote")
         try FileManager.default.removeItem(atPath: lock)
         try PluginState(directory: directory.state).close()

@@ -1,3 +1,4 @@
+import Files
 import PluginKit
 
 /// Writes each version once, whatever is delivered again.
@@ -42,7 +43,7 @@ actor FileJournal {
         do {
             try files.prepare()
         } catch {
-            throw PluginFailure(.unavailable, error.message)
+            throw PluginFailure(.unavailable, error.description)
         }
         (self.settings, self.files, self.hub) = (settings, files, hub)
         let saved = try await hub.state.transaction { state in
@@ -64,7 +65,7 @@ actor FileJournal {
         // Lines of other columns go to another file: no period is this one.
         let period = saved.columns == settings.header ? saved.period : "before"
         place = Place(name: name, period: period ?? "", length: length)
-        do { try cutTail() } catch { throw PluginFailure(.unavailable, error.message) }
+        do { try cutTail() } catch { throw PluginFailure(.unavailable, error.description) }
         epoch = saved.epoch
         for (key, bytes) in saved.writes {
             let versions = Self.versions(bytes)
@@ -101,8 +102,8 @@ actor FileJournal {
                 let lines = Self.lines(new, settings, isFirst: target.length == 0)
                 try files.append(lines, to: target.name, at: target.length)
                 try await note(new, in: target, length: target.length + Int64(lines.count))
-            } catch let error as FileFailure {
-                throw DeliveryFailure.retry(error.message)
+            } catch let error as FileError {
+                throw DeliveryFailure.retry(error.description)
             }
         }
         // No receipt: the hub would have to keep one for every record.
@@ -146,7 +147,7 @@ actor FileJournal {
     }
 
     /// Lines that were written and never noted are delivered again: they must not stay where they are.
-    private func cutTail() throws(FileFailure) {
+    private func cutTail() throws(FileError) {
         guard let files, let place, let size = files.size(of: place.name), size > place.length else { return }
         try files.append([], to: place.name, at: place.length)
     }

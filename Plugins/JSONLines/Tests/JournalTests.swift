@@ -160,7 +160,7 @@ private let written: DeliveryResult = .delivered
                 Issue.record("\(result)")
                 continue
             }
-            #expect(reason?.contains("is no directory") == true)
+            #expect(reason == "cannot make the folder \(scene.path): Not a directory")
         }
         try FileManager.default.removeItem(atPath: scene.path)
         #expect(try await scene.deliver([2]) == [written])

@@ -17,13 +17,13 @@ public final class SettableClock: Sendable {
     private let reading: Mutex<Reading>
 
     /// Reads `system` or `START@RATE`, where START is RFC 3339 with offset and RATE is clock seconds per real second:
-    /// `2026-01-01T00:00:00Z@3600`; rate 0 stands still.
+    /// `2026-01-01T00:00:00Z@3600`; at rate 0 it shows START until it is moved.
     /// - Throws: ``WebFaultsError`` that says what was expected.
     public init(_ text: String = "system") throws(WebFaultsError) {
         reading = Mutex(try Self.read(text))
     }
 
-    /// Sets it again, from text as ``init(_:)`` reads it.
+    /// Sets it, from text as ``init(_:)`` reads it.
     public func set(_ text: String) throws(WebFaultsError) {
         let new = try Self.read(text)
         reading.withLock { $0 = new }
@@ -54,16 +54,15 @@ public final class SettableClock: Sendable {
     }
 
     private static func read(_ text: String) throws(WebFaultsError) -> Reading {
-        if text == "system" { return Reading(start: nil, rate: 1, origin: .now) }
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, let start = try? Timestamp(parsing: parts[0]), let rate = Double(parts[1]),
-            (0...10_000_000).contains(rate)
-        else {
+        switch ClockSetting(text, rates: 0...ClockSetting.rates.upperBound) {
+        case .system?: return Reading(start: nil, rate: 1, origin: .now)
+        case .simulated(let start, let rate)?:
+            return Reading(start: start.microseconds, rate: rate, origin: .now)
+        case nil:
             throw WebFaultsError(
                 "clock '\(text)': expected 'system', or an instant with offset and a rate of up to 10000000, such as "
                     + "2026-01-01T00:00:00Z@3600")
         }
-        return Reading(start: start.microseconds, rate: rate, origin: .now)
     }
 }
 

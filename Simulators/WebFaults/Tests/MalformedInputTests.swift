@@ -14,7 +14,7 @@ import Testing
 
         init(_ program: Program) async throws {
             process = try ChildProcess(
-                Programs.path("hub-\(program.rawValue)-server"),
+                "hub-\(program.rawValue)-server",
                 program == .sami
                     ? ["--listen", "127.0.0.1:0", "--no-rate-limits"]
                     : ["--listen", "127.0.0.1:0", "--set", "rate_limit=100000"])

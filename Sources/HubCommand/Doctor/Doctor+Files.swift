@@ -1,23 +1,14 @@
+import Files
 import Foundation
 import HubCore
 import HubSettings
 
 /// Sockets, locks and modes.
 extension Doctor {
-    /// A lock on a file, tried and given back.
-    private static func isLocked(_ path: String) -> Bool {
-        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-        guard file >= 0 else { return false }
-        defer { close(file) }
-        guard flock(file, LOCK_SH | LOCK_NB) != 0 else { return false }
-        return errno == EWOULDBLOCK
-    }
-
     func endpoints() -> [Finding] {
-        let isHeld = Doctor.isLocked(files.run + "/lock")
-        let storeIsHeld = Doctor.isLocked(files.store + ".lock")
-        let holder =
-            (try? String(contentsOfFile: files.store + ".lock", encoding: .utf8)).map { " (process \($0))" } ?? ""
+        let isHeld = FileLock.isHeld(files.run + "/lock")
+        let storeIsHeld = FileLock.isHeld(files.store + ".lock")
+        let holder = FileLock.holder(of: files.store + ".lock").map { " (\($0))" } ?? ""
         var found: [Finding] = []
         if let longest = HubSection.socketNames.map({ "\(files.run)/\($0)".utf8.count }).max(),
             longest > HubSection.longestSocketPath
@@ -40,7 +31,7 @@ extension Doctor {
                 found.append(
                     Finding(
                         .error, "endpoints",
-                        "nobody listens at \(absent.map(\.name).joined(separator: ", ")) in \(files.run), though the hub runs: the sockets were removed",
+                        "no program listens at \(absent.map(\.name).joined(separator: ", ")) in \(files.run), though the hub runs: the sockets were removed",
                         repair: "start the hub again"))
             }
         } else {
@@ -101,6 +92,6 @@ extension Doctor {
                         repair: "chmod \(String(wanted, radix: 8)) \(path)"))
             }
         }
-        return found.isEmpty ? [Finding(.good, "modes", "the hub's files are its owner's alone")] : found
+        return found.isEmpty ? [Finding(.good, "modes", "only their owner may read the hub's files")] : found
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import HubCore
 import HubSettings
 import HubStore
+import Samples
 
 /// The clock and the records.
 extension Doctor {

@@ -139,7 +139,7 @@ final class FeedFollower {
     }
 
     private func pulse(_ body: [UInt8]) {
-        guard let cursor, let pulse = Pulse(body) else { return }
+        guard let cursor, let pulse = try? JSON.decode(Pulse.self, from: body) else { return }
         if pulse.head > cursor.sequence { mustCatchUp = true }
     }
 
@@ -232,16 +232,5 @@ final class FeedFollower {
             if isOfPersons { filter.persons = Set(persons.compactMap(\.self)).sorted() }
         }
         return filter
-    }
-}
-
-/// The body of `hub/pulse/`.
-struct Pulse: Decodable, Hashable {
-    let epoch: String
-    let head: Int64
-
-    init?(_ body: [UInt8]) {
-        guard let pulse = try? JSON.decode(Pulse.self, from: body) else { return nil }
-        self = pulse
     }
 }

@@ -146,7 +146,7 @@ final class Feeds {
     private func sayPulse() {
         isPulseDue = false
         let cursor = store.cursor
-        let body = PulseBody(epoch: cursor.epoch, head: cursor.sequence, time: facts.clock.time.text)
+        let body = Pulse(epoch: cursor.epoch, head: cursor.sequence, time: facts.clock.time.text)
         announce(.pulse, RawJSON(encoding: body), to: .everyone)
     }
 
@@ -155,10 +155,4 @@ final class Feeds {
         publishWhatIsInVain()
         loop.schedule(after: Self.regularPulse) { [weak self] in self?.pulseRegularly() }
     }
-}
-
-private struct PulseBody: Encodable {
-    let epoch: String
-    let head: Int64
-    let time: String
 }

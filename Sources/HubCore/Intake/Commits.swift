@@ -37,8 +37,8 @@ extension Door {
     /// How long a source waits before it sends again what could not be stored, in milliseconds.
     private static let retryAfter: Int64 = 2_000
 
-    private func settle(_ work: Committer.Work, _ results: [HubStore.RecordResult]) {
-        let answers = results.map { result -> HubWire.RecordResult in
+    private func settle(_ work: Committer.Work, _ results: [StoreResult]) {
+        let answers = results.map { result -> RecordResult in
             switch result {
             case .stored(let placement): .stored(number: placement.number, sequence: placement.sequence)
             case .duplicate(let number, let sequence): .duplicate(number: number, sequence: sequence)

@@ -19,7 +19,7 @@ final class Committer: Sendable {
 
     /// What became of one transaction, in the order of the sequence.
     enum Outcome: Sendable {
-        case committed([(work: Work, results: [HubStore.RecordResult])])
+        case committed([(work: Work, results: [StoreResult])])
         /// A person did something by hand.
         case hand([ManualResult])
         /// Nothing of these was stored.

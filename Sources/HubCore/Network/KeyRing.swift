@@ -1,3 +1,4 @@
+import Files
 import FoundationEssentials
 import HubWire
 public import Samples
@@ -31,7 +32,7 @@ public struct KeyRing: Sendable {
 
     /// The hub's own pair, made when it is first needed.
     public func hubKeys() throws(HubError) -> CurveKeyPair {
-        if let bytes = try PrivateFile.read(hubFile) {
+        if let bytes = try Self.read(hubFile) {
             guard let pair = try? JSONDecoder().decode(Pair.self, from: Data(bytes)),
                 let publicKey = CurveKey(z85: pair.publicKey), let secretKey = CurveSecretKey(z85: pair.secretKey),
                 (try? secretKey.publicKey()) == publicKey
@@ -47,15 +48,18 @@ public struct KeyRing: Sendable {
         try prepare()
         let pair = Pair(publicKey: made.publicKey.z85, secretKey: made.secretKey.z85)
         // Of two processes that make it at once one comes first, and the other takes that.
-        let isNew = try PrivateFile.write(RawJSON(encoding: pair).bytes, to: hubFile, replacing: false)
+        let isNew = try HubError.translated { () throws(FileError) in
+            try PrivateFile.write(RawJSON(encoding: pair).bytes, to: hubFile, replacing: false)
+        }
         return isNew ? made : try hubKeys()
     }
 
     /// The keys that are valid, by instance's name.
     public func entries() throws(HubError) -> [Entry] {
         var entries: [Entry] = []
-        for name in try PrivateFile.names(in: instances).sorted() where name.hasSuffix(".json") {
-            guard let bytes = try PrivateFile.read("\(instances)/\(name)") else { continue }
+        let names = try HubError.translated { () throws(FileError) in try Folder.names(in: instances) }
+        for name in names.sorted() where name.hasSuffix(".json") {
+            guard let bytes = try Self.read("\(instances)/\(name)") else { continue }
             guard let entry = try? JSONDecoder().decode(Entry.self, from: Data(bytes)),
                 CurveKey(z85: entry.publicKey) != nil, "\(entry.instance).json" == name
             else {
@@ -78,8 +82,9 @@ public struct KeyRing: Sendable {
         let keys = try Self.generate()
         try prepare()
         let entry = Entry(instance: instance, publicKey: keys.publicKey.z85, created: time.text)
-        let isWritten = try PrivateFile.write(
-            RawJSON(encoding: entry).bytes, to: file(instance), replacing: replacing)
+        let isWritten = try HubError.translated { () throws(FileError) in
+            try PrivateFile.write(RawJSON(encoding: entry).bytes, to: file(instance), replacing: replacing)
+        }
         return isWritten ? keys : nil
     }
 
@@ -88,7 +93,7 @@ public struct KeyRing: Sendable {
     /// - Returns: whether it had one.
     public func remove(_ instance: String) throws(HubError) -> Bool {
         guard PeerName.isValid(instance) else { return false }
-        return try PrivateFile.remove(file(instance))
+        return try HubError.translated { () throws(FileError) in try PrivateFile.remove(file(instance)) }
     }
 
     private static func generate() throws(HubError) -> CurveKeyPair {
@@ -100,7 +105,12 @@ public struct KeyRing: Sendable {
     }
 
     private func prepare() throws(HubError) {
-        try PrivateFile.makeFolder(folder)
-        try PrivateFile.makeFolder(instances)
+        try HubDirectories.make(folder)
+        try HubDirectories.make(instances)
+    }
+
+    /// A key is much smaller than what is read at most.
+    private static func read(_ path: String) throws(HubError) -> [UInt8]? {
+        try HubError.translated { () throws(FileError) in try PrivateFile.read(path, upTo: 65_536) }
     }
 }

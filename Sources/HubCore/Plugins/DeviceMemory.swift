@@ -1,3 +1,4 @@
+import Files
 import FoundationEssentials
 import Logging
 import Synchronization
@@ -77,7 +78,7 @@ final class DeviceMemory: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         do {
-            _ = try PrivateFile.write(Array(try encoder.encode(board.memory)), to: path, replacing: true)
+            try PrivateFile.write(Array(try encoder.encode(board.memory)), to: path)
             state.withLock { $0.hasFailed = false }
         } catch {
             let isNews = state.withLock { state in

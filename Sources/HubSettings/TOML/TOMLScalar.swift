@@ -1,3 +1,5 @@
+import Samples
+
 /// Reads a TOML value that stands without quotes or brackets: a number, a boolean, a date or a time.
 ///
 /// The grammar of TOML 1.0; a number fits into 64 bits, a day is one of the calendar.
@@ -55,7 +57,7 @@ enum TOMLScalar {
         let form =
             /([0-9]{4}-[0-9]{2}-[0-9]{2})?(?:([Tt ])?(([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?)([Zz]|[+\-]([0-9]{2}):([0-9]{2}))?)?/
         guard !text.isEmpty, let match = text.wholeMatch(of: form) else { throw .notAValue }
-        if let date = match.1, CivilDate(String(date)) == nil {
+        if let date = match.1, LocalDate(date) == nil {
             throw Objection(message: "the calendar has no day \(date)")
         }
         guard let time = match.3, let hour = match.4, let minute = match.5, let second = match.6 else {

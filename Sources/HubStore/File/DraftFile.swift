@@ -1,37 +1,30 @@
+import Files
 import Glibc
 import GRDB
 
 /// A file that is being made: its owner's alone, removed unless it is published.
 final class DraftFile {
     let path: String
-    private let descriptor: CInt
+    private let file: Descriptor
     private var isPublished = false
 
-    /// Begins anew where an attempt was cut short; refuses where one is under way.
+    /// Begins again where an attempt was cut short; refuses where one is under way.
     init(_ path: String) throws(StoreError) {
         self.path = path
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw StoreError(system: "make", path) }
-        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-            close(file)
+        let file = try StoreError.translated { () throws(FileError) in
+            try Descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW)
+        }
+        guard try StoreError.translated({ () throws(FileError) in try file.lock() }) else {
             throw StoreError(.locked, "make \(path): another program is writing it")
         }
-        guard ftruncate(file, 0) == 0 else {
-            let error = StoreError(system: "empty", path)
-            close(file)
-            throw error
-        }
-        // Some file systems of memory sticks have no modes; whoever mounts them says who may read.
-        _ = fchmod(file, 0o600)
-        descriptor = file
+        try StoreError.translated { () throws(FileError) in try file.cut(to: 0) }
+        // Some file systems of memory sticks have no modes; how they are mounted says who may read.
+        try? file.setMode(0o600)
+        self.file = file
     }
 
     deinit {
-        if !isPublished { remove() }
-        close(descriptor)
-    }
-
-    private func remove() {
+        guard !isPublished else { return }
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
     }
 
@@ -47,7 +40,7 @@ final class DraftFile {
 
     /// Brings what was written to the disk.
     func flush() throws(StoreError) {
-        guard fdatasync(descriptor) == 0 else { throw StoreError(system: "fsync", path) }
+        try StoreError.translated { () throws(FileError) in try file.flush() }
     }
 
     /// Makes the database one that needs no log beside it, and can be read where nothing can be written.
@@ -69,28 +62,23 @@ final class DraftFile {
 
     /// Gives the file its name, unless there is such a file meanwhile.
     func publish(as target: String) throws(StoreError) {
-        guard fsync(descriptor) == 0 else { throw StoreError(system: "fsync", path) }
+        try flush()
         // The name is taken first, for not every file system can rename without replacing.
-        let name = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard name >= 0 else {
-            guard errno == EEXIST else { throw StoreError(system: "make", target) }
+        do throws(FileError) { _ = try Descriptor(target, O_WRONLY | O_CREAT | O_EXCL) } catch {
+            guard error.code == EEXIST else { throw StoreError(error) }
             throw StoreError(.exists, "make \(target): there is such a file already; nothing is overwritten")
         }
-        close(name)
-        guard rename(path, target) == 0 else {
-            let error = StoreError(system: "rename \(path) to", target)
-            unlink(target)
+        do { try replace(target) } catch {
+            if !isPublished { unlink(target) }
             throw error
         }
-        isPublished = true
-        try StoreLock.syncFolder(of: target)
     }
 
     /// Takes the place of `target`, in one step that survives a crash.
     func replace(_ target: String) throws(StoreError) {
-        guard fsync(descriptor) == 0 else { throw StoreError(system: "fsync", path) }
+        try flush()
         guard rename(path, target) == 0 else { throw StoreError(system: "rename \(path) to", target) }
         isPublished = true
-        try StoreLock.syncFolder(of: target)
+        try StoreError.translated { () throws(FileError) in try Folder.flush(of: target) }
     }
 }

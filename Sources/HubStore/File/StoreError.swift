@@ -1,3 +1,4 @@
+import Files
 import Glibc
 import GRDB
 import GRDBSQLite
@@ -68,21 +69,25 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// A refusal of the system, in its words; reads `errno`.
-    init(system verb: String, _ path: String) {
-        let reason = errno
+    /// A refusal of the system, in its words.
+    init(_ error: FileError) {
         let code: Code =
-            switch reason {
+            switch error.code {
             case EROFS, EACCES, EPERM, ENOENT, ENOTDIR: .readOnly
             case ENOSPC, EDQUOT: .full
             case ELOOP: .foreign
             default: .input
             }
-        let words =
-            reason == ELOOP
-            ? "a symbolic link stands there, and the hub writes through none: look where it leads, then remove it"
-            : String(cString: strerror(reason))
-        self.init(code, "\(verb) \(path): \(words)")
+        self.init(code, "\(error.verb) \(error.path): \(error.reason)")
+    }
+
+    /// A refusal of the system, in its words; reads `errno`.
+    init(system verb: String, _ path: String) { self.init(FileError(verb, path)) }
+
+    /// Does something with files, whose errors become the store's.
+    @discardableResult
+    static func translated<Value>(_ body: () throws(FileError) -> Value) throws(StoreError) -> Value {
+        do throws(FileError) { return try body() } catch { throw StoreError(error) }
     }
 
     /// Translates what GRDB or SQLite threw while `doing`; never carries bound values.

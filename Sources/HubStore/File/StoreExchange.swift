@@ -1,10 +1,11 @@
+import Files
 import Glibc
 
 /// Puts a store aside with its log, so that another can take its name in one step.
 ///
 /// The log's files have to go before that step, for SQLite would apply them to the new store: for a moment the old one stands there
-/// without. A note beside it, `<store>.exchange`, holds the name under which they wait, and whoever takes the lock next after a crash
-/// puts them back.
+/// without. A note beside it, `<store>.exchange`, holds the name under which they wait; the next to take the lock after a crash puts
+/// them back.
 enum StoreExchange {
     private static let companions = ["-wal", "-shm"]
 
@@ -13,7 +14,8 @@ enum StoreExchange {
     /// Gives the store a second name, by which it stays when the first becomes another's, and moves the log's files there.
     static func begin(_ target: String, keeping name: String) throws(StoreError) {
         guard let file = fileNumber(target) else { throw StoreError(system: "examine", target) }
-        try take(down: "\(file) \(name)\n", at: note(target))
+        let text = Array("\(file) \(name)\n".utf8)
+        try StoreError.translated { () throws(FileError) in try PrivateFile.write(text, to: note(target)) }
         for suffix in companions where access(target + suffix, F_OK) == 0 {
             guard rename(target + suffix, name + suffix) == 0 else {
                 throw StoreError(system: "rename \(target)\(suffix) to", name + suffix)
@@ -38,7 +40,7 @@ enum StoreExchange {
                 }
             }
             unlink(name)
-            try StoreLock.syncFolder(of: target)
+            try StoreError.translated { () throws(FileError) in try Folder.flush(of: target) }
         }
         finish(target)
     }
@@ -49,27 +51,12 @@ enum StoreExchange {
         return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
-    private static func take(down text: String, at path: String) throws(StoreError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw StoreError(system: "make", path) }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        guard write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0 else {
-            throw StoreError(system: "write", path)
-        }
-        try StoreLock.syncFolder(of: path)
-    }
-
     private static func text(at path: String) throws(StoreError) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw StoreError(system: "open", path) }
-            return nil
+        do throws(FileError) {
+            return String(decoding: try Descriptor(path, O_RDONLY | O_NOFOLLOW).read(upTo: 8_192), as: UTF8.self)
+        } catch {
+            if error.code == ENOENT { return nil }
+            throw StoreError(error)
         }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 8_192)
-        let count = read(descriptor, &bytes, bytes.count)
-        guard count >= 0 else { throw StoreError(system: "read", path) }
-        return String(decoding: bytes[..<count], as: UTF8.self)
     }
 }

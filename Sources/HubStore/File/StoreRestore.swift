@@ -1,3 +1,4 @@
+import Files
 import Glibc
 import GRDB
 
@@ -62,7 +63,7 @@ public struct StoreRestore: Sendable {
     public func carryOut(
         keepingAs suffix: String, progress: (CopyProgress) -> Bool = { _ in true }
     ) throws(StoreError) -> Outcome {
-        let lock = try StoreLock(for: target)
+        let lock = try StoreFiles.lock(target)
         defer { lock.release() }
         if let current {
             let now = try StoreFile(target).summary()
@@ -85,7 +86,7 @@ public struct StoreRestore: Sendable {
     /// Gives the replaced store a second name, by which it stays when the first becomes the new one's.
     private func keepReplaced(_ name: String) throws(StoreError) -> String? {
         // A log without its file: it is kept with an empty one.
-        if damage != nil, access(target, F_OK) != 0 { try StoreLock.prepareFile(target) }
+        if damage != nil, access(target, F_OK) != 0 { try StoreFiles.prepare(target) }
         guard access(target, F_OK) == 0 else { return nil }
         guard access(name, F_OK) != 0 else {
             throw StoreError(.exists, "restore: \(name) exists already; nothing was done, try again")

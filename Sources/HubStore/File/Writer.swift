@@ -12,12 +12,12 @@ final class Writer: @unchecked Sendable {
 
     /// Runs `body` in one transaction; `committed` gets the new head once the transaction is durable.
     func transaction<Value>(
-        _ db: Database, recordedAt: Int64, _ body: (inout Transaction) throws -> Value, committed: (Int64) -> Void
+        _ db: Database, recordedAt: Int64, _ body: (inout WriteTransaction) throws -> Value, committed: (Int64) -> Void
     ) throws -> Value {
         let known = caches.take()
         var outcome: (value: Value, caches: WriterCaches)?
         try db.inTransaction(.immediate) {
-            var transaction = try Transaction(db, known ?? WriterCaches(from: db), marks, recordedAt: recordedAt)
+            var transaction = try WriteTransaction(db, known ?? WriterCaches(from: db), marks, recordedAt: recordedAt)
             let value = try body(&transaction)
             outcome = (value, try transaction.finish())
             return .commit
@@ -32,11 +32,11 @@ final class Writer: @unchecked Sendable {
     ///
     /// What the writer knows stays as it is: the rehearsal has a memory of its own, which goes with it.
     func rehearsal<Value>(
-        _ db: Database, recordedAt: Int64, _ body: (inout Transaction) throws -> Value
+        _ db: Database, recordedAt: Int64, _ body: (inout WriteTransaction) throws -> Value
     ) throws -> Value {
         var value: Value?
         try db.inTransaction(.immediate) {
-            var transaction = try Transaction(db, WriterCaches(from: db), marks, recordedAt: recordedAt)
+            var transaction = try WriteTransaction(db, WriterCaches(from: db), marks, recordedAt: recordedAt)
             value = try body(&transaction)
             return .rollback
         }

@@ -20,8 +20,8 @@ enum LedgerCheck {
                 "wanted", account.wanted,
                 account.delivered + account.pending + account.retrying + account.refused + account.superseded
                     + account.skipped)
-            var waiting = try Transaction.pending(of: sink, after: sink.cursor, through: sink.counted, in: db)
-            waiting += try Transaction.pending(
+            var waiting = try WriteTransaction.pending(of: sink, after: sink.cursor, through: sink.counted, in: db)
+            waiting += try WriteTransaction.pending(
                 of: sink, after: max(sink.cursor, sink.countingTo), through: head, in: db)
             expect("pending after the cursor", sink.implied, waiting)
             expect("pending with a row", sink.marked, try rows("state = 0"))

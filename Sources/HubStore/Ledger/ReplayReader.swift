@@ -5,12 +5,12 @@ import Samples
 struct ReplayReader {
     private let reader: Reader
     private let sink: SinkRecord
-    private let verdict: Verdict
+    private let rule: OfferRule
     private let offered: Int64
 
     init(_ reader: Reader, _ sink: SinkRecord, offered: Int64, now: Int64) {
         (self.reader, self.sink, self.offered) = (reader, sink, offered)
-        verdict = Verdict(terms: sink.terms, now: now)
+        rule = OfferRule(terms: sink.terms, now: now)
     }
 
     /// Records of a page that are not open and that the sink can take; where the next page begins.
@@ -21,7 +21,7 @@ struct ReplayReader {
                 let row = try Replay.row(of: stored.number, current, sink, in: reader.db)
             else { return false }
             if current.isRetraction != stored.isRetraction { return false }
-            return try verdict.skip(stored, row, wantsPuts: sink.match.wants(current.kind)) {
+            return try rule.skip(stored, row, wantsPuts: sink.match.wants(current.kind)) {
                 try Facts.mayHold(stored.number, row, sink, offered: offered, in: reader.db)
             } == nil
         }

@@ -21,20 +21,6 @@ struct VersionFacts: Hashable {
     }
 }
 
-extension SampleValue {
-    /// The column `kind`.
-    var code: Int {
-        switch self {
-        case .quantity: 0
-        case .category: 1
-        case .correlation: 2
-        case .workout: 3
-        case .characteristic: 4
-        case .other: 5
-        }
-    }
-}
-
 /// A sink's filter in the store's own ids.
 struct SinkMatch {
     private let types: Set<Int64>?
@@ -43,7 +29,7 @@ struct SinkMatch {
     /// A bit for each kind of what is not retracted, and of what retractions take back.
     private let standing, takenBack: UInt8
 
-    /// A type without an id has no record; whoever opens a sink gives its types ids, so that this stays true.
+    /// A type without an id has no record; opening a sink gives its types ids, so that this stays true.
     init(_ filter: SinkFilter, in db: Database) throws {
         types = try filter.types.map { types in
             Set(try types.compactMap { try Filter.id("SELECT id FROM term WHERE text = ?", $0.rawValue, db) })

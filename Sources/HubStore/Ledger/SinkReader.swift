@@ -18,7 +18,7 @@ struct SinkReader {
 
     private let reader: Reader
     private let sink: SinkRecord
-    private let verdict: Verdict
+    private let rule: OfferRule
     private let offered: Int64
     private let inFlight: Set<Int64>
     /// Now, by the clock of waits.
@@ -32,7 +32,7 @@ struct SinkReader {
     ) {
         (self.reader, self.sink, self.limits) = (reader, sink, limits)
         (self.inFlight, self.offered, self.waitTime) = (inFlight, offered, waitTime)
-        verdict = Verdict(terms: sink.terms, now: now)
+        rule = OfferRule(terms: sink.terms, now: now)
     }
 
     func draft(after position: Int64) throws -> Draft {
@@ -177,7 +177,7 @@ struct SinkReader {
         if case .retraction = stored.record, let facts = try facts ?? Facts.current(stored.number, in: db) {
             wantsPuts = row?.departed != nil || sink.match.wants(facts.kind)
         }
-        return try verdict.skip(stored, row, wantsPuts: wantsPuts) {
+        return try rule.skip(stored, row, wantsPuts: wantsPuts) {
             try Facts.mayHold(stored.number, row, sink, offered: offered, in: db)
         }
     }

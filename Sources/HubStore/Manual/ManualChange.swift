@@ -59,10 +59,10 @@ public struct SampleEdit: Hashable, Sendable {
 public struct ManualResult: Hashable, Sendable {
     /// As it was asked for; of a new record that was rejected 0.
     public var number: Int64
-    public var result: RecordResult
+    public var result: StoreResult
 
     /// A result; the store makes them, and whoever knows that there is no such record.
-    public init(number: Int64, result: RecordResult) { (self.number, self.result) = (number, result) }
+    public init(number: Int64, result: StoreResult) { (self.number, self.result) = (number, result) }
 }
 
 /// How a person made a version of a record; the raw values stand in the store.

@@ -26,7 +26,7 @@ struct WeightTrends {
         let sql = """
             SELECT number, start, value, assigned FROM sample INDEXED BY sample_history
             WHERE person = ?1 AND type = (SELECT id FROM term WHERE text = ?2) AND retracted IS NULL
-                AND provenance = 0 AND kind = 0 AND implausible IS NULL AND start <= recorded_at + \(Self.ahead)
+                AND provenance = 0 AND kind = \(SampleKind.quantity.code) AND implausible IS NULL AND start <= recorded_at + \(Self.ahead)
             ORDER BY start DESC, number DESC LIMIT \(Self.length)
             """
         let statement = try RawStatement(cached: sql, in: db)

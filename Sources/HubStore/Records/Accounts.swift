@@ -2,7 +2,7 @@ import GRDB
 
 extension Account {
     /// Counts one record's result.
-    mutating func count(_ result: RecordResult) {
+    mutating func count(_ result: StoreResult) {
         received += 1
         switch result {
         case .stored(let placement) where placement.isRetraction: retractions += 1

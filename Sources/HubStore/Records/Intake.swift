@@ -187,7 +187,7 @@ extension StoredRecord {
 }
 
 /// What became of one record.
-public enum RecordResult: Hashable, Sendable {
+public enum StoreResult: Hashable, Sendable {
     case stored(Placement)
     /// This content was there already, or a newer version was.
     case duplicate(number: Int64, sequence: Int64)
@@ -196,10 +196,10 @@ public enum RecordResult: Hashable, Sendable {
 
 /// The answer to one batch: a result per item, in the batch's order.
 public struct CommitResult: Hashable, Sendable {
-    public var results: [RecordResult]
+    public var results: [StoreResult]
 
     /// An answer; the store makes them, and tests of what depends on it.
-    public init(results: [RecordResult]) { self.results = results }
+    public init(results: [StoreResult]) { self.results = results }
 }
 
 /// What an instance sent and what became of it, kept in the transactions that store the records.

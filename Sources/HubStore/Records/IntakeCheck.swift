@@ -2,7 +2,7 @@ import Samples
 
 /// What a record must satisfy before the store writes it, so that no record can make the commit of others fail.
 enum IntakeCheck {
-    /// The verdict on each place of a batch; `nil` when nothing is refused, which is the usual case and costs no memory.
+    /// The rule on each place of a batch; `nil` when nothing is refused, which is the usual case and costs no memory.
     ///
     /// - Parameter foreign: the places of members of groups that would change what the instance may not.
     static func refusals(of items: [IntakeItem], _ caches: WriterCaches, foreign: Set<Int> = []) -> [Rejection?]? {

@@ -1,8 +1,8 @@
 import Samples
 
-extension RecordKind {
-    /// The column `kind` of a sample, `VersionFacts.day` of a day; a retraction has that of what it takes back.
-    var code: Int? {
+extension SampleKind {
+    /// The column `kind`.
+    var code: Int {
         switch self {
         case .quantity: 0
         case .category: 1
@@ -10,10 +10,21 @@ extension RecordKind {
         case .workout: 3
         case .characteristic: 4
         case .other: 5
-        case .day: VersionFacts.day
-        case .retraction: nil
         }
     }
+
+    private static let coded = allCases.sorted { $0.code < $1.code }
+
+    /// The kind that the column says; `nil` for a number that none has.
+    init?(code: Int64?) {
+        guard let code, (0..<Int64(SampleKind.coded.count)).contains(code) else { return nil }
+        self = SampleKind.coded[Int(code)]
+    }
+}
+
+extension RecordKind {
+    /// The code of a sample's kind, `VersionFacts.day` of a day; a retraction has that of what it takes back.
+    var code: Int? { self == .day ? VersionFacts.day : SampleKind(rawValue: rawValue)?.code }
 }
 
 /// A selection of kinds as a condition of SQL.

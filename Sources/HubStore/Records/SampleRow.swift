@@ -70,7 +70,7 @@ struct SampleRow {
 
     var facts: VersionFacts {
         VersionFacts(
-            sequence: sequence, type: typeID, person: personID, kind: sample.value.code,
+            sequence: sequence, type: typeID, person: personID, kind: sample.value.kind.code,
             isRetraction: retraction != nil)
     }
 
@@ -100,8 +100,8 @@ struct SampleRow {
 
         let value: SampleValue
         let name = try term(.name)
-        switch (integer(.kind), name, integer(.raw)) {
-        case (0, _, _):
+        switch (SampleKind(code: integer(.kind)), name, integer(.raw)) {
+        case (.quantity, _, _):
             let number = row.double(SampleColumn.value.rawValue)
             let unit = try term(.unit) ?? ""
             if let original = try term(.originalUnit) {
@@ -110,11 +110,11 @@ struct SampleRow {
             } else {
                 value = .quantity(number, unit: unit)
             }
-        case (1, let name?, let raw?): value = .category(name: name, raw: raw)
-        case (2, _, _): value = .correlation
-        case (3, let name?, let raw?): value = .workout(activity: name, raw: raw)
-        case (4, _, let raw): value = .characteristic(text(.content) ?? "", raw: raw)
-        case (5, _, _): value = .other(text(.content))
+        case (.category, let name?, let raw?): value = .category(name: name, raw: raw)
+        case (.correlation, _, _): value = .correlation
+        case (.workout, let name?, let raw?): value = .workout(activity: name, raw: raw)
+        case (.characteristic, _, let raw): value = .characteristic(text(.content) ?? "", raw: raw)
+        case (.other, _, _): value = .other(text(.content))
         default: throw SampleRow.damaged(number, "value")
         }
 
@@ -233,9 +233,9 @@ extension SampleRow {
         row.bind(SampleColumn.endOffset.parameter, sample.end.offsetMinutes)
         if let zone = sample.zone { set(.zone, try caches.term(zone, .zone, in: db)) }
 
+        set(.kind, Int64(sample.value.kind.code))
         switch sample.value {
         case .quantity(let value, let unit):
-            set(.kind, 0)
             if let canonical = intake.canonical {
                 row.bind(SampleColumn.value.parameter, canonical.value)
                 set(.unit, try caches.term(canonical.unit, .unit, in: db))
@@ -246,21 +246,16 @@ extension SampleRow {
                 set(.unit, try caches.term(unit, .unit, in: db))
             }
         case .category(let name, let raw):
-            set(.kind, 1)
             set(.name, try caches.term(name, .name, in: db))
             set(.raw, raw)
-        case .correlation: set(.kind, 2)
+        case .correlation: break
         case .workout(let activity, let raw):
-            set(.kind, 3)
             set(.name, try caches.term(activity, .name, in: db))
             set(.raw, raw)
         case .characteristic(let text, let raw):
-            set(.kind, 4)
             set(.content, text)
             set(.raw, raw)
-        case .other(let text):
-            set(.kind, 5)
-            set(.content, text)
+        case .other(let text): set(.content, text)
         }
 
         set(.subject, LineListCoding.text(sample.subject))

@@ -15,7 +15,7 @@ public final class SecretStore: Sendable {
     /// Opens the file, or makes it where there is none; its folder must exist.
     public init(path: String) throws(StoreError) {
         self.path = path
-        try StoreLock.prepareFile(path)
+        try StoreFiles.prepare(path)
         do {
             var configuration = Configuration()
             configuration.label = "SecretStore"

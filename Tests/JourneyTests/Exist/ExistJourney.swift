@@ -29,9 +29,10 @@ final class ExistJourney: Sendable {
         at start: String, rate: Double, plugins: String, memory: [ExistJudge.WeighIn]? = nil, faults: [String] = [],
         switches: [String] = []
     ) async throws {
-        guard let time = try? Timestamp(parsing: start), let clock = HubClock(start: time, rate: rate) else {
+        guard let time = try? Timestamp(parsing: start) else {
             throw Trouble(lines: ["no clock: \(start)"])
         }
+        let clock = HubClock(.simulated(start: time, rate: rate))
         (self.faults, self.switches) = (faults, switches)
         self.time = Mutex(clock)
         port = try Loopback.freePort()
@@ -60,7 +61,7 @@ final class ExistJourney: Sendable {
 
     /// Has time pass at another rate: for what is started from now on.
     func pass(at rate: Double) {
-        time.withLock { clock in clock = HubClock(start: clock.time, rate: rate) ?? clock }
+        time.withLock { clock in clock = HubClock(.simulated(start: clock.time, rate: rate)) }
     }
 
     /// Starts the hub; a clock of its own would begin anew with it, so that it is told what time it is.

@@ -1,3 +1,4 @@
+import Files
 import GRDB
 import WebFaults
 
@@ -12,7 +13,7 @@ struct ExistState: Sendable {
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
         if let path {
-            try StateFile.prepare(path)
+            try PrivateFile.prepare(path)
             queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         } else {

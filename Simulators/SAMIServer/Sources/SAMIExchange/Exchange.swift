@@ -1,3 +1,4 @@
+import Files
 import Foundation
 import GRDB
 public import WebFaults
@@ -54,7 +55,7 @@ public final class Exchange: Sendable {
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
         }
-        if let state = options.state { try StateFile.prepare(state) }
+        if let state = options.state { try PrivateFile.prepare(state) }
         database =
             try options.state.map { try DatabaseQueue(path: $0, configuration: configuration) }
             ?? DatabaseQueue(configuration: configuration)

@@ -4,7 +4,7 @@ import Samples
 /// One write transaction in progress: records go in, results come out, and `caches` follows.
 ///
 /// When anything throws, the transaction is rolled back and the caches are dropped with it.
-struct Transaction {
+struct WriteTransaction {
     let db: Database
     let recordedAt: Int64
     var caches: WriterCaches
@@ -34,10 +34,10 @@ struct Transaction {
         var account = caches.accounts[batch.instance] ?? Account(instance: batch.instance)
         self.batch = BatchInProgress(items: batch.items, refusals: refusals)
         defer { self.batch = nil }
-        var results: [RecordResult] = []
+        var results: [StoreResult] = []
         results.reserveCapacity(batch.items.count)
         for (place, item) in batch.items.enumerated() {
-            let result: RecordResult
+            let result: StoreResult
             if let refusal = refusals?[place] {
                 result = .rejected(refusal)
             } else if case .record(let intake) = item {
@@ -99,7 +99,7 @@ struct Transaction {
         caches.changedAccounts.insert(account.instance)
     }
 
-    private mutating func store(_ intake: IntakeRecord) throws -> RecordResult {
+    private mutating func store(_ intake: IntakeRecord) throws -> StoreResult {
         switch intake.record {
         case .sample(let sample): try put(sample, intake)
         case .day(let day): try put(day, intake)
@@ -122,7 +122,7 @@ struct Transaction {
     /// A source's retraction.
     ///
     /// One of an unknown identity is refused: its type and person would have to be guessed.
-    private mutating func put(_ retraction: Retraction) throws -> RecordResult {
+    private mutating func put(_ retraction: Retraction) throws -> StoreResult {
         let version = retraction.sourceVersion
         switch retraction.identity {
         case .sample(let source, let key):

@@ -1,9 +1,9 @@
 import GRDB
 import Samples
 
-extension Transaction {
+extension WriteTransaction {
     /// A source's sample: its first version, a later one, or nothing new.
-    mutating func put(_ sample: Sample, _ intake: IntakeRecord) throws -> RecordResult {
+    mutating func put(_ sample: Sample, _ intake: IntakeRecord) throws -> StoreResult {
         guard let household = intake.household else { return try put(sample, intake, nil) }
         let judgement = try judge(sample, intake, household)
         if let person = judgement.assignment.person, caches.personID(person.uid) == nil {
@@ -16,7 +16,7 @@ extension Transaction {
 
     private mutating func put(
         _ sample: Sample, _ intake: IntakeRecord, _ judgement: Judgement?
-    ) throws -> RecordResult {
+    ) throws -> StoreResult {
         let source = try caches.source(sample.source, in: db)
         let references = SampleRow.References(
             source: source.id, type: try caches.term(sample.type.rawValue, .type, in: db),
@@ -31,7 +31,7 @@ extension Transaction {
             try keepPayload(intake, number: sequence, sequence: sequence)
             let duration = sample.end.microseconds - sample.start.microseconds
             let key = StreamKey(kind: .sample, type: references.type, person: references.person, label: source.plugin)
-            var previous = caches.advance(key, to: sequence, duration: duration, fresh: sample.value.code)
+            var previous = caches.advance(key, to: sequence, duration: duration, fresh: sample.value.kind.code)
             if references.person == 0 { previous = caches.advance(.inbox, to: sequence) }
             learn(
                 sample, intake, number: sequence, person: references.person, isByHand: judgement?.isByHand ?? false)
@@ -63,7 +63,7 @@ extension Transaction {
     }
 
     /// A source's retraction of its own sample.
-    mutating func retract(_ known: SampleRow, reason: String?, version: Int64?) throws -> RecordResult {
+    mutating func retract(_ known: SampleRow, reason: String?, version: Int64?) throws -> StoreResult {
         let standing = try sourceVersion(of: known)
         if let retraction = standing.retraction, !isNews(.source, reason, version, for: retraction) {
             return .duplicate(number: known.number, sequence: known.sequence)

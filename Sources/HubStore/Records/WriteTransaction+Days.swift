@@ -1,8 +1,8 @@
 import GRDB
 import Samples
 
-extension Transaction {
-    mutating func put(_ given: DayValue, _ intake: IntakeRecord) throws -> RecordResult {
+extension WriteTransaction {
+    mutating func put(_ given: DayValue, _ intake: IntakeRecord) throws -> StoreResult {
         var day = given
         if let person = intake.assignment.person, let id = caches.personID(person.uid) {
             day.person = try caches.termCache.person(id, in: db).name  // Named by uid or by name: one day all the same.
@@ -44,7 +44,7 @@ extension Transaction {
 
     mutating func retract(
         _ known: DayRow, _ author: Retraction.Author, reason: String?, version: Int64?, source: Source?
-    ) throws -> RecordResult {
+    ) throws -> StoreResult {
         if let standing = known.retraction, !isNews(author, reason, version, for: standing) {
             return .duplicate(number: known.number, sequence: known.sequence)
         }

@@ -1,7 +1,7 @@
 import GRDB
 import Samples
 
-extension Transaction {
+extension WriteTransaction {
     /// Sinks in one store: each costs every new version a look.
     static let maximumSinks = 256
     /// How many sequences are looked through for a sink within one transaction.
@@ -20,9 +20,9 @@ extension Transaction {
             try adopt(index, terms)
             return caches.ledger.sinks[index]
         }
-        guard caches.ledger.sinks.count < Transaction.maximumSinks else {
+        guard caches.ledger.sinks.count < WriteTransaction.maximumSinks else {
             throw StoreError(
-                .query, "open sink \(name): the store keeps \(Transaction.maximumSinks) sinks; forget one first")
+                .query, "open sink \(name): the store keeps \(WriteTransaction.maximumSinks) sinks; forget one first")
         }
         let place = try sequence(of: start, name, epoch)
         let id = try SinkRecord.insert(name, at: recordedAt, start: place, in: db)
@@ -77,8 +77,8 @@ extension Transaction {
     mutating func countSink(_ name: SinkID) throws -> Bool {
         guard let index = caches.ledger.index(of: name), caches.ledger.sinks[index].isCounting else { return false }
         let sink = caches.ledger.sinks[index]
-        let end = min(sink.counted + Transaction.countingWindow, sink.countingTo)
-        let count = try Transaction.pending(of: sink, after: sink.counted, through: end, in: db)
+        let end = min(sink.counted + WriteTransaction.countingWindow, sink.countingTo)
+        let count = try WriteTransaction.pending(of: sink, after: sink.counted, through: end, in: db)
         caches.ledger.change(index) { sink in
             sink.account.wanted += count
             sink.account.pending += count

@@ -2,7 +2,7 @@ import GRDB
 import Samples
 
 /// Whether a sink is offered a version that it wants.
-struct Verdict {
+struct OfferRule {
     let terms: SinkTerms
     /// Microseconds since 1970.
     let now: Int64

@@ -1,6 +1,6 @@
 import GRDB
 
-extension Transaction {
+extension WriteTransaction {
     /// Tells the ledger that a record has a new version; to be called after the old one is archived.
     ///
     /// A version that was not delivered is superseded. One that the cursor says was delivered gets a row, because the cursor can no longer

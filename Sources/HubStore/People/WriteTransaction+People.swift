@@ -40,7 +40,7 @@ struct BatchInProgress {
     }
 }
 
-extension Transaction {
+extension WriteTransaction {
     /// Whose a sample is that somebody of a household gave.
     ///
     /// In this order: what a person said of its group, the user that its source names, its group, its weight.

@@ -9,7 +9,7 @@ enum HubDecision {
     case offer
 }
 
-extension Transaction {
+extension WriteTransaction {
     /// Counts answers in, and moves the sinks' cursors.
     mutating func settle(_ settlement: SinkSettlement, waitTime: Int64) throws {
         // A sink that was forgotten while deliveries were on their way has nothing left to count.

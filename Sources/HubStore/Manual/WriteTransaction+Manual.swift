@@ -1,7 +1,7 @@
 import GRDB
 import Samples
 
-extension Transaction {
+extension WriteTransaction {
     /// Does what a person asked for, charged to `Account.hand`; a result per record, groups included.
     mutating func carryOut(_ action: ManualChange) throws -> [ManualResult] {
         let results: [ManualResult]
@@ -32,7 +32,7 @@ extension Transaction {
     }
 
     private mutating func each(
-        _ numbers: [Int64], _ body: (inout Transaction, Int64) throws -> RecordResult
+        _ numbers: [Int64], _ body: (inout WriteTransaction, Int64) throws -> StoreResult
     ) throws -> [ManualResult] {
         guard numbers.count <= ManualChange.maximumRecords else {
             throw StoreError(.query, "at most \(ManualChange.maximumRecords) records at a time; name fewer")
@@ -63,7 +63,7 @@ extension Transaction {
 
     // MARK: - Edits
 
-    private mutating func edit(_ number: Int64, _ edit: SampleEdit) throws -> RecordResult {
+    private mutating func edit(_ number: Int64, _ edit: SampleEdit) throws -> StoreResult {
         guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "edit") }
         if known.retraction != nil {
             return .rejected(
@@ -82,7 +82,7 @@ extension Transaction {
         return try done(.edited, known, row, reason: edit.reason)
     }
 
-    private mutating func undoEdit(_ number: Int64) throws -> RecordResult {
+    private mutating func undoEdit(_ number: Int64) throws -> StoreResult {
         guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "edit") }
         guard !known.edited.isEmpty else { return .duplicate(number: number, sequence: known.sequence) }
         var row = try sourceVersion(of: known)
@@ -92,7 +92,7 @@ extension Transaction {
 
     // MARK: - Retractions
 
-    private mutating func retract(_ number: Int64, reason: String?) throws -> RecordResult {
+    private mutating func retract(_ number: Int64, reason: String?) throws -> StoreResult {
         if let known = try find(SampleRow.byNumber, number) {
             if known.retraction?.author == .person { return .duplicate(number: number, sequence: known.sequence) }
             var row = known
@@ -105,7 +105,7 @@ extension Transaction {
         return result
     }
 
-    private mutating func undoRetraction(_ number: Int64) throws -> RecordResult {
+    private mutating func undoRetraction(_ number: Int64) throws -> StoreResult {
         if let known = try find(SampleRow.byNumber, number) {
             guard let retraction = known.retraction else { return .duplicate(number: number, sequence: known.sequence) }
             guard retraction.author == .person else { return bySource(number) }
@@ -121,7 +121,7 @@ extension Transaction {
         return .stored(placement)
     }
 
-    private func bySource(_ number: Int64) -> RecordResult {
+    private func bySource(_ number: Int64) -> StoreResult {
         .rejected(
             Rejection(
                 code: "retracted",
@@ -132,7 +132,7 @@ extension Transaction {
 
     private mutating func assign(
         _ number: Int64, to assignment: Assignment, reason: String?
-    ) throws -> RecordResult {
+    ) throws -> StoreResult {
         guard let known = try find(SampleRow.byNumber, number) else { return try noSample(number, "assign") }
         if let person = assignment.person, caches.personID(person.uid) == nil {
             return .rejected(IntakeCheck.unknownPerson)
@@ -150,7 +150,7 @@ extension Transaction {
     }
 
     /// What the rules of today say, as if the record came in now: they have no say over what a person decided.
-    private mutating func assignByRule(_ ruled: ManualChange.RuledRecord) throws -> RecordResult {
+    private mutating func assignByRule(_ ruled: ManualChange.RuledRecord) throws -> StoreResult {
         guard let known = try find(SampleRow.byNumber, ruled.number) else {
             return try noSample(ruled.number, "assign")
         }
@@ -193,7 +193,7 @@ extension Transaction {
 
     private mutating func done(
         _ deed: ManualChangeKind, _ known: SampleRow, _ row: SampleRow, reason: String?
-    ) throws -> RecordResult {
+    ) throws -> StoreResult {
         let placement = try replace(known, with: row)
         try note(deed, placement, reason: reason)
         return .stored(placement)
@@ -209,11 +209,11 @@ extension Transaction {
         try insert.run()
     }
 
-    private func unknown(_ number: Int64) -> RecordResult {
+    private func unknown(_ number: Int64) -> StoreResult {
         .rejected(Rejection(code: "unknown", reason: "no record has the number \(number)"))
     }
 
-    private func noSample(_ number: Int64, _ verb: String) throws -> RecordResult {
+    private func noSample(_ number: Int64, _ verb: String) throws -> StoreResult {
         guard try findDay(DayRow.byNumber, number) != nil else { return unknown(number) }
         return .rejected(
             Rejection(

@@ -1,0 +1,60 @@
+import Glibc
+
+/// Files that only their owner may read, mode 0600.
+public enum PrivateFile {
+    /// All of a small file; nil where there is none.
+    ///
+    /// - Parameter most: so many bytes at most; a longer file is an error.
+    public static func read(_ path: String, upTo most: Int) throws(FileError) -> [UInt8]? {
+        let file: Descriptor
+        do throws(FileError) { file = try Descriptor(path, O_RDONLY) } catch {
+            if error.code == ENOENT { return nil }
+            throw error
+        }
+        let bytes = try file.read(upTo: most + 1)
+        guard bytes.count <= most else { throw FileError("read", path, code: EFBIG) }
+        return bytes
+    }
+
+    /// Writes a file whole or not at all; it is on the disk, with its name, when this returns.
+    ///
+    /// - Returns: false if there is one already and it was not to be replaced.
+    @discardableResult
+    public static func write(_ bytes: [UInt8], to path: String, replacing: Bool = true) throws(FileError) -> Bool {
+        let draft = "\(path).\(getpid()).draft"
+        unlink(draft)
+        defer { unlink(draft) }
+        let file = try Descriptor(draft, O_WRONLY | O_CREAT | O_EXCL)
+        try file.write(bytes)
+        try file.flush()
+        // A link fails where there is a file, a rename does not.
+        guard replacing ? rename(draft, path) == 0 : link(draft, path) == 0 else {
+            if errno == EEXIST { return false }
+            throw FileError("write", path)
+        }
+        try Folder.flush(of: path)
+        return true
+    }
+
+    /// Makes the empty file durably where it is missing, and takes other users' rights from one that is there.
+    ///
+    /// To be called before SQLite opens it, which would follow the umask, and gives `-wal` and `-shm` the mode of the file itself.
+    public static func prepare(_ path: String) throws(FileError) {
+        let file = try Descriptor(path, O_RDWR | O_CREAT)
+        var status = stat()
+        guard fstat(file.number, &status) == 0 else { throw FileError("examine", path) }
+        if status.st_mode & 0o077 != 0 { try file.setMode(0o600) }
+        // Else a crash could lose the name of the file that confirmed commits went into.
+        if status.st_size == 0 { try Folder.flush(of: path) }
+    }
+
+    /// - Returns: whether there was such a file.
+    public static func remove(_ path: String) throws(FileError) -> Bool {
+        guard unlink(path) == 0 else {
+            if errno == ENOENT { return false }
+            throw FileError("remove", path)
+        }
+        try Folder.flush(of: path)
+        return true
+    }
+}

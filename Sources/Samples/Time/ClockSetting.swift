@@ -1,0 +1,27 @@
+/// Where a program takes the time from: `system`, or `START@RATE`, so that a month passes in a minute.
+public enum ClockSetting: Sendable, Hashable {
+    /// The clock of the machine.
+    case system
+    /// A clock that begins at `start` and runs `rate` times as fast as the machine's.
+    case simulated(start: Timestamp, rate: Double)
+
+    /// The rates that a clock may have.
+    public static let rates: ClosedRange<Double> = 0.001...10_000_000
+
+    /// Reads `system` or `START@RATE`, such as `2024-03-01T00:00:00Z@43200`; `nil` for any other text.
+    ///
+    /// - Parameter rates: those that are allowed; a rate is written in decimal digits with a point at most.
+    public init?(_ text: some StringProtocol, rates: ClosedRange<Double> = rates) {
+        if text == "system" {
+            self = .system
+            return
+        }
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        // `Double` alone would also take `inf`, `nan` and hexadecimal digits.
+        guard parts.count == 2, let start = try? Timestamp(parsing: parts[0]),
+            parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
+            let rate = Double(parts[1]), rates.contains(rate)
+        else { return nil }
+        self = .simulated(start: start, rate: rate)
+    }
+}

@@ -1,0 +1,98 @@
+import Files
+import Foundation
+import Testing
+
+@Suite final class FilesTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+    private var path: String { folder + "/file" }
+
+    init() throws { try Folder.make(folder) }
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    private func failure(_ body: () throws(FileError) -> Void) -> FileError? {
+        do throws(FileError) { try body() } catch { return error }
+        return nil
+    }
+
+    @Test func `a private file is written whole, for its owner alone, and leaves no draft`() throws {
+        #expect(try PrivateFile.write(Array("one".utf8), to: path))
+        #expect(try PrivateFile.write(Array("two".utf8), to: path))
+        #expect(try !PrivateFile.write(Array("three".utf8), to: path, replacing: false))
+        #expect(try text(path) == "two" && mode(path) == 0o600)
+        #expect(try Folder.names(in: folder) == ["file"])
+    }
+
+    @Test func `a file that cannot be written leaves the one before as it was`() throws {
+        try PrivateFile.write(Array("one".utf8), to: path)
+        // A directory of the draft's name is in the way: the write fails before the file is touched.
+        let draft = "\(path).\(getpid()).draft"
+        try Folder.make(draft)
+        let error = failure { () throws(FileError) in try PrivateFile.write(Array("two".utf8), to: path) }
+        #expect(error?.path == draft && error?.code == EEXIST)
+        #expect(try text(path) == "one")
+    }
+
+    @Test func `reading is bounded, and what is not there is nil`() throws {
+        #expect(try PrivateFile.read(path, upTo: 3) == nil)
+        try PrivateFile.write(Array("four".utf8), to: path)
+        #expect(try PrivateFile.read(path, upTo: 4) == Array("four".utf8))
+        #expect(failure { () throws(FileError) in _ = try PrivateFile.read(path, upTo: 3) }?.code == EFBIG)
+        #expect(try PrivateFile.remove(path))
+        #expect(try !PrivateFile.remove(path))
+    }
+
+    @Test func `a file is made for its owner alone, and other users' rights are taken from one that is there`() throws {
+        try PrivateFile.prepare(path)
+        #expect(try mode(path) == 0o600)
+        #expect(chmod(path, 0o644) == 0)
+        try PrivateFile.prepare(path)
+        #expect(try mode(path) == 0o600)
+    }
+
+    @Test func `one has a lock at a time, and the other is told which process that is`() throws {
+        let lock = try FileLock(path)
+        #expect(FileLock.isHeld(path) && FileLock.holder(of: path) == "process \(getpid())")
+        #expect(throws: FileLock.Failure.held(by: "process \(getpid())")) { try FileLock(path) }
+        lock.release()
+        lock.release()
+        #expect(!FileLock.isHeld(path))
+        try FileLock(path).release()
+        #expect(try text(path) == "\(getpid())\n" && mode(path) == 0o600)
+    }
+
+    @Test func `a lock is not taken through a symbolic link, and what it leads to stays as it is`() throws {
+        let mine = folder + "/mine"
+        try PrivateFile.write(Array("what I wrote".utf8), to: mine)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: mine)
+        do throws(FileLock.Failure) {
+            _ = try FileLock(path)
+            Issue.record("the lock was taken")
+        } catch {
+            #expect(FileError("make", path, code: ELOOP).description.contains("\(path): it is a symbolic link"))
+            #expect(error == .refused(FileError("make", path, code: ELOOP)))
+        }
+        #expect(try text(mine) == "what I wrote")
+    }
+
+    @Test func `a folder is made with those above it, for its owner alone, unless that is not wanted`() throws {
+        let deep = folder + "/a/b/c"
+        #expect(failure { () throws(FileError) in try Folder.make(deep, withParents: false) }?.code == ENOENT)
+        try Folder.make(deep)
+        try Folder.make(deep)
+        for path in [deep, folder + "/a"] { #expect(try mode(path) == 0o700) }
+        try PrivateFile.write([], to: path)
+        let error = failure { () throws(FileError) in try Folder.make(path) }
+        #expect(error?.description == "cannot make the folder \(path): Not a directory")
+    }
+
+    @Test(arguments: [("/a/b", "/a"), ("/a", "/"), ("/", "/"), ("a", "."), ("/a/b/", "/a")])
+    func `the folder of a path is what is above it`(_ path: String, _ parent: String) {
+        #expect(Folder.parent(of: path) == parent)
+    }
+}
