@@ -61,7 +61,7 @@ let plugins = [
     plugin("Exist", ["CloudClient"], tests: ["ExistSimulation", "WebFaults", "HubWire", "Samples"]),
     plugin(
         "GapFiller", ["DaySeries"],
-        tests: ["Seeds", "DaySeries", "HubCommand", "HubProcess", "HubSettings", "HubWire", "Samples"]),
+        tests: ["Seeds", "DaySeries", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "Samples"]),
     plugin(
         "IHealthHS3", scale, tests: ["Seeds", "ScaleSimulation", "ScaleStandIns"] + scale, resources: [.copy("Cases")]),
     plugin("IHealthHS4", scale, tests: ["ScaleBench", "ScaleStandIns"] + scale),
@@ -91,6 +91,7 @@ let package = Package(
         .library(name: "ScaleStandIns", targets: ["ScaleStandIns"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
+        .executable(name: "hub-demo", targets: ["HubDemo"]),
         .executable(name: "hub-exist", targets: ["Exist"]),
         .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
         .executable(name: "hub-gap-filler", targets: ["GapFiller"]),
@@ -157,23 +158,30 @@ let package = Package(
                 logging, lifecycle, grdb,
                 "HubProcess", "zoo", "example-source",
             ]),
+        module("HubClient", ["HubWire", "Samples", "ZeroMQ"]),
         program(
             "HubCommand",
             [
-                "Seeds", "DaySeries", "Files", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "Samples",
-                "ZeroMQ", argumentParser,
-                logging, lifecycle,
-                "CLinux",
+                "DaySeries", "Files", "HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "Samples",
+                "ZeroMQ", argumentParser, logging, lifecycle, "CLinux",
             ],
             path: "Sources/HubCommand"),
         tests(
             "HubCommandTests",
             [
-                "HubCommand", "HubProcess", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire", "Samples",
-                "ZeroMQ", "IHealthHS3", "IHealthHS4", "IHealthHS5", "ScaleProtocols", "hub-scale-sim", argumentParser,
-                logging,
+                "HubCommand", "HubClient", "HubProcess", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire",
+                "Samples", "ZeroMQ", argumentParser, logging,
             ],
             resources: [.copy("Help")]),
+        program(
+            "HubDemo", ["HubClient", "HubWire", "Samples", "Seeds", argumentParser], path: "Simulators/Demo/Sources"),
+        tests(
+            "DemoTests",
+            [
+                "HubDemo", "HubCommand", "HubClient", "HubCore", "HubProcess", "HubWire", "Samples", "ScaleProtocols",
+                "Exist", "GapFiller", "IHealthHS3", "IHealthHS4", "IHealthHS5", "hub-exist-server", "hub-scale-sim",
+            ],
+            path: "Simulators/Demo/Tests", resources: [.copy("help.txt")]),
 
         program("zoo", ["ZeroMQ"], path: "Tests/Support/Zoo"),
 
@@ -222,7 +230,7 @@ let package = Package(
         tests(
             "JourneyTests",
             [
-                "Seeds", "HubProcess", "HubCommand", "HubCore", "HubWire", "Samples", "example-source", "example-cloud",
+                "Seeds", "HubProcess", "HubClient", "HubCommand", "HubCore", "HubWire", "Samples", "example-source", "example-cloud",
                 "JSONLines", "OAuthServer", "SAMI", "hub-sami-server", "Exist", "GapFiller", "IHealthHS3",
                 "IHealthHS4", "ScaleBench", "ScaleProtocols", "ScaleStandIns", "WebFaults", "WebSocketClient",
                 "hub-exist-server",

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HubClient
 import HubSettings
 
 /// The program `hub`: every failure becomes one line on stderr and one of the documented exit codes.
@@ -10,6 +11,9 @@ enum Program {
         signal(SIGPIPE) { _ in }
         do {
             try RootCommand.checkName(CommandLine.arguments.dropFirst())
+            if CommandLine.arguments.dropFirst().first == DemoCommand.configuration.commandName {
+                try DemoCommand.become(CommandLine.arguments.dropFirst(2))
+            }
             var command = try RootCommand.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -58,7 +62,7 @@ struct RootCommand: ParsableCommand {
             Exit codes:
             \(HubExit.table)
             """,
-        version: Program.version,
+        version: HubProgram.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, StatusCommand.self, PluginsCommand.self, TapCommand.self,
             ApplyCommand.self, RestartCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self,
@@ -83,16 +87,5 @@ extension RootCommand {
             .usage,
             "there is no command \(Terminal.cut(name))"
                 + (meant.map { "; did you mean hub \($0)?" } ?? "; hub --help lists them"))
-    }
-}
-
-extension Program {
-    /// What `hub --version` and HELLO say.
-    static let version = "0.1.0"
-
-    /// The path of this program's file, beside which plugins and the simulator are found.
-    static var path: String {
-        if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
-        return Bundle.main.executablePath ?? CommandLine.arguments[0]
     }
 }

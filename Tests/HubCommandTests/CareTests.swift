@@ -1,4 +1,6 @@
 import Foundation
+import HubClient
+import HubProcess
 import HubStore
 import Testing
 
@@ -22,7 +24,7 @@ import Testing
         async throws
     {
         let hub = try await TestHub()
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try hub.give(CareTests.weights(1...3))
         let follower = try hub.start(["tap", "sample/weight/", "--since", "0", "--count", "9"])
         try await follower.line { $0.contains("#3") }
@@ -59,7 +61,7 @@ import Testing
         try hub.give(CareTests.weights(4...4))
         let kept = try await hub.run(["samples", "weight", "--json"])
         #expect(kept.output.split(separator: "\n").count == 4)
-        let seen = try await follower.result().output.split(separator: "\n").compactMap {
+        let seen = await follower.result().output.split(separator: "\n").compactMap {
             $0.split(separator: "#").last.flatMap { Int($0) }
         }
         #expect(seen == [1, 2, 3, 4, 5, 1, 2, 3, 4])
@@ -68,7 +70,7 @@ import Testing
     @Test func `backups are rotated, and nothing but this hub's backups is removed`() async throws {
         let hub = try await TestHub()
         try hub.give(CareTests.weights(1...1))
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let others = ["hub-20200101T000000Z.sqlite", "hub-notes.txt", "hub-20200101T000000Z.sqlite.old"]
         for name in others { try Data("mine".utf8).write(to: URL(filePath: "\(folder.path)/\(name)")) }
         for year in 2021...2023 {
@@ -88,7 +90,7 @@ import Testing
         async throws
     {
         let hub = try await TestHub()
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         // As a clock that was ten years ahead had named them.
         let ahead = (1...2).map { "hub-2099010\($0)T000000Z.sqlite" }
         for (day, name) in zip(1...2, ahead.reversed()) {
@@ -116,7 +118,7 @@ import Testing
 
     @Test func `a backup goes neither over a file nor into the hub's own folder`() async throws {
         let hub = try await TestHub()
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try folder.write("mine")
         let over = try await hub.run(["backup", folder.configuration])
         #expect(over.code == HubExit.usage.rawValue)
@@ -135,7 +137,7 @@ import Testing
 
     @Test func `what is no backup, or of another hub, is not restored`() async throws {
         let (hub, other) = (try await TestHub(), try await TestHub())
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try folder.write("no database")
         try other.give(CareTests.weights(1...2))
         let foreign = folder.path + "/other.sqlite"
@@ -154,13 +156,13 @@ import Testing
     }
 
     @Test func `names that are nearly right are answered with the right one, and nothing else`() async throws {
-        let type = try await TestProgram.hub(["samples", "wieght"])
+        let type = try await Programs.hub(["samples", "wieght"])
         #expect(type.code == HubExit.usage.rawValue)
         #expect(type.errors == "hub: there is no type wieght; did you mean weight?\n")
-        let command = try await TestProgram.hub(["stat"])
+        let command = try await Programs.hub(["stat"])
         #expect(command.code == HubExit.usage.rawValue)
         #expect(command.errors == "hub: there is no command stat; did you mean hub status?\n")
-        let none = try await TestProgram.hub(["xyzzy"])
+        let none = try await Programs.hub(["xyzzy"])
         #expect(none.errors == "hub: there is no command xyzzy; hub --help lists them\n")
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DaySeries
 import Foundation
+import HubClient
 import HubSettings
 import HubWire
 import Samples

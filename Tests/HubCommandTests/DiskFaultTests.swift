@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubCore
 import HubProcess
 import Testing
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test func `reads that fail are a fault of the store in the status, which passes with them`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
         try hub.give([DiskFaultTests.weight(1)])
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test func `a disk that does not answer is told by the hub itself, and nobody is told to kill it`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
         try hub.give([DiskFaultTests.weight(1)])
@@ -59,7 +60,7 @@ import Testing
     }
 
     @Test func `a commit that does not return is told`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
         try faults.begin("sync hang hub.sqlite-wal")
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test func `a log that cannot be brought into the store is told before it fills the disk`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder, under: faults.environment)
         try faults.begin("write eio hub.sqlite")
@@ -97,7 +98,7 @@ import Testing
     }
 
     @Test func `doctor calls a disk that fails by its name, and advises no backup`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder)
         try hub.give([DiskFaultTests.weight(1)])
@@ -114,7 +115,7 @@ import Testing
     }
 
     @Test func `doctor leaves what stands still alone, and looks at the rest`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         let hub = try await TestHub(in: folder)
         #expect(try await hub.stop() == 0)
@@ -133,7 +134,7 @@ import Testing
     }
 
     @Test func `R10.16 a retry asked while the clock was a year ahead comes when it was asked for`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let faults = Faults(in: folder)
         try faults.begin("clock 31536000")
         let hub = try await TestHub(in: folder, under: faults.environment)

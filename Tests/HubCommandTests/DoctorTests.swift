@@ -1,5 +1,7 @@
 import Foundation
+import HubClient
 import HubCore
+import HubProcess
 import HubSettings
 import Testing
 
@@ -21,7 +23,7 @@ import Testing
         }
     }
 
-    private func report(_ result: TestProgram.Result) throws -> Report {
+    private func report(_ result: ChildProcess.Result) throws -> Report {
         let report = try JSON.decode(Report.self, from: result.output.utf8)
         let codes: [String: Int32] = ["good": 0, "note": 0, "warning": 1, "error": 2]
         #expect(result.code == codes[report.worst], "the exit code is that of the worst finding")
@@ -128,13 +130,13 @@ import Testing
     }
 
     @Test func `a hub.conf with errors is diagnosed without guessing where the data are`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try folder.write("[hub]\nlog_level = \"loud\"\n")
-        let found = try report(try await TestProgram.hub(["doctor", "--json", "--config", folder.configuration]))
+        let found = try report(try await Programs.hub(["doctor", "--json", "--config", folder.configuration]))
         #expect(found.worst == "error")
         #expect(found.faults("config").first?.repair == "hub check")
         #expect(!found.findings.contains { ["store", "disk", "modes"].contains($0.subject) })
-        let missing = try await TestProgram.hub(["doctor", "--config", "/nonexistent"])
+        let missing = try await Programs.hub(["doctor", "--config", "/nonexistent"])
         #expect(missing.code == HubExit.noConfiguration.rawValue)
     }
 

@@ -17,7 +17,7 @@ final class Faults: Sendable {
 
     private let file: String
 
-    init(in folder: TestFolder) { file = folder.path + "/faults" }
+    init(in folder: TemporaryFolder) { file = folder.path + "/faults" }
 
     /// What a program has to find in its environment.
     var environment: [String] { ["LD_PRELOAD=\(Faults.library)", "HUB_FAULTS=\(file)"] }

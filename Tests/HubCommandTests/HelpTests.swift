@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HubClient
 import HubWire
 import Samples
 import Testing
@@ -42,7 +43,6 @@ import Testing
         (["backup", "--keep", "0"], "Error: --keep takes a number from 1 to 10000."),
         (["backup", "--verify"], "Error: --verify needs the backup's path."),
         (["trace", "0"], "Error: 0 is no number of a record."),
-        (["demo", "--for", "0"], "Error: --for takes 1 to 86400 seconds."),
     ])
     func `a usage failure says what is wrong, and has exit code 64`(_ arguments: [String], _ message: String) throws {
         let error = try #require(throws: (any Error).self) { try RootCommand.parseAsRoot(arguments) }

@@ -1,4 +1,6 @@
 import Foundation
+import HubClient
+import HubProcess
 import HubWire
 import Testing
 import ZeroMQ
@@ -10,7 +12,7 @@ import ZeroMQ
     private static let hostile = PlainTextTests.hostile
 
     /// Declares itself and a command, prints what it likes, and leaves the session to the test.
-    private static func program(in folder: TestFolder) throws -> String {
+    private static func program(in folder: TemporaryFolder) throws -> String {
         // The hub asks for one line here.
         let bad = try JSON.line(String(hostile.filter { !$0.isNewline }))
         let path = folder.path + "/hub-evil"
@@ -119,7 +121,7 @@ import ZeroMQ
     }
 
     @Test func `no command of hub lets a plugin steer the terminal, and JSON stays JSON`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let hub = try await TestHub(
             """
             [person.me]
@@ -173,7 +175,7 @@ import ZeroMQ
             #expect(!said.output.isEmpty, "\(command)")
         }
         for (listener, told) in [(tap, "#1"), (live, "159.0 lb")] {
-            let heard = try await listener.result().output
+            let heard = await listener.result().output
             #expect(heard.contains(told), "\(heard)")
             for line in heard.split(separator: "\n") { #expect(PlainTextTests.isHarmless(line), "\(line)") }
         }

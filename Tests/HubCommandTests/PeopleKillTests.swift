@@ -1,4 +1,6 @@
 import Foundation
+import HubClient
+import HubProcess
 import Testing
 
 @testable import HubCommand
@@ -88,8 +90,8 @@ import Testing
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...60)))
             hub.signal(SIGKILL)
             await hub.waitForEnd()
-            assign.terminate()
-            _ = try await assign.result()
+            assign.signal(SIGTERM)
+            _ = await assign.result()
             try await hub.restart()
             let rows = try await rows(hub)
             #expect(rows.count == 3 && Set(rows.map(\.person)).count == 1, "round \(round): \(rows)")

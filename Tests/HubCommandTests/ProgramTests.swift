@@ -1,5 +1,7 @@
 import Foundation
+import HubClient
 import HubCore
+import HubProcess
 import Testing
 import ZeroMQ
 
@@ -69,7 +71,7 @@ import ZeroMQ
         let hub = try await TestHub()
         let listener = try hub.start(["tap", "sample/weight/", "--count", "5", "--json", "--since", "0"])
         try hub.give(ProgramTests.weights)
-        let live = try await listener.result()
+        let live = await listener.result()
         #expect(live.code == 0)
 
         let listed = try await hub.run(["samples", "weight", "--json"])
@@ -128,9 +130,8 @@ import ZeroMQ
         try hub.give(Array(ProgramTests.weights[..<1]))
         let terminal = try TestTerminal()
         terminal.type(answer + "\n")
-        let asked = try TestProgram(
-            TestProgram.hub, ["retract", "1", "--config", hub.configuration], terminal: terminal)
-        #expect(try await asked.result().code == code)
+        let asked = try ChildProcess("hub", ["retract", "1", "--config", hub.configuration], terminal: terminal.end)
+        #expect(await asked.result().code == code)
         let left = try await hub.run(["samples", "--json"]).output
         #expect(left.isEmpty == (code == 0))
     }
@@ -138,9 +139,9 @@ import ZeroMQ
     @Test func `a reader that has had enough ends the listing without a word`() async throws {
         let hub = try await TestHub()
         try hub.give(ProgramTests.weights)
-        let head = try await TestProgram(
+        let head = try await ChildProcess(
             "/bin/sh",
-            ["-c", #""$0" samples weight --json --config "$1" | head -n 1"#, TestProgram.hub, hub.configuration]
+            ["-c", #""$0" samples weight --json --config "$1" | head -n 1"#, Programs.path("hub"), hub.configuration]
         ).result()
         #expect(head.output.split(separator: "\n").count == 1)
         #expect(head.errors == "")
@@ -155,7 +156,7 @@ import ZeroMQ
         try await listener.line { $0.contains("no hub at \(hub.endpoints.feed); waiting for it") }
         try await hub.restart()
         try hub.give(Array(ProgramTests.weights[2...]))
-        let result = try await listener.result()
+        let result = await listener.result()
         #expect(result.code == 0)
         #expect(
             result.output.split(separator: "\n").map { $0.split(separator: "#").last } == ["1", "2", "3", "4", "5"])
@@ -180,11 +181,11 @@ import ZeroMQ
 
     @Test func `what was typed steers no terminal and fills none`() async throws {
         for arguments in [["bogus\u{1B}[31m"], ["samples", "--\u{1B}[31m"], ["samples", "\u{9B}31m"]] {
-            let answer = try await TestProgram.hub(arguments)
+            let answer = try await Programs.hub(arguments)
             #expect(answer.code == 64)
             #expect(!answer.errors.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" })
         }
-        let long = try await TestProgram.hub([String(repeating: "x", count: 10_000)])
+        let long = try await Programs.hub([String(repeating: "x", count: 10_000)])
         #expect(long.code == 64 && long.errors.utf8.count < 200)
     }
 
@@ -196,27 +197,38 @@ import ZeroMQ
     }
 
     @Test func `the run directory's lock is not taken through a symbolic link`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
         let files = FileManager.default
         try files.createDirectory(atPath: folder.path + "/run", withIntermediateDirectories: false)
         try files.createSymbolicLink(atPath: folder.path + "/run/lock", withDestinationPath: folder.path + "/mine")
-        let refused = try await TestProgram.hub(["run", "--config", folder.configuration])
+        let refused = try await Programs.hub(["run", "--config", folder.configuration])
         #expect(refused.code != 0)
         #expect(refused.errors.contains("\(folder.path)/run/lock: it is a symbolic link"), "\(refused.errors)")
         #expect(!files.fileExists(atPath: folder.path + "/mine"))
     }
 
-    @Test func `without a hub the addresses are still told, and nothing else`() async throws {
-        let folder = try TestFolder()
+    @Test func `a hub that another program has started ends in order when its stdin does`() async throws {
+        let folder = try TemporaryFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
-        let environment = try await TestProgram.hub(["status", "--env", "--config", folder.configuration])
+        let input = Pipe()
+        let hub = try ChildProcess(
+            "hub", ["run", "--until-eof", "--config", folder.configuration], input: input.fileHandleForReading)
+        try await hub.line { $0.hasPrefix("hub: ready: ") }
+        try input.fileHandleForWriting.close()
+        #expect(await hub.result().code == 0)
+    }
+
+    @Test func `without a hub the addresses are still told, and nothing else`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
+        let environment = try await Programs.hub(["status", "--env", "--config", folder.configuration])
         #expect(environment.code == 0)
         #expect(
             environment.output
                 == "export HUB_DOOR=ipc://\(folder.path)/run/door\nexport HUB_FEED=ipc://\(folder.path)/run/feed\n")
         for command in [["status"], ["plugins"], ["samples"], ["trace", "1"], ["retract", "1", "--yes"]] {
-            let result = try await TestProgram.hub(command + ["--config", folder.configuration])
+            let result = try await Programs.hub(command + ["--config", folder.configuration])
             #expect(result.code == HubExit.noHub.rawValue)
             #expect(result.output == "")
             #expect(
@@ -226,20 +238,20 @@ import ZeroMQ
     }
 
     @Test func `check shows everything that is wrong, and run starts nothing then`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try folder.write("[hub]\nlog_level = \"loud\"\n[person.me]\nheigth = 180\n")
-        let check = try await TestProgram.hub(["check", "--config", folder.configuration])
+        let check = try await Programs.hub(["check", "--config", folder.configuration])
         #expect(check.code == HubExit.badConfiguration.rawValue)
         #expect(check.output.split(separator: "\n").count == 3)
         #expect(
             check.output.contains("\(folder.configuration):4: [person.me] heigth: unknown key; did you mean height?\n"))
-        let json = try await TestProgram.hub(["check", "--json", "--config", folder.configuration])
+        let json = try await Programs.hub(["check", "--json", "--config", folder.configuration])
         #expect(json.code == HubExit.badConfiguration.rawValue)
         #expect(json.output.hasPrefix(#"{"errors":2,"#))
-        let run = try await TestProgram.hub(["run", "--config", folder.configuration])
+        let run = try await Programs.hub(["run", "--config", folder.configuration])
         #expect(run.code == HubExit.badConfiguration.rawValue)
         #expect(run.errors.hasSuffix("hub: \(folder.configuration) cannot be used; nothing was started\n"))
-        let missing = try await TestProgram.hub(["check", "--config", "/nonexistent/hub.conf"])
+        let missing = try await Programs.hub(["check", "--config", "/nonexistent/hub.conf"])
         #expect(missing.code == HubExit.noConfiguration.rawValue)
         #expect(missing.errors == "hub: --config /nonexistent/hub.conf: there is no such file\n")
     }

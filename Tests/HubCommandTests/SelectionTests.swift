@@ -1,5 +1,7 @@
 import Foundation
+import HubClient
 import HubCore
+import HubProcess
 import HubWire
 import Samples
 import Testing
@@ -139,7 +141,7 @@ import Testing
 
     @Test func `a follower of the inbox that has caught up hears what one that was there heard`() async throws {
         let hub = try await TestHub("[person.me]\n[person.you]\n")
-        func frames(_ arguments: [String]) throws -> TestProgram {
+        func frames(_ arguments: [String]) throws -> ChildProcess {
             try hub.start(["tap", "hub/inbox/", "--frames"] + arguments)
         }
         let live = try frames(["--count", "6", "--since", "0"])
@@ -153,9 +155,9 @@ import Testing
         try await live.line { $0.contains("\"seq\":4") }
         try hub.give([#"{"kind":"retraction","key":"a"}"#])
         #expect(try await hub.run(["assign", "2", "--to", "you"]).code == 0)
-        func last(_ program: TestProgram) async throws -> [Int: String] {
+        func last(_ program: ChildProcess) async throws -> [Int: String] {
             var last: [Int: String] = [:]
-            for line in try await program.result().output.split(separator: "\n") {
+            for line in await program.result().output.split(separator: "\n") {
                 let message = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
                 #expect(message["topic"] as? String == "hub/inbox/")
                 let body = try #require(message["body"] as? [String: Any])

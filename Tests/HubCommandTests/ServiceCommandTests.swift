@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubCore
 import HubProcess
 import HubSettings
@@ -24,11 +25,11 @@ enum HubSectionStub {
     func `systemd itself finds nothing wrong with the unit`(
         _ manager: SystemdUnit.Manager
     ) async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let file = folder.path + "/" + SystemdUnit.name
         let text = unit(manager).text.replacingOccurrences(of: "User=health-hub\nGroup=health-hub\n", with: "")
         try Data(text.utf8).write(to: URL(filePath: file))
-        let result = try await TestProgram(
+        let result = try await ChildProcess(
             "/usr/bin/env",
             [
                 "XDG_RUNTIME_DIR=\(folder.path)", "systemd-analyze", "--man=no",
@@ -62,12 +63,12 @@ enum HubSectionStub {
     }
 
     @Test func `install writes one file, says what to type, and leaves another's unit alone`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
-        func service(_ arguments: String...) async throws -> TestProgram.Result {
-            try await TestProgram(
+        func service(_ arguments: String...) async throws -> ChildProcess.Result {
+            try await ChildProcess(
                 "/usr/bin/env",
-                ["XDG_CONFIG_HOME=\(folder.path)/config", TestProgram.hub, "service"] + arguments
+                ["XDG_CONFIG_HOME=\(folder.path)/config", Programs.path("hub"), "service"] + arguments
                     + ["--config", folder.configuration]
             ).result()
         }
@@ -91,22 +92,22 @@ enum HubSectionStub {
     }
 
     @Test func `hub run tells the service manager when it is ready and when it stops`() async throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n[person.me]\n")
         let manager = try DatagramSocket(folder.path + "/notify")
-        let hub = try TestProgram(
+        let hub = try ChildProcess(
             "/usr/bin/env",
             [
-                "NOTIFY_SOCKET=\(folder.path)/notify", "WATCHDOG_USEC=300000", TestProgram.hub, "run", "--config",
+                "NOTIFY_SOCKET=\(folder.path)/notify", "WATCHDOG_USEC=300000", Programs.path("hub"), "run", "--config",
                 folder.configuration,
             ])
         #expect(try manager.next() == "READY=1\nSTATUS=ready")
         #expect(try manager.next().hasPrefix("WATCHDOG=1\nSTATUS=newest sequence 0"))
-        hub.terminate()
+        hub.signal(SIGTERM)
         var last = try manager.next()
         while last.hasPrefix("WATCHDOG=1") { last = try manager.next() }
         #expect(last.hasPrefix("STOPPING=1\n"))
-        #expect(try await hub.result().code == 0)
+        #expect(await hub.result().code == 0)
     }
 }
 

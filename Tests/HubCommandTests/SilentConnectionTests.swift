@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubProcess
 import HubWire
 import Testing

@@ -1,26 +1,12 @@
 import Foundation
+import HubClient
 import HubCore
+import HubProcess
 import HubWire
 import Testing
 import ZeroMQ
 
 @testable import HubCommand
-
-/// A folder of a test's own, with a `hub.conf`.
-final class TestFolder: Sendable {
-    let path: String
-    var configuration: String { path + "/hub.conf" }
-
-    init() throws {
-        path = "/tmp/hub-test-\(UInt64.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: configuration)) }
-}
 
 /// A terminal with a person at it who has typed ahead.
 final class TestTerminal: Sendable {
@@ -38,104 +24,26 @@ final class TestTerminal: Sendable {
     func type(_ text: String) { person.write(Data(text.utf8)) }
 }
 
-/// A program that runs, and all it says.
-final class TestProgram: Sendable {
-    struct Result: Sendable {
-        let code: Int32
-        let output: String
-        let errors: String
-    }
-
-    private let process: Process
-    private let said = Locked((output: [UInt8](), errors: [UInt8]()))
-    private let changes: AsyncStream<Void>
-    private let readers = DispatchGroup()
-
-    /// - Parameter terminal: a person's, for stdin and stderr.
-    init(_ path: String, _ arguments: [String], terminal: TestTerminal? = nil) throws {
-        let (process, output, errors) = (Process(), Pipe(), Pipe())
-        process.executableURL = URL(filePath: path)
-        process.arguments = arguments
-        (process.standardInput, process.standardOutput, process.standardError) = (
-            terminal?.end ?? .nullDevice, output, terminal?.end ?? errors
-        )
-        let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        (self.process, self.changes) = (process, changes)
-        try process.run()
-        if terminal != nil { try errors.fileHandleForWriting.close() }
-        let open = Locked(2)
-        for (file, isOutput) in [(output.fileHandleForReading, true), (errors.fileHandleForReading, false)] {
-            readers.enter()
-            Thread { [said, readers] in
-                while case let bytes = file.availableData, !bytes.isEmpty {
-                    said.change { if isOutput { $0.output += bytes } else { $0.errors += bytes } }
-                    change.yield()
-                }
-                open.change { $0 -= 1 }
-                if open.value == 0 { change.finish() }
-                readers.leave()
-            }.start()
-        }
-    }
-
-    deinit { if process.isRunning { process.terminate() } }
-
-    /// Waits for a line on either stream.
-    func line(_ isMeant: (Substring) -> Bool) async throws {
-        func found() -> Bool {
-            let (output, errors) = said.value
-            return (String(decoding: output, as: UTF8.self) + String(decoding: errors, as: UTF8.self))
-                .split(separator: "\n").contains(where: isMeant)
-        }
-        if found() { return }
-        for await _ in changes where found() { return }
-        try #require(found(), "\(String(decoding: said.value.errors, as: UTF8.self))")
-    }
-
-    func terminate() { process.terminate() }
-
-    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
-
-    /// Waits until it has ended.
-    func result() async throws -> Result {
-        try await blocking { [self] in
-            readers.wait()
-            process.waitUntilExit()
-            let (output, errors) = said.value
-            return Result(
-                code: process.terminationStatus, output: String(decoding: output, as: UTF8.self),
-                errors: String(decoding: errors, as: UTF8.self))
-        }
-    }
-
-    /// The program `hub` that was built with the tests.
-    static let hub: String = {
-        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return URL(filePath: tests).deletingLastPathComponent().appending(path: "hub").path
-    }()
-
-    static func hub(_ arguments: [String]) async throws -> Result { try await TestProgram(hub, arguments).result() }
-}
-
 /// A running `hub run` without plugins.
 final class TestHub: Sendable {
     let endpoints: OwnerEndpoints
-    private let folder: TestFolder
-    private let program: Locked<TestProgram>
+    private let folder: TemporaryFolder
+    private let program: Locked<ChildProcess>
 
     /// - Parameters:
     ///   - persons: tables of `hub.conf`.
     ///   - folder: a test's own, where it has one.
     ///   - environment: what the hub finds in its environment, as `NAME=value`.
     init(
-        _ persons: String = "[person.me]\n", in folder: TestFolder? = nil, under environment: [String] = []
+        _ persons: String = "[person.me]\n", in folder: TemporaryFolder? = nil, under environment: [String] = []
     ) async throws {
-        let folder = try folder ?? TestFolder()
+        let folder = try folder ?? TemporaryFolder()
         try folder.write("[hub]\ndata = \"\(folder.path)/data\"\nrun = \"\(folder.path)/run\"\n\(persons)")
         self.folder = folder
         endpoints = OwnerEndpoints(door: "ipc://\(folder.path)/run/door", feed: "ipc://\(folder.path)/run/feed")
         program = Locked(
-            try TestProgram("/usr/bin/env", environment + [TestProgram.hub, "run", "--config", folder.configuration]))
+            try ChildProcess(
+                "/usr/bin/env", environment + [Programs.path("hub"), "run", "--config", folder.configuration]))
         try await program.value.line { $0.hasPrefix("hub: ready: ") }
     }
 
@@ -143,24 +51,24 @@ final class TestHub: Sendable {
     var data: String { folder.path + "/data" }
 
     /// Starts a further command of `hub`.
-    func start(_ arguments: [String], under environment: [String] = []) throws -> TestProgram {
-        try TestProgram(
-            "/usr/bin/env", environment + [TestProgram.hub] + arguments + ["--config", folder.configuration])
+    func start(_ arguments: [String], under environment: [String] = []) throws -> ChildProcess {
+        try ChildProcess(
+            "/usr/bin/env", environment + [Programs.path("hub")] + arguments + ["--config", folder.configuration])
     }
 
-    func run(_ arguments: [String], under environment: [String] = []) async throws -> TestProgram.Result {
+    func run(_ arguments: [String], under environment: [String] = []) async throws -> ChildProcess.Result {
         try await start(arguments, under: environment).result()
     }
 
     func signal(_ number: Int32) { program.value.signal(number) }
 
     /// Returns when it has ended, however it did.
-    func waitForEnd() async { _ = try? await program.value.result() }
+    func waitForEnd() async { _ = await program.value.result() }
 
     /// Ends the hub in order; its exit code.
     func stop() async throws -> Int32 {
-        program.value.terminate()
-        return try await program.value.result().code
+        program.value.signal(SIGTERM)
+        return await program.value.result().code
     }
 
     func restart() async throws {

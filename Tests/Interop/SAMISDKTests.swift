@@ -6,7 +6,7 @@ import Testing
 @Suite(.enabled(if: Need.artikcloud.isMet, "\(Need.artikcloud.reason)")) struct SAMISDKTests {
     @Test func `The official Python SDK finds in our server all that it can call`() async throws {
         let server = try ChildProcess(
-            Programs.path("hub-sami-server"), ["--listen", "127.0.0.1:0", "--dialect", "artik"])
+            "hub-sami-server", ["--listen", "127.0.0.1:0", "--dialect", "artik"])
         let address = try #require(await server.lines(count: 1).first)
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "sami_sdk.py").path
         let driver = try ChildProcess(
@@ -20,7 +20,7 @@ import Testing
 
     @Test func `The README's program shows a newcomer the scale's weights, and posts one`() async throws {
         let server = try ChildProcess(
-            Programs.path("hub-sami-server"), ["--listen", "127.0.0.1:0", "--history", "30"])
+            "hub-sami-server", ["--listen", "127.0.0.1:0", "--history", "30"])
         let address = try #require(await server.lines(count: 1).first)
         let folder = try TemporaryFolder()
         let text = try ReadmePrograms("Simulators/SAMIServer/README.md").text("newcomer.py")

@@ -25,7 +25,7 @@ import Testing
             for _ in 0..<Self.kills {
                 let before = try await Self.facts(host)
                 let saying = try ChildProcess(
-                    Programs.path("hub"), words, environment: ["HUB_CONF": host.configuration])
+                    "hub", words, environment: ["HUB_CONF": host.configuration])
                 try await Task.sleep(for: .milliseconds(Int64.random(in: 20...250, using: &generator)))
                 await hub.killAndWait()
                 let said = await saying.waitForExit()

@@ -30,7 +30,7 @@ final class LogInScene: Sendable {
     /// Begins `hub login cloud`, and returns the address of the page that it shows.
     func begin(_ arguments: [String] = [], browser: String = "") async throws -> (login: ChildProcess, url: String) {
         let login = try ChildProcess(
-            Programs.path("hub"), ["login", "cloud"] + arguments,
+            "hub", ["login", "cloud"] + arguments,
             environment: environment.merging(["BROWSER": browser]) { $1 })
         return (login, try await url(of: login))
     }

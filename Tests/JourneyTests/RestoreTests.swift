@@ -15,7 +15,7 @@ import Testing
         let arguments = [
             "--run", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state", "\(folder)/sink",
         ]
-        var sink = try ChildProcess(Programs.path("hub-json-lines"), arguments)
+        var sink = try ChildProcess("hub-json-lines", arguments)
         var given: Set<String> = []
         func give(_ count: Int, seed: Int, delivered: Int64) async throws {
             let source = try ExampleSource(in: host, name: "source-\(seed)", count: count, seed: seed)
@@ -32,7 +32,7 @@ import Testing
         let restored = try await host.command("restore", "\(folder)/backup.sqlite", "--yes")
         #expect(restored.status == 0, "\(restored.errors)")
         hub = try await host.start()
-        sink = try ChildProcess(Programs.path("hub-json-lines"), arguments)
+        sink = try ChildProcess("hub-json-lines", arguments)
         // Sequences 51 to 110 once more, and some beyond.
         try await give(70, seed: 3, delivered: 120)
         let account = try #require(try await Self.sink(host))

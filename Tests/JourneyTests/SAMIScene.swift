@@ -35,7 +35,7 @@ final class SAMIScene: Sendable {
     /// - Parameter history: messages to invent beside those that are there.
     func startServer(history: Int = 0) async throws -> ChildProcess {
         let server = try ChildProcess(
-            Programs.path("hub-sami-server"), options + (history > 0 ? ["--history", "\(history)"] : []))
+            "hub-sami-server", options + (history > 0 ? ["--history", "\(history)"] : []))
         guard await !server.lines(count: 1).isEmpty else { throw Trouble(what: server.errorLines.joined()) }
         return server
     }
@@ -157,7 +157,7 @@ final class SAMIScene: Sendable {
     /// Goes through the service's pages as a browser does, `hub login` waiting for its end.
     func logIn(decision: String = "allow") async throws -> ChildProcess {
         let login = try ChildProcess(
-            Programs.path("hub"), ["login", "sami"],
+            "hub", ["login", "sami"],
             environment: host.environment.merging(["BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""]) { $1 })
         guard let line = await login.errorLines(count: 1, where: { $0.hasPrefix("  http") }).first else {
             throw Trouble(what: login.errorLines.joined(separator: "\n"))

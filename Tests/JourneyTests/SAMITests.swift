@@ -29,7 +29,7 @@ import Testing
         #expect(status.lines.contains { $0.hasPrefix("sami") && $0.contains("Ada Example") }, "\(status.lines)")
 
         let tap = try ChildProcess(
-            Programs.path("hub"), ["tap", "sample/weight/me/sami/", "--frames"],
+            "hub", ["tap", "sample/weight/me/sami/", "--frames"],
             environment: scene.host.environment)
         try await scene.until("the live stream is open") {
             try scene.send("GET", "/control/state").body.contains(#""sockets":1"#)
@@ -149,7 +149,7 @@ import Testing
         // Thirty pages, each slow enough to be ended in.
         try scene.send("PUT", "/control/faults", body: #"["delay=0.1@/messages"]"#)
         let backfill = try ChildProcess(
-            Programs.path("hub"), ["backfill", "sami", "--json"], environment: scene.host.environment)
+            "hub", ["backfill", "sami", "--json"], environment: scene.host.environment)
         try await scene.until("it is in the middle") { try await scene.weights().count > 500 }
         switch victim {
         case .plugin: try await scene.killPlugin()

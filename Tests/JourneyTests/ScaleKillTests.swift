@@ -64,7 +64,7 @@ import Testing
         let settings = try host.folder.write(
             "link = \"\(link)\"\ndevice_id = \"020000004001\"\nzone = \"Europe/Berlin\"\n", to: "scale.conf")
         return try ChildProcess(
-            Programs.path("hub-ihealth-hs4"),
+            "hub-ihealth-hs4",
             [
                 verb, "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
                 "\(host.folder.path)/connector",

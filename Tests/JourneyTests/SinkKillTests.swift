@@ -66,7 +66,7 @@ import Testing
         let settings = try host.folder.write(
             "path = \"\(folder)/files\"\nrotate = \"never\"\nmax_size = \"256KiB\"\n", to: "sink.conf")
         return try ChildProcess(
-            Programs.path("hub-json-lines"),
+            "hub-json-lines",
             [
                 "--run", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
                 "\(folder)/sink",

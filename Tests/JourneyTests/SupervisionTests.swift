@@ -95,7 +95,7 @@ import Testing
         let hub = try await host.start()
         _ = try await pids(host, count: 1)
         let following = try ChildProcess(
-            Programs.path("hub"), ["logs", "deaf", "-f", "--json"], environment: ["HUB_CONF": host.configuration])
+            "hub", ["logs", "deaf", "-f", "--json"], environment: ["HUB_CONF": host.configuration])
         _ = await following.lines(count: 1) { $0.contains("the token is") }
         hub.signal(SIGTERM)
         _ = await following.lines(count: 1) { $0.contains("was ended") }

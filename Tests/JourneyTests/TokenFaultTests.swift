@@ -80,7 +80,7 @@ import Testing
         scene.server.next(.hold)
         let processes = try (0..<4).map { number in
             try ChildProcess(
-                Programs.path("example-cloud"),
+                "example-cloud",
                 [
                     "--once", "--settings", settings, "--door", scene.host.environment["HUB_DOOR"] ?? "",
                     "--instance", "cloud", "--state", "\(scene.host.folder.path)/state-\(number)",

@@ -151,7 +151,7 @@ final class Torture {
         }
         // Now and then it is killed before it is ready.
         if Int.random(in: 0..<5, using: &chance) == 0 {
-            let early = try ChildProcess(Programs.path("hub"), ["run", "--config", host.configuration])
+            let early = try ChildProcess("hub", ["run", "--config", host.configuration])
             try await Task.sleep(for: .milliseconds(Int64.random(in: 0...150, using: &chance)))
             await early.killAndWait()
             note("kill -9", name)

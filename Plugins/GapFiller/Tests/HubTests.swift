@@ -149,7 +149,7 @@ import Testing
         let scene = try await Scene(hub: "clock = \"2024-03-29T10:00:00Z@57600\"")
         try scene.give(Weighing(key: "a", start: "2024-03-28T07:00:00+01:00", value: 80))
         let tap = try ChildProcess(
-            Programs.path("hub"), ["tap", "day/weight/me/mean30/", "--count", "5", "--json"],
+            "hub", ["tap", "day/weight/me/mean30/", "--count", "5", "--json"],
             environment: ["HUB_CONF": scene.host.configuration])
         try await scene.startFiller()
         let lines = await tap.lines(count: 5)

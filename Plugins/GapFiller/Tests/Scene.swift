@@ -1,11 +1,10 @@
 import DaySeries
 import Foundation
+import HubClient
 import HubProcess
 import HubWire
 import Samples
 import Testing
-
-@testable import HubCommand
 
 /// A hub and a gap-filler as processes, each of which can be killed and started again.
 final class Scene {
@@ -28,7 +27,7 @@ final class Scene {
         self.settings = settings ?? self.settings
         let file = try host.folder.write(self.settings, to: "filler.conf")
         filler = try ChildProcess(
-            Programs.path("hub-gap-filler"),
+            "hub-gap-filler",
             [
                 "--run", "--settings", file, "--door", host.environment["HUB_DOOR"] ?? "", "--state",
                 "\(host.folder.path)/filler",

@@ -344,7 +344,7 @@ import WebFaults
             if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
             return JSONTree(Array(try await browser.data(for: request).0))
         }
-        let first = try ChildProcess(Programs.path("hub-exist-server"), arguments)
+        let first = try ChildProcess("hub-exist-server", arguments)
         let base = try #require(await first.lines(count: 1).first)
         let token = try #require(
             try await ask(base, "/control/personal-token", #"{"user":"mira","client":"hub"}"#)?["access_token"]?.text)
@@ -352,14 +352,14 @@ import WebFaults
         _ = try await ask(
             base, "/api/2/attributes/update/", #"[{"name":"weight","date":"2024-05-20","value":80.57}]"#, token: token)
         await first.killAndWait()
-        let second = try ChildProcess(Programs.path("hub-exist-server"), arguments)
+        let second = try ChildProcess("hub-exist-server", arguments)
         let again = try #require(await second.lines(count: 1).first)
         let values = try await ask(again, "/api/2/attributes/values/?attribute=weight", token: token)
         #expect(values?["results"]?.json == #"[{"date":"2024-05-20","value":80.57}]"#)
         #expect(try await ask(again, "/control/calls")?.list?.count == 3)
         second.signal(SIGTERM)
         #expect(await second.waitForExit() == 0)
-        let wrong = try ChildProcess(Programs.path("hub-exist-server"), ["--set", "rate_limit=x"])
+        let wrong = try ChildProcess("hub-exist-server", ["--set", "rate_limit=x"])
         #expect(await wrong.waitForExit() == 64)
         #expect(wrong.errorLines.joined().contains("calls an hour"))
     }

@@ -9,7 +9,7 @@ import WebFaults
 @Suite(.timeLimit(.minutes(1))) struct KillTests {
     private func start(_ state: String) async throws -> (process: ChildProcess, port: Int) {
         let process = try ChildProcess(
-            Programs.path("hub-sami-server"), ["--listen", "127.0.0.1:0", "--state", state, "--no-rate-limits"])
+            "hub-sami-server", ["--listen", "127.0.0.1:0", "--state", state, "--no-rate-limits"])
         let line = await process.lines(count: 1).first ?? ""
         return (process, try #require(Int(line.split(separator: ":").last ?? ""), "\(process.errorLines)"))
     }

@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubStore
 
 /// Where backups go and how they are called.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HubClient
 import HubCore
 import HubSettings
 import HubWire

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HubClient
 import HubCore
 import HubSettings
 
@@ -27,7 +28,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try options.path()
-        let checked = await ConfigurationLoader(path: path, programPath: Program.path).load()
+        let checked = await ConfigurationLoader(path: path, programPath: HubProgram.path).load()
         let report = CheckReport(file: path, checked.loaded, faults: checked.faults)
         if json {
             try Output.json(try JSON.line(report))

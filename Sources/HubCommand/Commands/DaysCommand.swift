@@ -1,6 +1,7 @@
 import ArgumentParser
 import DaySeries
 import Foundation
+import HubClient
 import HubCore
 import HubSettings
 import HubWire

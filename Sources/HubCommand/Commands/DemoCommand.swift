@@ -1,127 +1,36 @@
 import ArgumentParser
 import Foundation
-import HubCore
-import HubSettings
-import Synchronization
+import HubClient
 
-struct DemoCommand: AsyncParsableCommand {
+/// `hub demo`: a program of its own, beside this one.
+struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "A month of three people and three scales, here in this terminal.",
         discussion: """
-            Everything is real but the scales: simulated ones speak the dialogues of an
-            iHealth HS3, HS4 and HS5, their connectors are processes of their own, the hub
-            stores each weigh-in before it confirms it. Scales get out of reach and give
-            their memory later, links are cut, batteries run low, guests and a cat step on.
-            One of the three has noted the year before, with holes; the gap-filler makes a
-            weight for every day of it, and the exporter sends them to a stand-in for
-            exist.io on this machine, whose page shows them.
-
-            The story tells what happens and what the hub decides; the account at the end
-            compares what each scale says it was told with what the store holds, and each
-            day at Exist with what it has to be. All lives in a folder that goes away then.
+            Runs hub-demo, the demonstration; make demo builds it with what it needs.
+            hub demo --help lists its options.
 
             Examples:
               hub demo                       a month in about two minutes
               hub demo --days 10 --for 20    less of it
-              hub demo --stay                then look around, until Ctrl-C
-              hub demo --keep ./demo         keeps hub.conf and the store
-              hub demo --json | jq .scales   the account as JSON
 
-            Exit codes: 0 every weigh-in is stored once, with the right person or in the
-            inbox, and every day is right; 1 something does not add up, or no scale was
-            stepped on; 71 something could not be started.
+            Exit codes: those of hub-demo; 71 it is missing.
             """)
 
-    @Option(
-        name: .customLong("for"),
-        help: ArgumentHelp("How long all of it takes, if the machine can; 4 seconds a day.", valueName: "seconds"))
-    var duration: Int?
-    @Option(help: ArgumentHelp("How many days of the month.", valueName: "n"))
-    var days = DemoTime.longest
-    @Option(help: ArgumentHelp("Which month is invented; the same seed, the same month.", valueName: "n"))
-    var seed: UInt64 = 1
-    @Option(help: ArgumentHelp("Use this new folder, and keep it.", valueName: "folder"))
-    var keep: String?
-    @Flag(help: "When the month is over, keep hub and Exist running until Ctrl-C, in real time.")
-    var stay = false
-    @Flag(help: "One JSON document, the account; the story goes to stderr.")
-    var json = false
-    @Option(
-        help: ArgumentHelp(
-            "This file tells how far Exist's part is built, which is shown after the month then.",
-            visibility: .hidden))
-    var building: String?
-
-    func validate() throws {
-        if let duration, !(1...86_400).contains(duration) { throw ValidationError("--for takes 1 to 86400 seconds.") }
-        if !(1...DemoTime.longest).contains(days) {
-            throw ValidationError("--days takes 1 to \(DemoTime.longest).")
-        }
-    }
-
-    func run() async throws {
-        let directory =
-            try keep.map { path throws(Failure) in try DemoDirectory.kept(path) } ?? DemoDirectory.temporary()
-        let interruption = Interruption { directory.remove() }  // The scales and the plugins see their stdin end.
-        defer { directory.remove() }
-        let plan = DemoLife.plan(days: days, seed: seed)
-        let seconds = duration ?? 4 * days
-        let rate = (Double(days) * 86_400 / Double(seconds)).rounded()
-        let clock = DemoCalendar.setting(rate: rate)
-        let network = try ScaleProcess(
-            .hs5, link: ["--listen", "udp://127.0.0.1:0"], clock: clock, zone: DemoCalendar.zone,
-            more: ["--users", ""])
-        var stage = DemoSetup(
-            plan, directory, rate: rate, network: network,
-            story: DemoStory(plan, isAside: json) { interruption.release() })
-        let result: Result<Void, any Error>
-        do { result = .success(try await play(&stage, clock, seconds, interruption)) } catch {
-            result = .failure(error)
-        }
-        await network.end()
-        await stage.exist?.end()
-        try result.get()
-    }
-
-    private func play(
-        _ stage: inout DemoSetup, _ clock: String, _ seconds: Int, _ interruption: Interruption
-    ) async throws {
-        var greeting = DemoGreeting(
-            program: CommandLine.arguments[0], directory: stage.directory, plan: stage.plan, seconds: seconds)
-        if building == nil { greeting.page = try await stage.openExist(clock) }
-        try await stage.write(clock: clock)
-        await stage.story.say(greeting.first)
-        var end = try await stage.play(interruption)
-        if let building { try await send(&end, DemoBuild(path: building), &stage, &greeting, interruption) }
-        try await show(end, stage.story, greeting)
-        if stay { try await stage.stay(end.calendar, greeting, interruption) }
-        if keep != nil {
-            try await stage.write(clock: nil, isOver: true)
-            await stage.story.say(greeting.last)
-        }
-        if !end.account.addsUp { throw ExitCode(HubExit.notWell.rawValue) }
-    }
-
-    /// Exist's part, after the month, when its programs are built; left out at Ctrl-C.
-    private func send(
-        _ end: inout DemoScene.End, _ build: DemoBuild, _ stage: inout DemoSetup, _ greeting: inout DemoGreeting,
-        _ interruption: Interruption
-    ) async throws {
-        end.calendar = end.calendar.going(at: 1)
-        guard interruption.renew() else { return }
-        await stage.story.say(["", "The month is over. Its days go to Exist as soon as that is built:"])
-        guard try await build.wait(stage.story, interruption) else { return }
-        greeting.page = try await stage.openExist(end.calendar.clock)
-        await stage.story.say(greeting.existing)
-        if let days = try await stage.send(end.records, from: end.calendar, interruption) { end.account.add(days) }
-    }
-
-    private func show(_ end: DemoScene.End, _ story: DemoStory, _ greeting: DemoGreeting) async throws {
-        let colours = !json && Terminal.hasColours
-        let devices = DeviceText.lines(end.devices, colours: colours)
-        await story.say(["", "The scales, as hub status shows them:", ""] + devices + [""])
-        let account = end.account.lines(colours: colours)
-        if json { try Output.json(try JSON.line(end.account)) } else { await story.say(account) }
+    /// Makes this process the demonstration; the program's start calls it, before options are read.
+    ///
+    /// - Parameter options: as they were written, `--help` included.
+    static func become(_ options: ArraySlice<String>) throws(Failure) -> Never {
+        let program = HubProgram.beside("hub-demo")
+        // By the name that was typed, from which it tells people what to type.
+        let typed = CommandLine.arguments[0]
+        let name = typed.lastIndex(of: "/").map { typed[...$0] + "hub-demo" } ?? "hub-demo"
+        var words = ([name] + options).map { strdup($0) } + [nil]
+        execv(program, &words)
+        throw Failure(
+            .system,
+            "\(program): the demonstration cannot be started (\(String(cString: strerror(errno)))); make demo builds it"
+        )
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HubClient
 import HubCore
 import HubSettings
 import HubWire
@@ -41,7 +42,7 @@ struct DoctorCommand: AsyncParsableCommand {
         else {
             return try show([Doctor.stood("config", path, CheckWatch())])
         }
-        let checked = await ConfigurationLoader(path: path, programPath: Program.path).load()
+        let checked = await ConfigurationLoader(path: path, programPath: HubProgram.path).load()
         let (isDeep, isFixing) = (deep, fix)
         let findings = try await blocking {
             let doctor = Doctor(path: path, checked: checked, isDeep: isDeep)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HubClient
 import HubSettings
 import HubWire
 import Samples

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import HubClient
 import HubWire
 import Samples
 

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Foundation
+import HubClient
 import HubCore
 import HubSettings
 import HubWire
@@ -29,10 +31,14 @@ struct RunCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: ConfigurationOptions
+    @Flag(
+        help: ArgumentHelp(
+            "End when stdin does, as with SIGTERM: for a program that starts the hub.", visibility: .hidden))
+    var untilEof = false
 
     func run() async throws {
         let path = try options.path()
-        let loader = ConfigurationLoader(path: path, programPath: Program.path)
+        let loader = ConfigurationLoader(path: path, programPath: HubProgram.path)
         let checked = await loader.load(asksPlugins: false)
         for problem in checked.loaded.problems { Terminal.say(problem.description) }
         guard checked.text != nil else { throw Failure(.noConfiguration, "nothing was started") }
@@ -41,6 +47,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         let (hangups, hangup) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let interruption = Interruption(hangup: { hangup.yield() })
+        if untilEof { RunCommand.end(interruption) }
         let running = try RunningHub(checked, configuration, reload: { await loader.load($0) })
         let applying = Task { for await _ in hangups { RunCommand.tell(await running.hub.applyConfiguration()) } }
         defer { applying.cancel() }
@@ -50,6 +57,14 @@ struct RunCommand: AsyncParsableCommand {
         } end: {
             await interruption.wait()
         }
+    }
+
+    /// Ends the hub at the end of stdin.
+    private static func end(_ interruption: Interruption) {
+        Thread {
+            while !FileHandle.standardInput.availableData.isEmpty {}
+            interruption.release()
+        }.start()
     }
 
     /// What SIGHUP led to, where the log is.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HubClient
 import HubWire
 import Samples
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HubClient
 import HubCore
 import HubSettings
 
@@ -45,7 +46,7 @@ struct ServiceCommand: ParsableCommand {
         if action == .remove { return try remove(path, manager) }
         let file = URL(filePath: try options.path()).standardizedFileURL.path(percentEncoded: false)
         let unit = SystemdUnit(
-            manager: manager, program: Program.path, configuration: file,
+            manager: manager, program: HubProgram.path, configuration: file,
             files: HubFiles(try options.configuration().hub))
         if action == .print { return try Output.lines(unit.text.dropLast()) }
         try checkOurs(path)

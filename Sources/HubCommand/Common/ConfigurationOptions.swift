@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HubClient
 import HubSettings
 
 /// Which `hub.conf`, and what a client needs of it.
@@ -106,34 +107,6 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// The addresses that the owner of the data connects to.
-struct OwnerEndpoints: Hashable {
-    let door: String
-    let feed: String
-
-    init(door: String, feed: String) {
-        (self.door, self.feed) = (door, feed)
-    }
-
-    init(_ hub: HubSection) {
-        self.init(door: "ipc://\(hub.run)/door", feed: "ipc://\(hub.run)/feed")
-    }
-
-    /// Two lines for `eval` in any POSIX shell.
-    var exports: String {
-        "export HUB_DOOR=\(OwnerEndpoints.quoted(door))\nexport HUB_FEED=\(OwnerEndpoints.quoted(feed))"
-    }
-
-    /// A word of a POSIX shell.
-    static func quoted(_ word: String) -> String {
-        let plain = word.utf8.allSatisfy {
-            switch $0 {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "/:._-+@%".utf8.contains($0)
-            }
-        }
-        return plain && !word.isEmpty ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
-    }
+extension OwnerEndpoints {
+    init(_ hub: HubSection) { self.init(run: hub.run) }
 }

@@ -1,4 +1,5 @@
 import DaySeries
+import HubClient
 import HubSettings
 import HubWire
 import JSON

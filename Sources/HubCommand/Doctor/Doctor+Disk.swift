@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubCore
 
 /// Room, and the kind of file system.

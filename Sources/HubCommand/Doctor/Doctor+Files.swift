@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import HubClient
 import HubCore
 import HubSettings
 

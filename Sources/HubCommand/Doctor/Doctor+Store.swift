@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import HubClient
 import HubCore
 import HubSettings
 import HubStore

@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubCore
 import HubSettings
 

@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 
 /// One thing that `hub doctor` looked at.
 struct Finding: Encodable, Hashable {

@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import Samples
 
 /// A moment as people type it: `7:30`, `yesterday 7:30`, `2024-03-15 07:30`, `2024-03-15T07:30:00+01:00`, `90min`, `now`.

@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import Samples
 
 /// A value as people type it, read for its type: `80.4kg`, `12st 8lb`, `120/80`, `5000`, `asleepCore`.

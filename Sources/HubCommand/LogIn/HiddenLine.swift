@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import Synchronization
 
 /// A line that is typed or pasted and that nobody sees, of any length: a terminal's own line ends at 4,096 characters.

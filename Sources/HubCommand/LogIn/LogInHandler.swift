@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubWire
 
 /// Leads a person through what a plugin's log-in asks: a page in the browser, or something to paste.

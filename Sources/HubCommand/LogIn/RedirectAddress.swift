@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 
 /// A loopback address to which a service sends a person's browser back (RFC 8252 §7.3).
 struct RedirectAddress: Hashable, Sendable {

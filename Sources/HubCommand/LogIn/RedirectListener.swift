@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import HubClient
 import Synchronization
 
 /// Waits at a loopback address for the one answer that a service sends through a person's browser, and sends the browser to the service.

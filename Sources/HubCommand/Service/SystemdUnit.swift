@@ -1,4 +1,5 @@
 import Foundation
+import HubClient
 import HubCore
 
 /// The unit file that runs a hub under systemd.

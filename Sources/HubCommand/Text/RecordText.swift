@@ -1,3 +1,4 @@
+import HubClient
 import HubWire
 import Samples
 
@@ -81,23 +82,4 @@ struct RecordText {
 
     /// The cells of ``table()``.
     var cells: [String] { [time, person, type, value, source, number] }
-}
-
-/// Reads records as the hub prints them.
-struct RecordReader: ~Copyable {
-    private var decoder = StoredRecordDecoder()
-
-    /// - Throws: ``HubExit/dialogue`` when it is none.
-    mutating func record(_ bytes: ArraySlice<UInt8>) throws(Failure) -> StoredRecord {
-        let result = bytes.withUnsafeBytes { bytes in
-            do throws(RecordRejection) {
-                return Result<StoredRecord, RecordRejection>.success(try decoder.record(bytes))
-            } catch {
-                return .failure(error)
-            }
-        }
-        do { return try result.get() } catch {
-            throw Failure(.dialogue, "the hub sent a record that this program cannot read: \(error.reason); try --json")
-        }
-    }
 }

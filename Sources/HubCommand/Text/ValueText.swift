@@ -1,3 +1,4 @@
+import HubClient
 import HubSettings
 import HubWire
 import Samples

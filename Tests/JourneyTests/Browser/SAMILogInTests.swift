@@ -80,7 +80,7 @@ extension SAMIScene {
     /// Begins `hub login sami`, and returns the address of the page that it shows.
     fileprivate func begin() async throws -> (login: ChildProcess, url: String) {
         let login = try ChildProcess(
-            Programs.path("hub"), ["login", "sami"],
+            "hub", ["login", "sami"],
             environment: ["HUB_CONF": host.configuration, "BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""])
         guard let line = await login.errorLines(count: 1, where: { $0.hasPrefix("  http") }).first else {
             throw Trouble(what: login.errorLines.joined(separator: "\n"))

@@ -1,12 +1,11 @@
 import Foundation
+import HubClient
 import HubCore
 import HubProcess
 import HubWire
 import OAuthServer
 import Samples
 import Synchronization
-
-@testable import HubCommand
 
 /// A household's way to Exist: a scale, a hub with its plugins, the stand-in, and one clock for all of them that outlives each.
 final class ExistJourney: Sendable {
@@ -87,7 +86,7 @@ final class ExistJourney: Sendable {
         ]
         for fault in faults { arguments += ["--fault", fault] }
         for text in switches { arguments += ["--set", text] }
-        let server = try ChildProcess(Programs.path("hub-exist-server"), arguments)
+        let server = try ChildProcess("hub-exist-server", arguments)
         guard await server.lines(count: 1).first != nil else { throw Trouble(lines: server.errorLines) }
         struct Clock: Decodable { var microseconds: Int64 }
         note(try JSONDecoder().decode(Clock.self, from: Data(try ask("GET", "/control/clock").utf8)).microseconds)
@@ -120,7 +119,7 @@ final class ExistJourney: Sendable {
     func logIn(_ instance: String, as user: String) async throws {
         _ = try ask("PUT", "/control/switches", #"{"signed_in":"\#(user)"}"#)
         let login = try ChildProcess(
-            Programs.path("hub"), ["login", instance],
+            "hub", ["login", instance],
             environment: host.environment.merging(["BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""]) { $1 })
         defer { login.signal(SIGKILL) }
         guard let line = await login.errorLines(count: 1, where: { $0.hasPrefix("  http") }).first else {

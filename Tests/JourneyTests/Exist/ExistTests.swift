@@ -221,7 +221,7 @@ import Testing
         // A check beside the running plugin logs in with the hub's token, and leaves everything as it is.
         let written = try journey.diary().count { $0.method == "POST" }
         let check = try ChildProcess(
-            Programs.path("hub-exist"),
+            "hub-exist",
             ["--check", "--instance", "exist-anna", "--door", journey.host.environment["HUB_DOOR"] ?? ""])
         #expect(await check.waitForExit() == 0, "\(check.errorLines)")
         #expect(await check.allLines().first?.contains("knows the log-in of anna") == true, "\(check.lines)")

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import Glibc
 import Synchronization
 
@@ -9,13 +9,23 @@ public final class ChildProcess: Sendable {
     private let pid: pid_t
     private let output = LineBox()
     private let errors = LineBox()
+    /// Of both, in the order in which they came.
+    private let all = LineBox(sources: 2)
     private let end = EndBox()
     private static let spawning = NSLock()
 
-    /// Starts `program`, with an empty stdin.
+    /// Starts `program`; a name without `/` is one that the build made.
     ///
     /// The child is ended with this object at the latest.
-    public init(_ program: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+    /// - Parameters:
+    ///   - environment: what is added to that of the tests.
+    ///   - input: its stdin; empty if not given.
+    ///   - terminal: a person's, for stdin and stderr.
+    public init(
+        _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil,
+        terminal: FileHandle? = nil
+    ) throws {
+        let program = program.contains("/") ? program : Programs.path(program)
         // One at a time: a pipe is the other children's too until it is marked.
         Self.spawning.lock()
         defer { Self.spawning.unlock() }
@@ -30,13 +40,19 @@ public final class ChildProcess: Sendable {
         }
         // The pipes of other tests in this process are not the child's: whoever holds one keeps its reader from seeing the end.
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            if let descriptor = CInt(name), descriptor > 2, descriptor != outputStart, descriptor != errorStart {
+            if let descriptor = CInt(name), descriptor > 2, descriptor != outputStart, descriptor != errorStart,
+                descriptor != (terminal ?? input)?.fileDescriptor
+            {
                 posix_spawn_file_actions_addclose(&actions, descriptor)
             }
         }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let input = terminal ?? input {
+            posix_spawn_file_actions_adddup2(&actions, input.fileDescriptor, 0)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
         posix_spawn_file_actions_adddup2(&actions, outputStart, 1)
-        posix_spawn_file_actions_adddup2(&actions, errorStart, 2)
+        posix_spawn_file_actions_adddup2(&actions, terminal?.fileDescriptor ?? errorStart, 2)
 
         // The threads of a test hold signals back, and a child would inherit that: it could not be asked to end.
         var attributes = posix_spawnattr_t()
@@ -61,8 +77,8 @@ public final class ChildProcess: Sendable {
             throw CannotStart(program: program, reason: String(cString: strerror(result)))
         }
         pid = spawned
-        Self.read(outputEnd, into: output)
-        Self.read(errorEnd, into: errors)
+        Self.read(outputEnd, into: [output, all])
+        Self.read(errorEnd, into: [errors, all])
         let (end, pid) = (end, pid)
         Thread.detachNewThread {
             var status: CInt = 0
@@ -95,6 +111,39 @@ public final class ChildProcess: Sendable {
 
     /// Returns its exit code once it has ended; the signal's number, negative, if one ended it.
     public func waitForExit() async -> Int { await end.wait() }
+
+    /// How it ended, and all it said.
+    public struct Result: Sendable {
+        /// As ``ChildProcess/waitForExit()`` has it.
+        public let code: Int32
+        public let output: String
+        public let errors: String
+    }
+
+    /// Waits until it has ended and closed its streams.
+    public func result() async -> Result {
+        let code = await waitForExit()
+        await all.wait { _ in false }
+        return Result(code: Int32(code), output: output.text, errors: errors.text)
+    }
+
+    /// Waits for a line on either stream; what it said instead is the error.
+    public func line(_ isMeant: (String) -> Bool) async throws {
+        var seen = 0
+        var isFound = false
+        await all.wait { lines in
+            isFound = isFound || lines[seen...].contains(where: isMeant)
+            seen = lines.count
+            return isFound
+        }
+        guard isFound else { throw NoSuchLine(said: all.lines) }
+    }
+
+    /// All that a program has said that did not say what was waited for.
+    public struct NoSuchLine: Error, CustomStringConvertible {
+        let said: [String]
+        public var description: String { "the line did not come:\n" + said.joined(separator: "\n") }
+    }
 
     /// All lines of its standard output so far.
     public var lines: [String] { output.lines }
@@ -136,17 +185,17 @@ public final class ChildProcess: Sendable {
         return (ends[0], ends[1])
     }
 
-    private static func read(_ descriptor: CInt, into box: LineBox) {
+    private static func read(_ descriptor: CInt, into boxes: [LineBox]) {
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while true {
                 let count = Glibc.read(descriptor, &buffer, buffer.count)
                 if count == -1, errno == EINTR { continue }
                 guard count > 0 else { break }
-                box.add(buffer[..<count])
+                for box in boxes { box.add(buffer[..<count], from: descriptor) }
             }
+            for box in boxes { box.close() }
             close(descriptor)
-            box.close()
         }
     }
 }
@@ -170,31 +219,43 @@ private final class Counter: Sendable {
     }
 }
 
-/// The lines of a pipe, and who waits for more of them.
+/// The lines of one pipe or several, and the tasks that wait for more of them.
 private final class LineBox: Sendable {
     private struct State {
         var lines: [String] = []
-        var rest: [UInt8] = []
-        var isClosed = false
+        /// What has come of a line, by pipe.
+        var rests: [CInt: [UInt8]] = [:]
+        var open: Int
+        var isClosed: Bool { open == 0 }
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter sources: how many pipes come here.
+    init(sources: Int = 1) { state = Mutex(State(open: sources)) }
 
     var lines: [String] { state.withLock(\.lines) }
 
-    func add(_ bytes: ArraySlice<UInt8>) {
-        wake { state in
-            let parts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            for part in parts.dropLast() {
-                state.rest += part
-                state.lines.append(String(decoding: state.rest, as: UTF8.self))
-                state.rest = []
-            }
-            state.rest += parts.last ?? []
+    /// The lines as they came.
+    var text: String {
+        state.withLock { state in
+            let rest = state.rests.values.map { String(decoding: $0, as: UTF8.self) }.joined()
+            return state.lines.map { $0 + "\n" }.joined() + rest
         }
     }
 
-    func close() { wake { $0.isClosed = true } }
+    func add(_ bytes: ArraySlice<UInt8>, from pipe: CInt) {
+        wake { state in
+            let parts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            for part in parts.dropLast() {
+                state.lines.append(String(decoding: state.rests[pipe, default: []] + part, as: UTF8.self))
+                state.rests[pipe] = []
+            }
+            state.rests[pipe, default: []] += parts.last ?? []
+        }
+    }
+
+    func close() { wake { $0.open -= 1 } }
 
     private func wake(_ change: (inout State) -> Void) {
         let waiters = state.withLock { state in
@@ -206,10 +267,10 @@ private final class LineBox: Sendable {
     }
 
     /// Returns as soon as `isEnough` accepts the lines, or no more can come.
-    func wait(_ isEnough: @Sendable ([String]) -> Bool) async {
+    func wait(_ isEnough: ([String]) -> Bool) async {
         while true {
             let (lines, isClosed) = state.withLock { ($0.lines, $0.isClosed) }
-            if isClosed || isEnough(lines) { return }
+            if isEnough(lines) || isClosed { return }
             await withCheckedContinuation { continuation in
                 let mustWait = state.withLock { state in
                     guard state.lines.count == lines.count, !state.isClosed else { return false }

@@ -16,7 +16,7 @@ public final class ExampleSource: Sendable {
         let settings = try host.folder.write(
             "count = \(count)\nrate = \(rate)\nseed = \(seed)\ngiven = \"\(given)\"\n", to: "\(name).conf")
         process = try ChildProcess(
-            Programs.path("example-source"),
+            "example-source",
             [
                 "--once", "--settings", settings, "--door", host.environment["HUB_DOOR"] ?? "", "--instance", name,
                 "--state", "\(host.folder.path)/\(name)",

@@ -11,6 +11,11 @@ public enum Programs {
     }()
 
     public static func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+    /// Runs one command of `hub` to its end.
+    public static func hub(_ arguments: [String]) async throws -> ChildProcess.Result {
+        try await ChildProcess("hub", arguments).result()
+    }
 }
 
 /// A folder of a test's own, gone with it.
@@ -23,8 +28,9 @@ public final class TemporaryFolder: Sendable {
 
     /// - Parameter path: a folder that is not there yet; one of a random name if not given.
     public init(at path: String? = nil) throws {
-        self.path = path ?? "/tmp/hub-\(UInt32.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: false)
+        self.path = path ?? "/tmp/hub-\(UInt64.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(
+            atPath: self.path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
 
     deinit {
@@ -34,7 +40,12 @@ public final class TemporaryFolder: Sendable {
     /// Leaves it where it is, for a person to look into.
     public func keep() { isKept.store(true, ordering: .relaxed) }
 
-    public func write(_ text: String, to name: String) throws -> String {
+    /// Where its `hub.conf` is, if it has one.
+    public var configuration: String { path + "/hub.conf" }
+
+    /// - Returns: the path of the file.
+    @discardableResult
+    public func write(_ text: String, to name: String = "hub.conf") throws -> String {
         let file = "\(path)/\(name)"
         try text.write(toFile: file, atomically: true, encoding: .utf8)
         return file
@@ -75,7 +86,7 @@ public final class HubHost: Sendable {
 
     /// Starts the hub and returns when it is ready.
     public func start() async throws -> ChildProcess {
-        let hub = try ChildProcess(Programs.path("hub"), ["run", "--config", configuration])
+        let hub = try ChildProcess("hub", ["run", "--config", configuration])
         let ready = await hub.errorLines(count: 1) { $0.contains("ready") }
         guard !ready.isEmpty else { throw HubDidNotStart(log: hub.errorLines) }
         return hub
@@ -89,7 +100,7 @@ public final class HubHost: Sendable {
     /// Runs one `hub` command to its end.
     public func command(_ arguments: [String]) async throws -> (status: Int, lines: [String], errors: [String]) {
         let child = try ChildProcess(
-            Programs.path("hub"), arguments, environment: ["HUB_CONF": configuration])
+            "hub", arguments, environment: ["HUB_CONF": configuration])
         let status = await child.waitForExit()
         return (status, await child.allLines(), child.errorLines)
     }

@@ -1,0 +1,67 @@
+import HubClient
+import HubWire
+
+/// The hub of a demonstration, a process of its own: `hub run`, which is in the folder of this program.
+final class DemoHub: Sendable {
+    /// What `hub status` says, as far as the demonstration needs it.
+    struct Status: Decodable, Sendable {
+        struct Plugin: Decodable, Sendable {
+            var name: String
+            var alive: Bool
+        }
+        /// By the hub's clock, RFC 3339.
+        var time: String
+        var plugins: [Plugin]
+    }
+
+    let endpoints: OwnerEndpoints
+    private let directory: DemoDirectory
+    private let program: CompanionProcess
+
+    /// Starts it and returns when it is ready; what it logs goes to stderr.
+    ///
+    /// - Parameter ended: called when it has ended, however it did.
+    init(_ directory: DemoDirectory, ended: @escaping @Sendable () -> Void) async throws {
+        let state = Watched((isReady: false, hasEnded: false))
+        (self.directory, endpoints) = (directory, OwnerEndpoints(run: directory.path + "/run"))
+        program = try CompanionProcess(
+            "hub", ["run", "--config", directory.configuration, "--until-eof"], hearsErrors: true
+        ) { line in
+            switch line {
+            case nil:
+                state.change { $0.hasEnded = true }
+                ended()
+            case let line? where line.hasPrefix("hub: ready: "): state.change { $0.isReady = true }
+            case let line?: Terminal.say(line)
+            }
+        }
+        await state.wait(upTo: .seconds(60)) { $0.isReady || $0.hasEnded }
+        guard state.value.isReady else {
+            await program.end()
+            throw Failure(.system, "the demonstration's hub did not start")
+        }
+    }
+
+    /// Ends it in order; its plugins have time to finish.
+    func end() async { await program.end(patience: .seconds(30)) }
+
+    func status() async throws -> Status {
+        let door = endpoints.door
+        return try await blocking {
+            try JSON.answer(Status.self, try DoorClient(endpoint: door, command: "demo").ask(.status))
+        }
+    }
+
+    /// What another command of `hub` prints.
+    func lines(of command: String) async throws -> [String] {
+        let said = Watched((lines: [String](), hasEnded: false))
+        let program = try CompanionProcess("hub", [command, "--config", directory.configuration]) { line in
+            said.change { said in
+                if let line { said.lines.append(line) } else { said.hasEnded = true }
+            }
+        }
+        await said.wait(upTo: .seconds(10)) { $0.hasEnded }
+        await program.end()
+        return said.value.lines
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import HubClient
+import HubWire
+
+/// Tells what happens, a line at a time and in the order of the plan, whoever is done first.
+actor DemoStory {
+    private let plan: DemoPlan
+    private let colours: Bool
+    /// Whether results stand on stdout, so that the story goes to stderr.
+    private let isAside: Bool
+    private let onReaderGone: @Sendable () -> Void
+    /// What is done before something earlier is.
+    private var waiting: [Int: [String]] = [:]
+    private var next = 0
+    private var day: Int?
+    private var newest: DemoTime?
+    private var weighIns = 0
+
+    private static let width = 80
+
+    init(_ plan: DemoPlan, isAside: Bool, onReaderGone: @escaping @Sendable () -> Void) {
+        (self.plan, self.isAside, self.onReaderGone) = (plan, isAside, onReaderGone)
+        colours = !isAside && Terminal.hasColours
+    }
+
+    // MARK: The bar
+
+    /// Something is about to happen.
+    func begin(_ step: DemoStep) {
+        newest = max(newest ?? step.time, step.time)
+        weighIns += step.weighings.count
+        draw(nil)
+    }
+
+    /// Shows how far the month is, and what passes and is stored nowhere.
+    func draw(_ passing: String?) {
+        guard isatty(STDERR_FILENO) == 1, let newest else { return }
+        let bar = ProgressBar.text(
+            newest.dayName, Int64(newest.day - 1) * 1_440 + Int64(newest.minute), Int64(plan.days) * 1_440)
+        let line = "\(bar), \(NumberText.count(weighIns, "weigh-in"))" + (passing.map { ", \($0)" } ?? "")
+        // What does not fit would stay behind on the line above.
+        Terminal.progress(String(line.prefix(DemoStory.width - 1)))
+    }
+
+    // MARK: The lines
+
+    /// Tells a step, as soon as all before it are told.
+    func tell(_ place: Int, _ step: DemoStep, _ outcome: DemoOutcome) {
+        waiting[place] = lines(step, outcome)
+        while let lines = waiting.removeValue(forKey: next) {
+            let time = plan.steps[next].time
+            if day != time.day { say([time.dayName]) }
+            day = time.day
+            say(lines)
+            next += 1
+        }
+    }
+
+    /// What is done although something before it is not, when all is over.
+    func end() {
+        newest = nil
+        say(waiting.sorted { $0.key < $1.key }.flatMap(\.value))
+        waiting = [:]
+    }
+
+    /// Says how far something is, which the next line replaces where that is possible.
+    func pass(_ line: String) {
+        guard isatty(STDERR_FILENO) == 1 else { return say([line]) }
+        Terminal.progress(String(line.prefix(DemoStory.width - 1)))
+    }
+
+    /// Says something beside the plan.
+    func say(_ lines: [String]) {
+        if isatty(STDERR_FILENO) == 1 { Terminal.progress("") }
+        for line in lines {
+            if isAside {
+                Terminal.explain(line)
+            } else {
+                do { try Output.lines(line) } catch { onReaderGone() }
+            }
+        }
+        draw(nil)
+    }
+
+    private func lines(_ step: DemoStep, _ outcome: DemoOutcome) -> [String] {
+        let head = "  \(step.time.clock)  \(step.scale.rawValue)  "
+        switch step.deed {
+        case .remembers(let weighings):
+            let count = NumberText.count(weighings.count, "weigh-in")
+            var lines = [head + "has \(count) in its memory, from before the hub"]
+            if case .remembered(let decisions, _) = outcome,
+                decisions.allSatisfy({ $0.decision?.isClockSuspect == true })
+            {
+                lines.append("              its clock was wrong: they are marked clockSuspect, and it is set")
+            }
+            return lines + memory(outcome)
+        case .weighs(let weighing): return [line(head, weighing, outcome)]
+        case .fails(_, let who):
+            guard case .fault(let text) = outcome else { return [head + "shows an error, and nobody is told"] }
+            return [head + (who.map { "\($0): " } ?? "") + paint(.bad, "“\(PlainText.escaped(text))”")]
+        case .leaves(let why): return [head + paint(.faint, why)]
+        case .returns(let how, _):
+            guard case .remembered(let decisions, let isCut) = outcome, !decisions.isEmpty else { return [head + how] }
+            let cut = isCut ? ["              the link is cut in the middle of it, and it is read again"] : []
+            return [head + "\(how): \(NumberText.count(decisions.count, "weigh-in")) out of its memory"] + cut
+                + memory(outcome)
+        case .newBatteries:
+            if case .unseen = outcome { return [head + "gets new batteries, and does not come back"] }
+            return [head + "gets new batteries; its memory is read again: nothing new"]
+        }
+    }
+
+    private func memory(_ outcome: DemoOutcome) -> [String] {
+        guard case .remembered(let decisions, _) = outcome else { return [] }
+        return decisions.map { weighing, decision in
+            let time = weighing.time
+            let day = time.dayName.split(separator: " ").prefix(2).joined(separator: " ")
+            return line(
+                "    \(day.padding(toLength: 7, withPad: " ", startingAt: 0)) \(time.clock)  ", weighing,
+                decision.map(DemoOutcome.decided) ?? .unseen)
+        }
+    }
+
+    private func line(_ head: String, _ weighing: DemoWeighing, _ outcome: DemoOutcome) -> String {
+        let who = DemoStory.words(weighing.who)
+        var line = head + who + String(repeating: " ", count: max(1, 12 - who.count))
+        line += String(repeating: " ", count: max(0, 5 - weighing.kilograms.count)) + weighing.kilograms + " kg"
+        let (detail, shade, target): (String, Shade, String) =
+            switch outcome {
+            case .decided(let decision):
+                (
+                    decision.fat.map { ", fat \(NumberText.percent($0)) %" }
+                        ?? (weighing.hasShoes ? ", with shoes on" : ""),
+                    decision.person == nil ? .doubtful : .good,
+                    decision.person.map { "\($0) (\(decision.why))" } ?? "inbox: \(decision.why)"
+                )
+            case .kept: ("", .faint, "kept in the scale")
+            default: ("", .bad, "not seen in the hub yet")
+            }
+        line += detail
+        let decided = "→ \(target)"
+        let gap = max(1, 50 - line.count)
+        if line.count + gap + decided.count <= DemoStory.width {
+            return line + String(repeating: " ", count: gap) + paint(shade, decided)
+        }
+        if line.count + 1 + decided.count <= DemoStory.width { return line + " " + paint(shade, decided) }
+        return line + "\n" + String(repeating: " ", count: 14) + paint(shade, decided)
+    }
+
+    static func words(_ who: DemoWeighing.Who) -> String {
+        switch who {
+        case .person(let name), .guest(let name), .misread(let name): name
+        case .encumbered(let name, let thing): "\(name) with \(thing)"
+        }
+    }
+
+    private func paint(_ shade: Shade, _ text: String) -> String { shade.paint(text, colours) }
+}

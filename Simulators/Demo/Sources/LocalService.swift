@@ -1,0 +1,96 @@
+import Foundation
+import HubClient
+
+/// A web service of this machine: one request a connection, answers whole and small.
+struct LocalService: Sendable {
+    /// `http://127.0.0.1:8730`.
+    let address: String
+    private let port: UInt16
+
+    /// Bytes of an answer at most, and how long the service may be silent.
+    private static let (most, patience) = (4 << 20, timeval(tv_sec: 10, tv_usec: 0))
+
+    /// - Returns: `nil` where it is not on this machine.
+    init?(_ address: String) {
+        let parts = address.split(separator: ":")
+        guard parts.count == 3, parts[0] == "http", parts[1] == "//127.0.0.1", let port = UInt16(parts[2]) else {
+            return nil
+        }
+        (self.address, self.port) = (address, port)
+    }
+
+    /// Sends one request; blocks.
+    ///
+    /// - Parameter body: JSON.
+    /// - Returns: the body of the answer.
+    /// - Throws: ``HubExit/system`` when there is no answer, or none that is a success.
+    func send(_ method: String, _ path: String, body: String? = nil) throws(Failure) -> Data {
+        let socket = try connection()
+        defer { close(socket) }
+        var request = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
+        if let body { request += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
+        request += "\r\n\(body ?? "")"
+        try send(Array(request.utf8), socket)
+        var (answer, buffer) = (Data(), [UInt8](repeating: 0, count: 65_536))
+        while true {
+            if let body = try LocalService.body(of: answer, "\(method) \(address)\(path)") { return body }
+            let count = read(socket, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0, answer.count < Self.most else {
+                throw Failure(.system, "\(method) \(address)\(path): the answer does not come, or does not end")
+            }
+            answer.append(contentsOf: buffer[..<count])
+        }
+    }
+
+    private func connection() throws(Failure) -> Int32 {
+        let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var patience = Self.patience
+        setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        (name.sin_port, name.sin_addr.s_addr) = (port.bigEndian, UInt32(0x7F00_0001).bigEndian)
+        let result = withUnsafePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(file, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else {
+            let words = String(cString: strerror(errno))
+            if file >= 0 { close(file) }
+            throw Failure(.system, "\(address) cannot be reached: \(words)")
+        }
+        return file
+    }
+
+    private func send(_ bytes: [UInt8], _ file: Int32) throws(Failure) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let flags = Int32(MSG_NOSIGNAL)
+            let count = rest.withUnsafeBytes { Foundation.send(file, $0.baseAddress, $0.count, flags) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw Failure(.system, "\(address): nothing can be sent: \(String(cString: strerror(errno)))")
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// - Returns: `nil` while the answer is not whole.
+    private static func body(of answer: Data, _ what: String) throws(Failure) -> Data? {
+        guard let end = answer.firstRange(of: Data("\r\n\r\n".utf8)) else { return nil }
+        let head = String(decoding: answer[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+        let length = head.first { $0.lowercased().hasPrefix("content-length:") }
+            .flatMap { Int($0.dropFirst("content-length:".count).trimmingCharacters(in: .whitespaces)) }
+        guard let status = head.first?.split(separator: " ").dropFirst().first, let length, length <= most else {
+            throw Failure(.system, "\(what): the answer is none that this program reads")
+        }
+        let body = answer[end.upperBound...]
+        guard body.count >= length else { return nil }
+        guard status.hasPrefix("2") else {
+            throw Failure(.system, "\(what): \(status) \(String(decoding: body.prefix(500), as: UTF8.self))")
+        }
+        return Data(body.prefix(length))
+    }
+}

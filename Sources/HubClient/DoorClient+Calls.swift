@@ -1,0 +1,113 @@
+package import HubWire
+
+/// What the caller of a command does while it runs; asked about every tenth of a second.
+package struct CallWatch {
+    /// Looks for an answer without waiting; `nil` while there is none.
+    package typealias Answer = () throws -> RawJSON?
+
+    package var progress: (CommandProgress) -> Void = { _ in }
+    /// Whether the person wants it stopped.
+    package var isCancelled: () -> Bool = { false }
+    /// Shows a question, and says how to look for its answer.
+    package var ask: (CommandQuestion) throws -> Answer = { question in
+        throw Failure(.dialogue, "the command asks what cannot be answered here: \(question.prompt)")
+    }
+
+    package init() {}
+
+    package static let pause = Duration.milliseconds(100)
+    /// How often to see whether the hub is still there.
+    package static let look = Duration.milliseconds(500)
+}
+
+extension DoorClient {
+    /// Begins a command, of the hub or of a plugin, and leads it to its one outcome.
+    ///
+    /// Never sends it twice: whoever repeats it must know that the first has not happened.
+    /// - Returns: `done`, `failed` or `cancelled`.
+    package func call(_ request: CommandRequest, _ watch: CallWatch = CallWatch()) throws -> CommandOutcome.Content {
+        let heartbeat = try open().heartbeat
+        var request = request
+        let id = nextID()
+        request.id = id
+        try send(.command(request))
+        var (heard, pinged, looked) = (ContinuousClock.now, ContinuousClock.now, ContinuousClock.now)
+        var (isCancelled, answer): (Bool, CallWatch.Answer?) = (false, nil)
+        do {
+            while true {
+                if !isCancelled, watch.isCancelled() {
+                    isCancelled = true
+                    answer = nil
+                    try send(.command(CommandRequest(id: id, content: .cancel)))
+                }
+                if let given = try answer?() {
+                    answer = nil
+                    try send(.command(CommandRequest(id: id, content: .answer(given))))
+                }
+                guard let message = try receive(ref: id, within: CallWatch.pause) else {
+                    let now = ContinuousClock.now
+                    guard now - heard < .milliseconds(heartbeat.timeout) else {
+                        throw SilentHub.failure(endpoint, .milliseconds(heartbeat.timeout))
+                    }
+                    // libzmq would wait for another hub without a word.
+                    if now - looked > CallWatch.look {
+                        looked = now
+                        if UnixSocket.presence(endpoint) == .nobody {
+                            throw Failure(
+                                .noHub,
+                                "the hub at \(endpoint) has ended before it answered; the command may have happened: look first"
+                            )
+                        }
+                    }
+                    if now - pinged > .milliseconds(heartbeat.interval) {
+                        pinged = now
+                        try send(.ping(.emptyObject))
+                    }
+                    continue
+                }
+                heard = .now
+                switch message {
+                case .progress(let step) where step.id == id: watch.progress(step)
+                case .outcome(let outcome) where outcome.id == id:
+                    guard case .ask(let question) = outcome.content else { return outcome.content }
+                    if !isCancelled { answer = try watch.ask(question) }
+                default: break
+                }
+            }
+        } catch is SessionLost {
+            throw Failure(
+                .tryAgain,
+                "the hub at \(endpoint) has forgotten this session; the command may have happened: look first")
+        }
+    }
+
+    /// One of the hub's own commands.
+    /// - Returns: the result.
+    package func command(
+        _ name: String, arguments: RawJSON, isDryRun: Bool = false,
+        progress: @escaping (CommandProgress) -> Void = { _ in }
+    ) throws -> RawJSON? {
+        var watch = CallWatch()
+        watch.progress = progress
+        let request = CommandRequest(
+            id: 0, instance: "hub", command: name, arguments: arguments, isDryRun: isDryRun)
+        switch try call(request, watch) {
+        case .done(let result): return result
+        case .failed(let code, let reason): throw DoorClient.failure(name, code: code, reason)
+        case .ask, .cancelled: throw Failure(.tryAgain, "\(name): cancelled by the hub")
+        }
+    }
+
+    /// What an OUTCOME `failed` means for a script.
+    package static func failure(_ name: String, code: String, _ reason: String) -> Failure {
+        let exit: HubExit =
+            switch code {
+            case "command": .usage
+            case "busy", "stopping", "store": .tryAgain
+            case "unsupported": .dialogue
+            case "internal": .fault
+            default: .notWell
+            }
+        return Failure(exit, "\(name): \(reason)")
+    }
+}

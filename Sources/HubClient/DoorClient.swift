@@ -1,0 +1,210 @@
+package import HubWire
+package import Samples
+import ZeroMQ
+
+/// The owner's conversation with the door: blocking, one question at a time.
+///
+/// For one thread. Greets again by itself when the hub has forgotten the session (R4.2); ends with BYE.
+package final class DoorClient {
+    /// Where the hub should be.
+    package let endpoint: String
+    /// What the hub said last when it opened a session.
+    package private(set) var welcome: Welcome?
+    private let hello: Hello
+    private let patience: Duration
+    private let greeting: Duration
+    private let socket: Socket
+    private var lastID: Int64 = 0
+
+    /// - Parameters:
+    ///   - command: of `hub`; names the session `hub-<command>`.
+    ///   - source: who gives records, where this is about to; names session and source instead.
+    ///   - patience: how long the hub may be silent while an answer is due.
+    ///   - greeting: how long it may take to greet, which costs a hub that is well no time; `patience` if not given.
+    /// - Throws: ``HubExit/noHub`` at once when nobody listens.
+    package init(
+        endpoint: String, command: String, source: String? = nil, patience: Duration = .seconds(10),
+        greeting: Duration? = nil
+    ) throws {
+        switch UnixSocket.presence(endpoint) {
+        case .somebody: break
+        case .nobody: throw DoorClient.absent(endpoint)
+        case .refused(let reason):
+            throw Failure(.forbidden, "\(endpoint): \(reason); a hub's data belong to the user who runs it")
+        }
+        (self.endpoint, self.patience, self.greeting) = (endpoint, patience, greeting ?? patience)
+        hello = Hello(
+            instance: source ?? "hub-\(command)", plugin: source ?? "hub", version: HubProgram.version, mode: .once)
+        do {
+            socket = try Socket(.dealer, in: try Context())
+            // BYE may take a moment to leave; an answer nobody wants any more may not.
+            try socket.set(.linger, to: .milliseconds(200))
+            try socket.connect(endpoint)
+        } catch {
+            throw Failure(.system, "\(endpoint): \(error)")
+        }
+    }
+
+    deinit {
+        if welcome != nil { try? send(.bye(Bye())) }
+    }
+
+    package static func absent(_ endpoint: String) -> Failure {
+        Failure(.noHub, "no hub answers at \(endpoint): is it running? Start it with hub run")
+    }
+
+    // MARK: - Questions
+
+    /// Opens the session, if it is not open.
+    @discardableResult
+    package func open() throws -> Welcome {
+        if let welcome { return welcome }
+        try send(.hello(hello))
+        while true {
+            do {
+                if case .welcome(let welcome) = try receive(patience: greeting) { return welcome }
+            } catch is SessionLost {}  // Of what was sent before this HELLO.
+        }
+    }
+
+    /// One page of records, or one of the owner's answers.
+    package func ask(_ query: QueryRequest) throws -> QueryResult {
+        var query = query
+        query.id = nextID()
+        return try answer(to: .query(query), of: query.id) { message in
+            if case .result(let result) = message, result.id == query.id { result } else { nil }
+        }
+    }
+
+    /// One of the owner's answers, as JSON.
+    package func ask(_ subject: QueryRequest.Subject, number: Int64? = nil) throws -> RawJSON {
+        let result = try ask(QueryRequest(id: 0, want: subject, number: number))
+        guard case .answer(subject, let value) = result.content else {
+            throw Failure(
+                .dialogue, "the hub answered a question about \(subject.rawValue) without \(subject.rawValue)")
+        }
+        return value
+    }
+
+    /// Asks page by page; `page` gets the records of each and the cursor, if the page has one.
+    package func pages(_ query: QueryRequest, _ page: (RawRecords, Cursor?) throws -> Void) throws {
+        var query = query
+        while true {
+            guard case .records(let records, let next, let cursor) = try ask(query).content else {
+                throw Failure(.dialogue, "the hub answered a question about records without records")
+            }
+            try page(records, cursor)
+            guard let next else { return }
+            query.next = next
+        }
+    }
+
+    /// Gives records of the past, as any script may, and returns what became of each.
+    ///
+    /// They may be given again: what the hub has is a duplicate.
+    /// - Parameter records: as JSON; within the credit of one session.
+    package func give(_ records: RawRecords) throws -> [RecordResult] {
+        let batch = nextID()
+        let samples = SamplesEnvelope(batch: batch, isBackfill: true, records: records)
+        return try answer(to: .samples(samples), of: batch) { message in
+            if case .stored(let stored) = message, stored.batch == batch { stored.results } else { nil }
+        }
+    }
+
+    package func nextID() -> Int64 {
+        lastID += 1
+        return lastID
+    }
+
+    // MARK: - Messages
+
+    /// Sends `message` and reads until `take` finds the answer; greets and sends again when the hub knows no session.
+    private func answer<Answer>(
+        to message: ClientMessage, of id: Int64, _ take: (HubMessage) throws -> Answer?
+    ) throws -> Answer {
+        for _ in 0..<3 {
+            try open()
+            try send(message)
+            do {
+                while true {
+                    if let answer = try take(try receive(ref: id)) { return answer }
+                }
+            } catch is SessionLost {}
+        }
+        throw Failure(.tryAgain, "the hub at \(endpoint) forgets its sessions; is it restarting?")
+    }
+
+    package struct SessionLost: Error {}
+
+    /// The next message that is more than a sign of life.
+    private func receive(ref: Int64? = nil, patience limit: Duration? = nil) throws -> HubMessage {
+        let limit = limit ?? patience
+        guard let message = try receive(ref: ref, within: limit) else { throw SilentHub.failure(endpoint, limit) }
+        return message
+    }
+
+    /// The same, if it comes in time.
+    package func receive(ref: Int64?, within limit: Duration) throws -> HubMessage? {
+        let end = ContinuousClock.now + limit
+        while let message = try next(within: max(.zero, end - .now)) {
+            switch message {
+            case .ping(let body): try send(.pong(body))
+            case .welcome(let welcome):
+                self.welcome = welcome
+                return message
+            case .error(let error) where error.code == .helloFirst:
+                welcome = nil
+                throw SessionLost()
+            case .error(let error) where error.closed || error.ref == nil || error.ref == ref:
+                if error.closed { welcome = nil }
+                throw DoorClient.failure(error)
+            case .stop(let stop): throw Failure(.tryAgain, "the hub at \(endpoint) is stopping: \(stop.reason)")
+            case .bye: throw Failure(.tryAgain, "the hub at \(endpoint) has ended the session")
+            default: return message
+            }
+        }
+        return nil
+    }
+
+    private func next(within limit: Duration) throws -> HubMessage? {
+        do {
+            guard try socket.wait(for: .readable, upTo: limit).contains(.readable) else { return nil }
+            var frames = Multipart()
+            guard case .complete = try socket.receiveMultipart(into: &frames), frames.count >= 2 else {
+                throw Failure(.dialogue, "the hub at \(endpoint) sent a message that is none")
+            }
+            let (verb, body) = (frames.bytes(of: 0), frames.bytes(of: 1))
+            return try verb.withUnsafeBytes { verb in
+                try body.withUnsafeBytes { try HubMessage.decode(verb: verb, body: $0) }
+            }
+        } catch let error as WireError {
+            throw Failure(.dialogue, "the hub at \(endpoint) sent what cannot be read: \(error.reason)")
+        } catch let error as ZeroMQError {
+            throw Failure(.system, "\(endpoint): \(error)")
+        }
+    }
+
+    package func send(_ message: ClientMessage) throws {
+        var frames = Multipart()
+        frames.append(message.verb.bytes)
+        frames.append(message.body)
+        do {
+            guard try socket.sendMultipart(frames) == .sent else { throw DoorClient.absent(endpoint) }
+        } catch let error as ZeroMQError {
+            throw Failure(.system, "\(endpoint): \(error)")
+        }
+    }
+
+    /// What an ERROR means for a script.
+    package static func failure(_ error: WireError) -> Failure {
+        let exit: HubExit =
+            switch error.code {
+            case .stopping, .busy, .store, .limit: .tryAgain
+            case .forbidden: .forbidden
+            case .query, .cursor, .epoch, .field: .usage
+            case .internal: .fault
+            default: .dialogue
+            }
+        return Failure(exit, "the hub says: \(error.reason) (\(error.code))")
+    }
+}

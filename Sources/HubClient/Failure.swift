@@ -1,0 +1,58 @@
+/// The exit codes of `hub`, after `sysexits.h` where it has one.
+package enum HubExit: Int32, CaseIterable, Sendable {
+    case success = 0
+    case notWell = 1
+    case broken = 2
+    case usage = 64
+    case badConfiguration = 65
+    case noConfiguration = 66
+    case noHub = 69
+    case fault = 70
+    case system = 71
+    case tryAgain = 75
+    case dialogue = 76
+    case forbidden = 77
+    case interrupted = 130
+
+    /// For `hub --help`.
+    package var meaning: String {
+        switch self {
+        case .success: "done, and well"
+        case .notWell: "what was asked about is not well, or does not exist"
+        case .broken: "hub doctor: something must be repaired"
+        case .usage: "wrong arguments"
+        case .badConfiguration: "hub.conf has errors"
+        case .noConfiguration: "there is no hub.conf, or it cannot be read"
+        case .noHub: "no hub answers"
+        case .fault: "an error of this program or of the hub; the hub's log says more"
+        case .system: "the system refused something: a file, a socket, a program"
+        case .tryAgain: "not now: the hub is stopping, busy, or runs already"
+        case .dialogue: "the hub answered what this program does not understand"
+        case .forbidden: "no permission"
+        case .interrupted: "ended by Ctrl-C before it was done"
+        }
+    }
+
+    package static var table: String {
+        allCases.map { exit in
+            let number = String(exit.rawValue)
+            return "  " + String(repeating: " ", count: 3 - number.count) + number + "  " + exit.meaning
+        }.joined(separator: "\n")
+    }
+}
+
+/// Why a command ends without having done what was asked: a line for people and an exit code for scripts.
+package struct Failure: Error, Hashable, CustomStringConvertible {
+    package let exit: HubExit
+    /// What was being done, to what, why it failed, and what to do.
+    package let message: String
+
+    package init(_ exit: HubExit, _ message: String) {
+        (self.exit, self.message) = (exit, message)
+    }
+
+    package var description: String { message }
+}
+
+/// Whoever read stdout has closed it; nothing is wrong.
+package struct ReaderGone: Error {}

@@ -1,0 +1,57 @@
+import HubWire
+
+/// Columns of text, aligned.
+package struct Table: Sendable {
+    /// How the cells of a column stand.
+    package enum Alignment: Sendable { case left, right }
+
+    private let alignments: [Alignment]
+    /// Only grows, so that rows printed page by page stay aligned as far as one can know.
+    private var widths: [Int]
+    package private(set) var rows: [[String]] = []
+
+    /// - Parameter header: titles in capitals, each with how its column stands.
+    package init(_ header: [(title: String, alignment: Alignment)]) {
+        alignments = header.map(\.alignment)
+        widths = header.map(\.title.count)
+        rows = [header.map(\.title)]
+    }
+
+    /// Adds a row; missing cells are empty.
+    package mutating func add(_ cells: [String]) {
+        // Here already: what is written out takes room.
+        let cells =
+            cells.prefix(widths.count).map(PlainText.escaped)
+            + Array(repeating: "", count: max(0, widths.count - cells.count))
+        rows.append(Array(cells))
+        for (column, cell) in cells.enumerated() { widths[column] = max(widths[column], Table.width(cell)) }
+    }
+
+    /// The rows added since the last call as lines, without spaces at their ends.
+    package mutating func takeLines() -> [String] {
+        defer { rows.removeAll(keepingCapacity: true) }
+        return rows.map { row in
+            let cells = zip(row, zip(widths, alignments)).map { cell, column in
+                let padding = String(repeating: " ", count: max(0, column.0 - Table.width(cell)))
+                return column.1 == .left ? cell + padding : padding + cell
+            }
+            let line = cells.joined(separator: "  ")
+            return String(line[..<(line.lastIndex { $0 != " " }.map { line.index(after: $0) } ?? line.startIndex)])
+        }
+    }
+
+    /// Characters that a terminal shows, colours left out.
+    package static func width(_ text: String) -> Int {
+        var (count, isEscape) = (0, false)
+        for character in text {
+            if character == "\u{1B}" {
+                isEscape = true
+            } else if isEscape {
+                isEscape = character != "m"
+            } else {
+                count += 1
+            }
+        }
+        return count
+    }
+}

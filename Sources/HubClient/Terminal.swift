@@ -1,0 +1,125 @@
+import Foundation
+import HubWire
+
+/// The two streams of the program.
+package enum Terminal {
+    /// Whether colours go to stdout: a terminal that knows them, and nobody said `NO_COLOR`.
+    package static let hasColours: Bool = {
+        let environment = ProcessInfo.processInfo.environment
+        return isatty(STDOUT_FILENO) == 1 && environment["NO_COLOR", default: ""].isEmpty
+            && environment["TERM"] != "dumb"
+    }()
+
+    /// Whether a person can be asked: somebody types, and sees what is asked.
+    package static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
+    /// Whether a line has been typed, or the input has ended, so that reading it waits for nothing.
+    package static var hasTyped: Bool {
+        var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        return poll(&input, 1, 0) > 0
+    }
+
+    /// Whether stderr may show a line that changes in place, without getting in the way of results.
+    package static var showsProgress: Bool { isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0 }
+
+    /// A line on stderr.
+    package static func say(_ line: String) {
+        try? write(Array((PlainText.line(line) + "\n").utf8)[...], to: STDERR_FILENO)
+    }
+
+    /// A line on stderr that names the program.
+    package static func complain(_ line: String) { say("hub: \(line)") }
+
+    /// Several lines on stderr, of this program's own words.
+    package static func explain(_ text: String) {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) { say(String(line)) }
+    }
+
+    /// The beginning of what was typed, for a message that quotes it.
+    package static func cut(_ text: String) -> String { text.count > 60 ? "\(text.prefix(60))…" : text }
+
+    /// Shows `text` in place of the last progress; an empty text takes it away.
+    package static func progress(_ text: String) {
+        try? write(Array("\r\u{1B}[K\(PlainText.line(text))".utf8)[...], to: STDERR_FILENO)
+    }
+
+    /// Writes all bytes.
+    /// - Throws: ``ReaderGone`` when nobody reads any more; ``Failure`` when the system refuses.
+    package static func write(_ bytes: ArraySlice<UInt8>, to file: Int32) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let taken = rest.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
+            if taken < 0 {
+                if errno == EINTR { continue }
+                if errno == EPIPE { throw ReaderGone() }
+                throw Failure(.system, "writing results failed: \(String(cString: strerror(errno)))")
+            }
+            rest = rest.dropFirst(taken)
+        }
+    }
+}
+
+/// Results on their way to stdout, in pieces of 64 KiB; ``flush()`` before anything waits.
+package struct Output: ~Copyable {
+    private var waiting: [UInt8] = []
+    private static let piece = 65_536
+    private static let isTerminal = isatty(STDOUT_FILENO) == 1
+
+    package init() {}
+
+    /// Adds a line for people.
+    package mutating func line(_ text: String) throws { try add(PlainText.line(text).utf8) }
+
+    /// Adds a line of JSON: byte for byte, and on a terminal the same JSON in a spelling that does not steer it.
+    package mutating func json(_ bytes: ArraySlice<UInt8>) throws {
+        if Output.isTerminal {
+            try add(PlainText.json(String(decoding: bytes, as: UTF8.self)).utf8)
+        } else {
+            try add(bytes)
+        }
+    }
+
+    private mutating func add(_ bytes: some Sequence<UInt8>) throws {
+        waiting.append(contentsOf: bytes)
+        waiting.append(UInt8(ascii: "\n"))
+        if waiting.count >= Output.piece { try flush() }
+    }
+
+    /// Hands everything to the reader.
+    package mutating func flush() throws {
+        try Terminal.write(waiting[...], to: STDOUT_FILENO)
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes one line for people at once.
+    package static func print(_ line: String) throws {
+        try Terminal.write(Array((PlainText.line(line) + "\n").utf8)[...], to: STDOUT_FILENO)
+    }
+
+    /// Writes several lines of this program's own words.
+    package static func lines(_ text: some StringProtocol) throws {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) { try print(String(line)) }
+    }
+
+    /// Writes one JSON document at once.
+    package static func json(_ text: String) throws {
+        var output = Output()
+        try output.json(Array(text.utf8)[...])
+        try output.flush()
+    }
+}
+
+/// A word that means something good, doubtful or bad, for terminals with colours.
+package enum Shade: String, Sendable {
+    case good = "32"
+    case doubtful = "33"
+    case bad = "31"
+    case faint = "2"
+
+    /// `text` in this colour, or as it is.
+    ///
+    /// ``PlainText`` lets these colours pass, and no others.
+    package func paint(_ text: String, _ colours: Bool) -> String {
+        colours ? "\(PlainText.colour)[\(rawValue)m\(text)\(PlainText.colour)[0m" : text
+    }
+}

@@ -1,0 +1,52 @@
+package import Foundation
+
+/// A look at an `ipc://` address before ZeroMQ waits for it without end and without a word.
+package enum UnixSocket {
+    /// What stands at the address.
+    package enum Presence: Hashable, Sendable {
+        /// Somebody listens, or it is no `ipc://` address and nobody can tell.
+        case somebody
+        /// No such file, or a file that a program has left behind.
+        case nobody
+        /// There is something that this user may not open; the system's words.
+        case refused(String)
+    }
+
+    /// Connects and hangs up at once.
+    package static func presence(_ endpoint: String) -> Presence { look(at: endpoint).presence }
+
+    /// The process that listens there; `nil` where nobody can tell.
+    package static func listener(_ endpoint: String) -> pid_t? { look(at: endpoint).listener }
+
+    private static func look(at endpoint: String) -> (presence: Presence, listener: pid_t?) {
+        guard endpoint.hasPrefix("ipc://") else { return (.somebody, nil) }
+        let path = Array(endpoint.dropFirst("ipc://".count).utf8)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard path.count < room else { return (.nobody, nil) }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+        let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        guard file >= 0 else { return (.somebody, nil) }
+        defer { close(file) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(file, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        if result == 0 { return (.somebody, peer(of: file)) }
+        switch errno {
+        case ENOENT, ECONNREFUSED, ENOTDIR: return (.nobody, nil)
+        case EACCES, EPERM: return (.refused(String(cString: strerror(errno))), nil)
+        // Also EAGAIN: whoever listens has not looked for so long that no more may wait.
+        default: return (.somebody, nil)
+        }
+    }
+
+    private static func peer(of file: Int32) -> pid_t? {
+        var credentials: [Int32] = [0, 0, 0]  // `struct ucred`: process, user, group.
+        var size = socklen_t(credentials.count * MemoryLayout<Int32>.size)
+        guard getsockopt(file, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
+        return credentials[0] > 0 ? credentials[0] : nil
+    }
+}
