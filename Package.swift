@@ -230,7 +230,8 @@ let package = Package(
         tests(
             "JourneyTests",
             [
-                "Seeds", "HubProcess", "HubClient", "HubCommand", "HubCore", "HubWire", "Samples", "example-source", "example-cloud",
+                "Seeds", "HubProcess", "HubClient", "HubCommand", "HubCore", "HubWire", "Samples", "example-source",
+                "example-cloud",
                 "JSONLines", "OAuthServer", "SAMI", "hub-sami-server", "Exist", "GapFiller", "IHealthHS3",
                 "IHealthHS4", "ScaleBench", "ScaleProtocols", "ScaleStandIns", "WebFaults", "WebSocketClient",
                 "hub-exist-server",
@@ -239,7 +240,7 @@ let package = Package(
             resources: [.copy("sami_weigh.py")]),
 
         // Scales.
-        module("ScaleProtocols", ["Digests", "JSON"]),
+        module("ScaleProtocols", ["Digests", "JSON", "Samples"]),
         tests(
             "ScaleProtocolsTests", ["JSON", "Seeds", "ScaleProtocols", "ScaleStandIns", "ScaleLinks"],
             resources: [.copy("vectors.jsonl"), .copy("sdk.csv"), .copy("Sessions")]),
@@ -256,7 +257,8 @@ let package = Package(
             name: "ScaleStandIns", dependencies: ["Digests", "JSON", "ScaleProtocols"],
             path: "Simulators/Scales/Sources/ScaleStandIns", swiftSettings: strict),
         .target(
-            name: "ScaleSimulation", dependencies: ["Seeds", "ScaleLinks", "ScaleProtocols", "ScaleStandIns"],
+            name: "ScaleSimulation",
+            dependencies: ["Seeds", "Samples", "ScaleLinks", "ScaleProtocols", "ScaleStandIns"],
             path: "Simulators/Scales/Sources/ScaleSimulation",
             swiftSettings: strict),
         program(

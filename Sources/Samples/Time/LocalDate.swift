@@ -16,6 +16,14 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         self.day = day
     }
 
+    /// The day of these fields; `nil` where the calendar has none, or the year is not 1…9999.
+    public init?(_ year: Int, _ month: Int, _ day: Int) {
+        guard (1...9_999).contains(year), (1...12).contains(month), day >= 1,
+            day <= LocalDate.daysInMonth(month, year: year)
+        else { return nil }
+        self.init(year: year, month: month, day: day)
+    }
+
     /// Reads `yyyy-MM-dd`; `nil` when the text has another form or names no day, such as 2023-02-29.
     public init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
@@ -28,10 +36,8 @@ public struct LocalDate: Hashable, Sendable, Comparable {
             }
             return value
         }
-        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), year >= 1,
-            (1...12).contains(month), day >= 1, day <= LocalDate.daysInMonth(month, year: year)
-        else { return nil }
-        self.init(year: year, month: month, day: day)
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10) else { return nil }
+        self.init(year, month, day)
     }
 
     /// The date `days` days after 1970-01-01, or before it when negative.

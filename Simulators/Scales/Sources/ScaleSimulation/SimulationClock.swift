@@ -1,4 +1,5 @@
 import Glibc
+import Samples
 public import ScaleProtocols
 
 /// The clock a simulator lives by: the system's, or one that starts at a given instant and runs at a given rate, so
@@ -20,36 +21,19 @@ public struct SimulationClock: Sendable {
     /// Reads `system` or `START@RATE`, where START is RFC 3339 with offset and RATE is clock seconds per real second:
     /// `2026-01-01T00:00:00Z@3600`.
     public init(_ text: String) throws(SimulatorError) {
-        if text == "system" {
-            self = .system
-            return
-        }
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, let start = SimulationClock.instant(parts[0]), let rate = Double(parts[1]), rate > 0,
-            rate <= 1e6
-        else {
+        switch ClockSetting(text, rates: SimulationClock.rates) {
+        case .system?: self = .system
+        case .simulated(let start, let rate)?:
+            self.init(start: Double(start.microseconds) / 1_000_000, rate: rate)
+        case nil:
             throw SimulatorError(
                 .usage,
                 "clock '\(text)': expected 'system', or an instant with offset and a rate of up to 1000000, such as "
                     + "2026-01-01T00:00:00Z@3600")
         }
-        self.init(start: Double(start), rate: rate)
     }
 
-    /// Seconds since 1970 for `2026-01-01T00:00:00Z` or `…+02:00`.
-    private static func instant(_ text: Substring) -> Int? {
-        var (local, offset) = (text, 0)
-        if text.hasSuffix("Z") {
-            local = text.dropLast()
-        } else {
-            let zone = text.suffix(6)
-            guard zone.utf8.count == 6, let sign = ["+": 1, "-": -1][zone.prefix(1)],
-                let time = WallTime("2000-01-01T" + zone.dropFirst())
-            else { return nil }
-            (local, offset) = (text.dropLast(6), sign * time.secondsSince2000)
-        }
-        return WallTime(local).map { $0.secondsSince2000 + 946_684_800 - offset }
-    }
+    private static let rates = ClockSetting.rates.lowerBound...1_000_000
 
     /// What the wall clock shows now, in the zone of the environment (`TZ`).
     public var wall: WallTime {
