@@ -136,7 +136,7 @@ let package = Package(
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
         module("HubSettings", ["Samples"]),
-        tests("HubSettingsTests", ["Seeds", "HubSettings", "Samples"], resources: [.copy("tagged.py")]),
+        tests("HubSettingsTests", ["Seeds", "HubProcess", "HubSettings", "Samples"], resources: [.copy("tagged.py")]),
         module("HubWire", ["JSON", "Samples", "HubSettings"]),
         module("HubSessions", ["HubWire"]),
         tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "PluginKit", "Samples", "HubSettings"]),

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import Seeds
 import Testing
 
@@ -47,7 +48,8 @@ import Testing
 
     // MARK: - What is TOML
 
-    @Test func `what Python's own reader takes and refuses, ours takes and refuses, with the same values`() throws {
+    @Test func `what Python's own reader takes and refuses, ours takes and refuses, with the same values`() async throws
+    {
         var random = SeededGenerator(seed: 11)
         var documents: [String] = []
         for seed in UInt64(1)...200 {
@@ -55,7 +57,7 @@ import Testing
             documents.append(text)
             for _ in 0..<4 { documents.append(Self.changed(text, &random)) }
         }
-        let answers = try Self.askPython(documents)
+        let answers = try await Self.askPython(documents)
         var (taken, refused) = (0, 0)
         for (text, answer) in zip(documents, answers) {
             let document = TOMLDocument(text)
@@ -87,28 +89,21 @@ import Testing
         return String(String.UnicodeScalarView(characters))
     }
 
-    private static func askPython(_ documents: [String]) throws -> [TaggedValue?] {
+    private static func askPython(_ documents: [String]) async throws -> [TaggedValue?] {
         let script = try #require(Bundle.module.url(forResource: "tagged", withExtension: "py"))
-        let folder = FileManager.default.temporaryDirectory.appending(path: "hub-toml-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (question, answer) = (folder.appending(path: "question"), folder.appending(path: "answer"))
+        let question = URL(filePath: "/tmp/hub-toml-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: question) }
         var bytes = Data()
         for text in documents {
             bytes += Data("\(text.utf8.count)\n".utf8)
             bytes += Data(text.utf8)
         }
         try bytes.write(to: question)
-        try Data().write(to: answer)
-        let python = Process()
-        python.executableURL = URL(filePath: "/usr/bin/env")
-        python.arguments = ["python3", script.path]
-        python.standardInput = try FileHandle(forReadingFrom: question)
-        python.standardOutput = try FileHandle(forWritingTo: answer)
-        try python.run()
-        python.waitUntilExit()
-        try #require(python.terminationStatus == 0, "python3 with tomllib (3.11 or newer) answers")
-        let lines = try String(contentsOf: answer, encoding: .utf8).split(separator: "\n")
+        let answer = try await ChildProcess(
+            "/usr/bin/env", ["python3", script.path], input: FileHandle(forReadingFrom: question)
+        ).result()
+        try #require(answer.code == 0, "python3 with tomllib (3.11 or newer) answers")
+        let lines = answer.output.split(separator: "\n")
         try #require(lines.count == documents.count)
         return try lines.map { line in
             let json = try JSONSerialization.jsonObject(with: Data(line.utf8), options: .fragmentsAllowed)

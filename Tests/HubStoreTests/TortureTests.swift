@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import HubStore
 import Samples
 import Seeds
@@ -17,7 +18,7 @@ import Testing
         for _ in 0..<Self.rounds {
             let size = [1, 7, 200].randomElement(using: &random) ?? 1
             let wanted = Int.random(in: 1...40, using: &random) * size
-            let lines = try kill(after: wanted, folder.store, first: next, size: size)
+            let lines = try await kill(after: wanted, folder.store, first: next, size: size)
             for line in lines {
                 let parts = line.split(separator: " ").compactMap { Int64($0) }
                 #expect(parts.count == 2, "\(line)")
@@ -56,7 +57,7 @@ import Testing
             let wanted = Int.random(in: 1...600, using: &random)
             // Some indices come again, and are duplicates.
             next = max(0, next - 5)
-            let lines = try kill(after: wanted, folder.store, first: next, size: 20, sink: true)
+            let lines = try await kill(after: wanted, folder.store, first: next, size: 20, sink: true)
             for line in lines {
                 let parts = line.split(separator: " ").dropFirst().compactMap { Int64($0) }
                 #expect(settled.insert(parts).inserted, "seed \(seed): \(line) was delivered twice")
@@ -78,28 +79,14 @@ import Testing
     }
 
     /// Starts the helper, kills it as soon as it has confirmed `wanted` records, and returns all the whole lines it got out.
-    private func kill(after wanted: Int, _ store: String, first: Int, size: Int, sink: Bool = false) throws -> [String]
-    {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("store-torture")
-        process.arguments = [store, String(first), String(size)] + (sink ? ["sink"] : [])
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        var output = Data()
-        var count = 0
-        while count < wanted {
-            let chunk = pipe.fileHandleForReading.availableData
-            if chunk.isEmpty { break }
-            count += chunk.count { $0 == UInt8(ascii: "\n") }
-            output += chunk
-        }
-        #expect(count >= wanted, "the helper ended by itself")
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        output += pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let text = String(decoding: output, as: UTF8.self)
-        return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    private func kill(
+        after wanted: Int, _ store: String, first: Int, size: Int, sink: Bool = false
+    ) async throws -> [String] {
+        let helper = try ChildProcess(
+            "store-torture", [store, String(first), String(size)] + (sink ? ["sink"] : []))
+        let lines = await helper.lines(count: wanted)
+        #expect(lines.count >= wanted, "the helper ended by itself")
+        await helper.killAndWait()
+        return await helper.allLines()
     }
 }

@@ -46,15 +46,7 @@ final class OtherMachine: Sendable {
     }
 
     private static func ip(_ words: String...) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["ip"] + words
-        let errors = Pipe()
-        process.standardError = errors
-        try process.run()
-        let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
+        if let said = Tool.failure("ip", words) {
             throw Refused(description: "ip \(words.joined(separator: " ")): \(said)")
         }
     }

@@ -57,13 +57,7 @@ struct ReadmePrograms {
         for folder in folders {
             let path = "\(folder)/python3"
             guard FileManager.default.isExecutableFile(atPath: path) else { continue }
-            let probe = Process()
-            probe.executableURL = URL(filePath: path)
-            probe.arguments = ["-c", "import \(module)"]
-            probe.standardError = FileHandle.nullDevice
-            try probe.run()
-            probe.waitUntilExit()
-            if probe.terminationStatus == 0 { return path }
+            if Tool.run(path, ["-c", "import \(module)"]) { return path }
         }
         throw Missing(what: "no python3 with \(module): run make test, which installs python3-\(module)")
     }

@@ -74,16 +74,9 @@ import Testing
     }
 
     @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
-    func `the generated files are current`() throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3", "-B", Tables.types.appending(path: "generate.py").path(), "--check"]
-        let pipe = Pipe()
-        process.standardError = pipe
-        try process.run()
-        let message = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(message)")
+    func `the generated files are current`() {
+        let generator = Tables.types.appending(path: "generate.py").path()
+        #expect(Tool.failure("python3", ["-B", generator, "--check"]) == nil)
     }
 
     // MARK: Names

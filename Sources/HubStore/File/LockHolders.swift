@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Glibc
 
 /// The other programs that hold locks on a store's files, as the kernel has them.
 public enum LockHolders {
@@ -31,14 +25,10 @@ public enum LockHolders {
     private static func inode(_ path: String) -> Substring? {
         var file = stat()
         guard stat(path, &file) == 0 else { return nil }
-        #if os(Linux)
-            // Makedev(3), whose macros C headers cannot bring to Swift.
-            let device = UInt64(file.st_dev)
-            let (major, minor) = (device >> 8 & 0xFFF | device >> 32 & ~0xFFF, device & 0xFF | device >> 12 & ~0xFF)
-            return "\(hexadecimal(major)):\(hexadecimal(minor)):\(file.st_ino)"
-        #else
-            return nil
-        #endif
+        // Makedev(3), whose macros C headers cannot bring to Swift.
+        let device = UInt64(file.st_dev)
+        let (major, minor) = (device >> 8 & 0xFFF | device >> 32 & ~0xFFF, device & 0xFF | device >> 12 & ~0xFF)
+        return "\(hexadecimal(major)):\(hexadecimal(minor)):\(file.st_ino)"
     }
 
     private static func hexadecimal(_ number: UInt64) -> String {

@@ -1,10 +1,5 @@
 import Foundation
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// Something of the machine that a test cannot do without: where it is missing the test is skipped and says so, for one that passes
 /// without looking would be a lie.
@@ -57,15 +52,20 @@ public struct Need: Sendable {
 public enum Tool {
     /// Whether it is there and ends with 0; what it says is dropped.
     @discardableResult
-    public static func run(_ tool: String, _ arguments: [String]) -> Bool {
+    public static func run(_ tool: String, _ arguments: [String]) -> Bool { failure(tool, arguments) == nil }
+
+    /// What it says of its failure, on stderr; nil where it is there and ends with 0.
+    public static func failure(_ tool: String, _ arguments: [String]) -> String? {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [tool] + arguments
+        let errors = Pipe()
         (process.standardInput, process.standardOutput, process.standardError) = (
-            FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
+            FileHandle.nullDevice, FileHandle.nullDevice, errors
         )
-        guard (try? process.run()) != nil else { return false }
+        do { try process.run() } catch { return "\(error)" }
+        let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        return process.terminationStatus == 0
+        return process.terminationStatus == 0 ? nil : said
     }
 }
