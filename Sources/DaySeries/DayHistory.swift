@@ -70,7 +70,7 @@ public struct DayHistory: Sendable {
 
     // MARK: - Changing
 
-    /// Says anew which sources count.
+    /// Says from now on which sources count.
     ///
     /// Only for sources that had no reading so far: what others make of the days there are is not looked at again.
     public mutating func prefer(_ preferred: [Set<Int32>]) {

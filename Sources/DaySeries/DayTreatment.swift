@@ -2,7 +2,7 @@ public import Samples
 
 /// What the days of a type may be made of.
 ///
-/// Carrying is for what changes slowly and harms nobody when it is a week old. A carried glucose, heart rate or blood pressure would
+/// Carrying is for what changes slowly and does no harm when it is a week old. A carried glucose, heart rate or blood pressure would
 /// be a number that looks like a measurement and is none: there no setting allows it.
 public enum DayTreatment: Hashable, Sendable {
     /// The day's value, carried over days without one.
@@ -65,7 +65,7 @@ public struct DayRefusal: Error, Hashable, Sendable, CustomStringConvertible {
 ///
 /// The bounds are the registry's of what is possible: what the hub marked implausible is left out before this is asked.
 public struct Plausible: Hashable, Sendable {
-    /// Zero is no weight: what a scale says when nobody stands on it.
+    /// Zero is not a weight: a scale says so when no one is on it.
     public var isZeroAllowed = true
     /// Inclusive; `nil` for none.
     public var least, most: Double?

@@ -48,7 +48,7 @@ public struct DayCalendar: Hashable, Sendable {
         (self.policy, self.zone, self.dayStartMinutes) = (policy, zone, dayStartMinutes)
     }
 
-    /// The day of a sample, in days since 1970-01-01; where its own zone is one that nobody knows, by its offset.
+    /// The day of a sample, in days since 1970-01-01; where its own zone is not in the database of zones, by its offset.
     public func day(of time: Timestamp, zone sampleZone: String? = nil) -> Int32 {
         let day =
             LocalDay.number(

@@ -1,4 +1,4 @@
-/// A line through measured days, computed when somebody asks and never stored.
+/// A line through measured days, computed when it is asked for and never stored.
 ///
 /// All are made of measured days, not of carried ones, which would hold the line back.
 public enum Trend: String, Hashable, Sendable, CaseIterable {
@@ -25,7 +25,7 @@ public enum Trend: String, Hashable, Sendable, CaseIterable {
     public struct Point: Hashable, Sendable {
         public var day: Int32
         public var value: Double
-        /// Whether nobody measured on that day.
+        /// Whether nothing was measured on that day.
         public var isBetween: Bool
 
         public init(day: Int32, value: Double, isBetween: Bool) {

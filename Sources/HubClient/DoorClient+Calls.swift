@@ -23,7 +23,7 @@ package struct CallWatch {
 extension DoorClient {
     /// Begins a command, of the hub or of a plugin, and leads it to its one outcome.
     ///
-    /// Never sends it twice: whoever repeats it must know that the first has not happened.
+    /// Never sends it twice: a caller that repeats it must know that the first has not happened.
     /// - Returns: `done`, `failed` or `cancelled`.
     package func call(_ request: CommandRequest, _ watch: CallWatch = CallWatch()) throws -> CommandOutcome.Content {
         let heartbeat = try open().heartbeat

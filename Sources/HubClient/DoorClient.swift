@@ -21,7 +21,7 @@ package final class DoorClient {
     ///   - source: who gives records, where this is about to; names session and source instead.
     ///   - patience: how long the hub may be silent while an answer is due.
     ///   - greeting: how long it may take to greet, which costs a hub that is well no time; `patience` if not given.
-    /// - Throws: ``HubExit/noHub`` at once when nobody listens.
+    /// - Throws: ``HubExit/noHub`` at once when no program listens.
     package init(
         endpoint: String, command: String, source: String? = nil, patience: Duration = .seconds(10),
         greeting: Duration? = nil
@@ -37,7 +37,7 @@ package final class DoorClient {
             instance: source ?? "hub-\(command)", plugin: source ?? "hub", version: HubProgram.version, mode: .once)
         do {
             socket = try Socket(.dealer, in: try Context())
-            // BYE may take a moment to leave; an answer nobody wants any more may not.
+            // BYE may take a moment to leave; an answer that is no longer wanted may not.
             try socket.set(.linger, to: .milliseconds(200))
             try socket.connect(endpoint)
         } catch {

@@ -54,5 +54,5 @@ package struct Failure: Error, Hashable, CustomStringConvertible {
     package var description: String { message }
 }
 
-/// Whoever read stdout has closed it; nothing is wrong.
+/// The reader of stdout has closed it; nothing is wrong.
 package struct ReaderGone: Error {}

@@ -12,7 +12,7 @@ package final class FeedFollower {
         case message(topic: Topic, place: Place, body: [UInt8])
         /// Between two messages of a topic there was at least one that did not arrive.
         case gap(topic: Topic, after: Int64, before: Int64)
-        /// Nobody publishes: the hub is away.
+        /// The hub is away: nothing is published.
         case away
         /// The hub is there.
         case back
@@ -43,7 +43,7 @@ package final class FeedFollower {
     /// In which those count.
     private var lastEpoch = ""
 
-    /// What a follower remembers at most, of topics and of sequences; at the bound it asks the door, or begins anew.
+    /// What a follower remembers at most, of topics and of sequences; at the bound it asks the door, or begins again.
     package static let memory = 100_000
     private static let idle = Duration.seconds(10)
 

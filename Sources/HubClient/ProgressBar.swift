@@ -9,7 +9,7 @@ package final class ProgressBar {
     private var shown: ContinuousClock.Instant?
 
     private static let width = 30
-    /// Work that is done before nobody has waited for.
+    /// Work that is done sooner needs no bar.
     private static let patience = Duration.milliseconds(300)
     private static let interval = Duration.milliseconds(100)
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Somebody listens at the door and says nothing: what that may be, and what to do.
+/// A program listens at the door and says nothing: what that may be, and what to do.
 package enum SilentHub {
     package static func failure(_ endpoint: String, _ time: Duration) -> Failure {
         let seconds = time.formatted(.units(allowed: [.seconds, .milliseconds], width: .wide))

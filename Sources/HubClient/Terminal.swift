@@ -3,14 +3,14 @@ import HubWire
 
 /// The two streams of the program.
 package enum Terminal {
-    /// Whether colours go to stdout: a terminal that knows them, and nobody said `NO_COLOR`.
+    /// Whether colours go to stdout: a terminal that knows them, where `NO_COLOR` is not set.
     package static let hasColours: Bool = {
         let environment = ProcessInfo.processInfo.environment
         return isatty(STDOUT_FILENO) == 1 && environment["NO_COLOR", default: ""].isEmpty
             && environment["TERM"] != "dumb"
     }()
 
-    /// Whether a person can be asked: somebody types, and sees what is asked.
+    /// Whether a person can be asked: stdin and stderr are a terminal.
     package static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
     /// Whether a line has been typed, or the input has ended, so that reading it waits for nothing.
@@ -44,7 +44,7 @@ package enum Terminal {
     }
 
     /// Writes all bytes.
-    /// - Throws: ``ReaderGone`` when nobody reads any more; ``Failure`` when the system refuses.
+    /// - Throws: ``ReaderGone`` when the reader has gone; ``Failure`` when the system refuses.
     package static func write(_ bytes: ArraySlice<UInt8>, to file: Int32) throws {
         var rest = bytes
         while !rest.isEmpty {

@@ -4,7 +4,7 @@ package import Foundation
 package enum UnixSocket {
     /// What stands at the address.
     package enum Presence: Hashable, Sendable {
-        /// Somebody listens, or it is no `ipc://` address and nobody can tell.
+        /// A program listens; also for an address that is not `ipc://`, of which nothing can be told.
         case somebody
         /// No such file, or a file that a program has left behind.
         case nobody
@@ -15,7 +15,7 @@ package enum UnixSocket {
     /// Connects and hangs up at once.
     package static func presence(_ endpoint: String) -> Presence { look(at: endpoint).presence }
 
-    /// The process that listens there; `nil` where nobody can tell.
+    /// The process that listens there; `nil` where that cannot be told.
     package static func listener(_ endpoint: String) -> pid_t? { look(at: endpoint).listener }
 
     private static func look(at endpoint: String) -> (presence: Presence, listener: pid_t?) {
@@ -38,7 +38,7 @@ package enum UnixSocket {
         switch errno {
         case ENOENT, ECONNREFUSED, ENOTDIR: return (.nobody, nil)
         case EACCES, EPERM: return (.refused(String(cString: strerror(errno))), nil)
-        // Also EAGAIN: whoever listens has not looked for so long that no more may wait.
+        // Also EAGAIN: the listener has not looked for so long that no more may wait.
         default: return (.somebody, nil)
         }
     }

@@ -9,7 +9,7 @@ public struct ConfigurationPlan: Sendable, Hashable {
     public var hubChanges: [String]
     /// Persons that are new, gone or described differently, sorted.
     public var personChanges: [String]
-    /// Instances on another machine that are new, gone or described differently, sorted: their sessions begin anew.
+    /// Instances on another machine that are new, gone or described differently, sorted: their sessions begin again.
     public var remoteChanges: [String]
     /// What happens to each instance that runs here now or shall run here.
     public var instances: [String: Action]

@@ -153,7 +153,7 @@ public struct PluginInstance: Sendable, Hashable {
     public var keepRaw: Bool
     /// Resident memory at which its process is ended and started again; 512 MiB unless written.
     public var memoryLimit: ByteSize
-    /// Whether it runs on another machine, or is started by somebody else, and comes to ``HubSection/tcp`` with a key.
+    /// Whether it runs on another machine, or is not started by the hub, and comes to ``HubSection/tcp`` with a key.
     public var isRemote = false
     /// The port on which a remote instance may listen to its feed; nil if it does not.
     public var feedPort: Int?

@@ -75,7 +75,7 @@ extension SettingDeclaration {
         faults(in: declarations, of: "setting", reserved: reservedNames)
     }
 
-    /// The same of a command's arguments, which share their names with nobody.
+    /// The same of a command's arguments, whose names are the command's own.
     public static func faults(inArguments declarations: [SettingDeclaration]) -> [String] {
         faults(in: declarations, of: "argument", reserved: [])
     }

@@ -8,9 +8,9 @@ public struct SettingsEnvironment: Sendable {
     public var currentDirectory: String
     /// The bytes of a file, for `${file:PATH}`; throws what a person should read as the reason.
     public var readFile: @Sendable (String) throws -> Data
-    /// Whether what a path names is a directory; nil where nothing is there, or nobody knows.
+    /// Whether what a path names is a directory; nil where nothing is there, or that is not known.
     public var isDirectory: @Sendable (String) -> Bool? = { _ in nil }
-    /// The day of this machine, in days since 1970-01-01; nil where nobody knows.
+    /// The day of this machine, in days since 1970-01-01; nil where it is not known.
     public var today: Int?
 
     /// An environment of these parts.
@@ -22,7 +22,7 @@ public struct SettingsEnvironment: Sendable {
 
     /// The environment of this process.
     ///
-    /// Reads files of at most 64 KiB, and waits for nobody: a pipe that nobody writes to is refused, not read.
+    /// Reads files of at most 64 KiB, and waits for no other program: a pipe is refused, not read.
     public static func process() -> SettingsEnvironment {
         var environment = SettingsEnvironment(
             variables: ProcessInfo.processInfo.environment,

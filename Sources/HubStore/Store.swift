@@ -198,7 +198,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// How many samples wait for somebody to say whose they are.
+    /// How many samples wait for a person to say whose they are.
     public func inboxCount() async throws(StoreError) -> Int64 {
         try await read("inbox") { db in
             try Int64.fetchOne(db, sql: "SELECT count(*) FROM sample WHERE person IS NULL AND retracted IS NULL") ?? 0
@@ -228,7 +228,7 @@ public final class Store: Sendable {
     public func close() throws(StoreError) {
         do {
             restSinks()
-            // The pool closes its writer before its readers, so SQLite would leave all of it in the write-ahead log; whoever copies the
+            // The pool closes its writer before its readers, so SQLite would leave all of it in the write-ahead log; a program that copies the
             // file of a hub that is stopped should have everything. One that cannot be folded in now is read from the log next time.
             try? pool.writeWithoutTransaction { db in
                 if db.sqliteConnection != nil { _ = try db.checkpoint(.truncate) }

@@ -1,6 +1,6 @@
 /// What a plugin on another machine needs to come to its hub: the file that `hub keys new` prints.
 ///
-/// A JSON object; keys are written as ZeroMQ does, 40 characters of Z85 (ZeroMQ RFC 32). Whoever has the file is the instance: it is
+/// A JSON object; keys are written as ZeroMQ does, 40 characters of Z85 (ZeroMQ RFC 32). A program that has the file is the instance: it is
 /// given to one machine, kept at mode 0600, and never logged.
 public struct KeyFile: Hashable, Sendable, Codable, CustomStringConvertible, CustomReflectable {
     /// The `[plugin.<instance>]` that the key makes its owner.

@@ -114,7 +114,7 @@ public struct SinkAbilities: Hashable, Sendable, Codable {
     /// New versions of what it has.
     public var takesEdits: Bool
     public var takesDeletions: Bool
-    /// Values that nobody measured.
+    /// Values that were not measured.
     public var takesFilledValues: Bool
     /// Records of one delivery.
     public var batchRecords: Int

@@ -96,7 +96,7 @@ extension PrintedAnswer {
         }
     }
 
-    /// Where a number stands that is no integer, and has to be one.
+    /// Where a number is that has to be an integer and is not.
     private var fraction: [any CodingKey]? {
         var waiting: [(path: [any CodingKey], value: JSONTree)] = JSONTree(bytes).map { [([], $0)] } ?? []
         while let (path, value) = waiting.popLast() {

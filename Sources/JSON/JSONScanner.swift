@@ -12,7 +12,7 @@ package struct JSONScanner {
     package private(set) var sawSpace = false
 
     /// A scanner at the first byte of a whole JSON text.
-    /// - Throws: ``JSONSyntaxError`` when `bytes` begin with a byte order mark or are no UTF-8.
+    /// - Throws: ``JSONSyntaxError`` when `bytes` begin with a byte order mark or are not UTF-8.
     package init(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) {
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
             throw JSONSyntaxError(0, "a byte order mark, which JSON on the wire does not have")

@@ -44,7 +44,7 @@ package struct JSONValue {
     }
 }
 
-/// Why bytes are no JSON, and where.
+/// Why bytes are not JSON, and where.
 public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Bytes from the start of the text.
     public let offset: Int
@@ -59,7 +59,7 @@ public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertibl
     public var description: String { "no JSON at byte \(offset): \(reason)" }
 }
 
-/// Finds the first byte that is no UTF-8 (RFC 3629).
+/// Finds the first byte that is not UTF-8 (RFC 3629).
 enum UTF8Check {
     /// The offset of the first sequence that is overlong, cut, a surrogate or beyond U+10FFFF; `nil` when all is valid.
     static func firstInvalidByte(in bytes: UnsafeRawBufferPointer) -> Int? {

@@ -38,7 +38,7 @@ import Synchronization
 ///
 /// **Order of life.** ``start()``, then ``stop()`` from another thread when the actors have closed their sockets. Jobs
 /// enqueued before the start wait for it. Jobs enqueued after the stop (an `isolated deinit`, a task that still awaits)
-/// run one after the other on a thread made for them, so that nobody waits for ever; nothing is watched then.
+/// run one after the other on a thread made for them, so that no caller waits for ever; nothing is watched then.
 ///
 /// Actors on a loop must not block: they hold up every other socket on it.
 public final class PollLoop: SerialExecutor {
@@ -156,7 +156,7 @@ public final class PollLoop: SerialExecutor {
             return (inbox.phase, inbox.jobs.count == 1)
         }
         switch phase {
-        // The loop's own thread looks at the queue before it sleeps; otherwise whoever found the queue empty rings for
+        // The loop's own thread looks at the queue before it sleeps; otherwise the thread that found the queue empty rings for
         // all.
         case .running, .stopping: if isFirst, !isOnLoopThread { ring() }
         case .ended: runLate()

@@ -154,7 +154,7 @@ extension PollLoop {
 
         fileprivate var item: zmq_pollitem_t {
             if let socket { return zmq_pollitem_t(socket: socket.raw, fd: 0, events: interest.rawValue, revents: 0) }
-            // A descriptor nobody waits for is left out: poll(2) would still report its hang-up, turn after turn.
+            // A descriptor that is not waited for is left out: poll(2) would still report its hang-up, turn after turn.
             return zmq_pollitem_t(
                 socket: nil, fd: interest.isEmpty ? -1 : descriptor, events: interest.rawValue, revents: 0)
         }

@@ -79,7 +79,7 @@ public struct Socket: ~Copyable {
         return try lastEndpoint
     }
 
-    /// Connects to `endpoint`, now or whenever somebody binds it.
+    /// Connects to `endpoint`, now or once it is bound.
     ///
     /// Success says nothing about the peer: use ``monitor(_:)``.
     public func connect(_ endpoint: String) throws(ZeroMQError) {

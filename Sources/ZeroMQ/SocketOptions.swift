@@ -8,7 +8,7 @@ extension SocketOption where Value == Int {
     ///
     /// Default 1000.
     public static var sendHighWaterMark: Self { count(ZMQ_SNDHWM, "sendHighWaterMark") }
-    /// Most messages queued from each peer before it is no longer read; 0 is no limit.
+    /// Most messages queued from each peer before it is no longer read; 0 means no limit.
     ///
     /// Default 1000. Over `inproc://` the marks of both ends add up.
     public static var receiveHighWaterMark: Self { count(ZMQ_RCVHWM, "receiveHighWaterMark") }
@@ -33,7 +33,7 @@ extension SocketOption where Value == Int {
 }
 
 extension SocketOption where Value == Int64? {
-    /// Largest frame in bytes accepted from a peer; nil is no limit.
+    /// Largest frame in bytes accepted from a peer; nil means no limit.
     ///
     /// A larger one ends the connection without an answer. Not applied to `inproc://` (libzmq 4.3.4).
     public static var maxMessageSize: Self {
@@ -132,7 +132,7 @@ extension SocketOption where Value == Duration {
     ///
     /// Zero: always ``reconnectInterval``. Default zero.
     public static var reconnectIntervalMax: Self { duration(ZMQ_RECONNECT_IVL_MAX, "reconnectIntervalMax") }
-    /// Longest a connection may take to complete its handshake, log-in included; zero is no limit.
+    /// Longest a connection may take to complete its handshake, log-in included; zero means no limit.
     ///
     /// Default 30 s.
     public static var handshakeInterval: Self { duration(ZMQ_HANDSHAKE_IVL, "handshakeInterval") }

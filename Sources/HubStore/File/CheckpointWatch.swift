@@ -14,7 +14,7 @@ final class CheckpointWatch: Sendable {
 
     init(_ path: String) { self.path = path }
 
-    /// Why the log could not be brought in at the last attempt; `nil` when it could, or nobody has tried.
+    /// Why the log could not be brought in at the last attempt; `nil` when it could, or has not been tried.
     var fault: StoreError? { lastFault.withLock { $0 } }
 
     /// Follows the commits of a connection, which must not outlive this.

@@ -76,7 +76,7 @@ enum Opening {
         guard !applied.isEmpty, let step = migrator.migrations.first(where: { !applied.contains($0) }) else { return }
         let copy = "\(path).before-\(step)"
         do {
-            // A copy that an earlier attempt left is of the same or an older state: made anew under its own name.
+            // A copy that an earlier attempt left is of the same or an older state: it is made again under its own name.
             let draft = try DraftFile(copy + ".part")
             try db.execute(sql: "VACUUM INTO ?", arguments: [draft.path])
             try draft.replace(copy)

@@ -101,7 +101,7 @@ public struct StoreFile: Sendable {
             defer { try? target.close() }
             return try withoutActuallyEscaping(progress) { progress in
                 try source.read { db in
-                    // The first look takes the snapshot. Without it every commit would begin the copy anew.
+                    // The first look takes the snapshot. Without it every commit would begin the copy again.
                     let summary = try StoreSummary(in: db)
                     let interrupted = StoreError(.interrupted, "\(verb): ended before it was whole")
                     var isWanted = true

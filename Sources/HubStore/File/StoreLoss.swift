@@ -12,7 +12,7 @@ enum StoreLoss {
         )
     }
 
-    /// Refuses what is no file by its name: to open a pipe would wait for somebody who writes.
+    /// Refuses what is not a file by its name: to open a pipe would wait for a writer.
     static func checkKind(_ path: String) throws(StoreError) {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -145,7 +145,7 @@ struct WriteTransaction {
                 reason: "no record of this identity is stored; send the record first, or drop the retraction"))
     }
 
-    /// 0 for nobody.
+    /// 0 where there is no person.
     ///
     /// The intake check has made sure that a named person is known.
     func personID(_ assignment: Assignment) -> Int64 {

@@ -35,7 +35,7 @@ public enum SinkResult: Hashable, Sendable {
     case retry(at: Int64, reason: String)
     /// It will never take this version.
     case refused(reason: String)
-    /// Its authorisation is missing: the whole sink waits until it is opened anew or resumed.
+    /// Its authorisation is missing: the whole sink waits until it is opened again or resumed.
     case unauthorized(reason: String)
 }
 

@@ -50,7 +50,7 @@ enum Facts {
             floor = max(floor, row.settled, row.attempts > 0 && offered != .max ? row.sequence : 0)
         }
         guard floor < offered else { return false }
-        // What a source sent beneath a person's edit or retraction was given to nobody.
+        // What a source sent beneath a person's edit or retraction was not handed out.
         for versions in ["sample_version WHERE covered IS NULL AND person IS NOT NULL", "day_version WHERE true"] {
             let statement = try RawStatement(
                 cached: """

@@ -2,7 +2,7 @@ import GRDB
 
 /// The writer's picture of the sinks, so that a record which is new costs the ledger one addition.
 struct LedgerCache {
-    /// Read only by whoever holds the transaction; change them through `change`.
+    /// Read only by the holder of the transaction; change them through `change`.
     private(set) var sinks: [SinkRecord]
     private var changed: Set<Int> = []
 

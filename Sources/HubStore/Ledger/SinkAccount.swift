@@ -28,7 +28,7 @@ public enum SkipReason: Int64, Hashable, Sendable, CaseIterable, CustomStringCon
     case edit
     /// The sink takes no deletions.
     case deletion
-    /// The sink takes no values that nobody measured.
+    /// The sink takes no values that were not measured.
     case filled
     /// The sink takes no values of days that are over.
     case past

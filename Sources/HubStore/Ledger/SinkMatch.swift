@@ -5,7 +5,7 @@ import Samples
 struct VersionFacts: Hashable {
     var sequence: Int64
     var type: Int64
-    /// 0 for nobody.
+    /// 0 where there is no person.
     var person: Int64
     /// The column `kind` of a sample, or `VersionFacts.day`.
     var kind: Int

@@ -16,12 +16,12 @@ public struct SinkID: Hashable, Sendable, CustomStringConvertible {
 
 /// What a sink wants.
 ///
-/// Every member that is `nil` leaves its side open; those that are set must all hold. Records of nobody never match.
+/// Every member that is `nil` leaves its side open; those that are set must all hold. Records without a person never match.
 public struct SinkFilter: Hashable, Sendable {
     public var types: Set<TypeID>?
     /// As ``KindSelection`` reads them where changes are followed; `nil` for everything.
     public var kinds: Set<RecordKind>?
-    /// Persons by uid or name; whoever is not known yet is looked for again when a person is made known.
+    /// Persons by uid or name; one who is not known yet is looked for again when a person is made known.
     public var persons: Set<String>?
 
     /// A filter; without arguments everything.
@@ -39,7 +39,7 @@ public struct SinkTerms: Hashable, Sendable {
         /// New versions of what it has.
         public var takesEdits: Bool
         public var takesDeletions: Bool
-        /// Values that nobody measured: filled samples, and days carried over from another day.
+        /// Values that were not measured: filled samples, and days carried over from another day.
         public var takesFilledValues: Bool
 
         /// Abilities; without arguments all.

@@ -8,7 +8,7 @@ import Samples
 extension Store {
     /// Makes a sink, or takes over the one of this name; it may then ask for `deliveries`, and is no longer paused.
     ///
-    /// New terms hold for whatever is not delivered yet. With another filter, what waits after the cursor is counted anew: `wanted` and
+    /// New terms hold for whatever is not delivered yet. With another filter, what waits after the cursor is counted again: `wanted` and
     /// `pending` lose what no longer matches and gain what does now; what is in a retry or a replay and no longer matches is skipped
     /// when it is due. Nothing that the sink has is taken back because of a new filter, and nothing before the cursor is offered
     /// (`replay` does that). From an earlier start, and with a new filter, this counts what waits, 100,000 sequences in a transaction.

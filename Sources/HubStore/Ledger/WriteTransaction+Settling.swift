@@ -80,7 +80,7 @@ struct Settling {
             try settle(answer, current, row, result)
         case (.superseded(let row), .delivered(let receipt)):
             guard let facts = try Facts.superseded(answer.number, answer.sequence, in: db) else { return }
-            // Taken back from the superseded; where a new filter had left it out on its way and nothing was counted, it is wanted anew.
+            // Taken back from the superseded; where a new filter had left it out on its way and nothing was counted, it is wanted again.
             if sink.account.superseded > 0 { sink.account.superseded -= 1 } else { sink.account.wanted += 1 }
             var after =
                 row ?? DeliveryRow(sink: sink.id, number: answer.number, sequence: facts.sequence, state: .delivered)

@@ -62,7 +62,7 @@ extension WriteTransaction {
             (sink.abilities, sink.target, sink.zone) = (terms.abilities, terms.target, terms.zone)
             (sink.paused, sink.isBusy) = (nil, true)
             guard sink.terms.filter != terms.filter else { return }
-            // What waits after the cursor is counted anew under the new filter; what has a row keeps it.
+            // What waits after the cursor is counted again under the new filter; what has a row keeps it.
             sink.account.wanted -= sink.implied
             sink.account.pending = sink.marked
             (sink.counted, sink.countingTo) = (sink.cursor, head)

@@ -12,7 +12,7 @@ public enum ManualChange: Hashable, Sendable {
     case retract(numbers: [Int64], reason: String?)
     /// Takes retractions by hand back: what would stand without them shows again.
     case undoRetraction(numbers: [Int64])
-    /// Says whose samples are, or that they are nobody's yet; with `wholeGroups` of everything they were measured together with.
+    /// Says whose samples are, or that it is not known yet; with `wholeGroups` of everything they were measured together with.
     case assign(numbers: [Int64], to: Assignment, wholeGroups: Bool, reason: String?)
     /// Says whose samples are by the hub's rules, for those of the inbox that no hand has put there.
     case assignByRules([RuledRecord])
@@ -61,7 +61,7 @@ public struct ManualResult: Hashable, Sendable {
     public var number: Int64
     public var result: StoreResult
 
-    /// A result; the store makes them, and whoever knows that there is no such record.
+    /// A result; the store makes them, and a caller that knows that there is no such record.
     public init(number: Int64, result: StoreResult) { (self.number, self.result) = (number, result) }
 }
 

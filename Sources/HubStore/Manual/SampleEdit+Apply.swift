@@ -12,7 +12,7 @@ extension SampleEdit {
                 return Rejection(code: "kind", reason: "the record is a \(sample.value.kind.rawValue)")
             }
             if case .quantity(let number, _) = value, !number.isFinite || canonical?.value.isFinite == false {
-                return Rejection(code: "value", reason: "the value is no finite number in the type's unit")
+                return Rejection(code: "value", reason: "the value is not a finite number in the type's unit")
             }
         }
         let (edited, _) = applied(to: sample)

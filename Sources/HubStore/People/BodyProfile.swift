@@ -3,7 +3,7 @@ import Samples
 
 /// Values that a device computes with what it was told of the person: height, sex, age.
 ///
-/// When it turns out that somebody else stood there, the weight is still true, and these are marked.
+/// When it turns out that it was another person, the weight is still true, and these are marked.
 enum BodyProfile {
     /// The member of `metadata` that names whose profile the device had.
     static let member = "profileOf"
@@ -16,7 +16,7 @@ enum BodyProfile {
         .xIhealthVisceralFatLevel,
     ]
 
-    /// Whose profile the device had when a record is about to be given to somebody by hand for the first time.
+    /// Whose profile the device had when a record is about to be given to a person by hand for the first time.
     ///
     /// - Parameter assignment: the rules', by what the source said; a source that names no user says nothing of profiles.
     static func told(_ sample: Sample, _ assignment: Assignment) -> String? {

@@ -35,13 +35,13 @@ public struct Household: Hashable, Sendable {
     public static let usualCertainty = 0.95
 }
 
-/// By which rule a version of a record came to its person, or to nobody.
+/// By which rule a version of a record came to its person, or into the inbox.
 public struct Ruling: Hashable, Sendable {
     /// The numbers stand in the store.
     public enum Rule: Int64, Hashable, Sendable {
         /// The source said which user of the device it was.
         case subject = 1
-        /// Its weight fits somebody, or not well enough.
+        /// Its weight fits a person, or not well enough.
         case weight
         /// It belongs to a group, whose weight or user told.
         case group

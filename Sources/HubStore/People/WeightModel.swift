@@ -2,8 +2,8 @@
 ///
 /// A body's weight is a random walk that is seen through clothes, meals and scales. From the weighings before and after a moment a Kalman
 /// filter says what the weight was then and how certain that is; the longer ago the nearest weighing, the wider. The weight that
-/// `hub.conf` expects counts as one more weighing, with its tolerance as error. Somebody else may always have stood there: a
-/// guest is spread over all that people weigh, so that what fits nobody goes to nobody.
+/// `hub.conf` expects counts as one more weighing, with its tolerance as error. It may always have been another person: a
+/// guest is spread over all that people weigh, so that what fits no person goes into the inbox.
 ///
 /// Pure: the same weighings give the same odds.
 public enum WeightModel {
@@ -41,7 +41,7 @@ public enum WeightModel {
     static let drift = 0.03
     /// Beyond so many standard deviations a weighing counts less the stranger it is, unless a person vouches for it.
     static let limit = 2.5
-    /// How likely it is beforehand that somebody else stood on the scale.
+    /// How likely it is beforehand that another person stood on the scale.
     static let guestShare = 0.05
     /// What people weigh, children among them.
     static let anybody = NormalDistribution(mean: 65, variance: 625)
@@ -80,7 +80,7 @@ public enum WeightModel {
             let surprise = weighing.kilograms - belief.mean
             var error = noise
             if weighing.isByHand {
-                // Somebody vouches for what looks impossible: the weight has changed, and what was known counts no more than this.
+                // A person vouches for what looks impossible: the weight has changed, and what was known counts no more than this.
                 let isStrange = surprise * surprise > limit * limit * (belief.variance + noise)
                 if isStrange { belief.variance = max(belief.variance, noise) }
             } else {

@@ -37,7 +37,7 @@ public struct WeightOdds: Hashable, Sendable {
         logs.append(
             Self.evidence(of: kilograms, WeightModel.anybody, share: members.isEmpty ? 1 : WeightModel.guestShare))
         let highest = logs.max() ?? 0
-        // What nobody on earth weighs is somebody else's, or a fault of the scale.
+        // What no person weighs is another's, or a fault of the scale.
         let parts =
             highest.isFinite ? logs.map { exp($0 - highest) } : logs.indices.map { $0 == members.count ? 1 : 0 }
         let sum = parts.reduce(0, +)
@@ -76,7 +76,7 @@ public struct WeightOdds: Hashable, Sendable {
         probability >= 0.995 ? "over 99 %" : "\(Int((probability * 100).rounded())) %"
     }
 
-    /// To a tenth; what is no weight of a body in the shortest form.
+    /// To a tenth; what is not a weight of a body in the shortest form.
     private static func kilograms(_ value: Double) -> String {
         guard abs(value) < 10_000 else { return "\(value) kg" }
         let tenths = Int((value * 10).rounded())

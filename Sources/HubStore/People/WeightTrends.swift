@@ -55,6 +55,6 @@ struct WeightTrends {
         known[person] = weighings
     }
 
-    /// What is known of a person is to be read anew.
+    /// What is known of a person is to be read again.
     mutating func forget(_ person: Int64) { known[person] = nil }
 }

@@ -41,7 +41,7 @@ struct BatchInProgress {
 }
 
 extension WriteTransaction {
-    /// Whose a sample is that somebody of a household gave.
+    /// Whose a sample of a household is.
     ///
     /// In this order: what a person said of its group, the user that its source names, its group, its weight.
     mutating func judge(_ sample: Sample, _ intake: IntakeRecord, _ household: Household) throws -> Judgement {

@@ -5,7 +5,7 @@ import Samples
 ///
 /// Ids are this file's own integers, so they stand in the SQL as they are; every text is bound.
 struct Filter {
-    /// `nil` for any; 0 stands for nobody.
+    /// `nil` for any; 0 for no person.
     private(set) var persons: [Int64]?
     private(set) var types: [Int64]?
     /// Sources of the asked plugins.

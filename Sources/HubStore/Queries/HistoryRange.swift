@@ -22,7 +22,7 @@ struct HistoryRange {
         }
     }
 
-    /// The same, looked up in the index itself: no stream tells of a sample that was assigned anew while it was retracted.
+    /// The same, looked up in the index itself: no stream tells of a sample that was assigned again while it was retracted.
     private static func indexed(_ filter: Filter, in db: Database) throws -> [HistoryRange] {
         let lengths = try Row.fetchAll(db, sql: "SELECT type, max(longest) FROM stream WHERE kind = 0 GROUP BY type")
         let longest = Dictionary(lengths.map { ($0[0] as Int64, $0[1] as Int64) }, uniquingKeysWith: max)

@@ -2,7 +2,7 @@ import Samples
 
 /// Where a page ended, as text that only the same query of the same store accepts: `epoch.head.key.number.check`.
 ///
-/// The check is no secret. It finds mistakes, and a forged token gives nobody anything: grants are part of the query.
+/// The check is not a secret. It finds mistakes, and a forged token gives access to nothing: grants are part of the query.
 struct PageToken: Hashable {
     var epoch: String
     /// The head at the first page.

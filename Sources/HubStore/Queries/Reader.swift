@@ -161,7 +161,7 @@ struct Reader {
         return lanes
     }
 
-    /// Whoever follows some persons or types alone must learn what has left them; `nil` where the question is about neither.
+    /// A follower of some persons or types alone must learn what has left them; `nil` where the question is about neither.
     private func departures(_ filter: Filter, _ range: String, _ group: String?) throws -> RowCursor? {
         guard let conditions = filter.departures else { return nil }
         let all = [range] + conditions + (group == nil ? [] : ["s.grouping = ?1"])

@@ -89,10 +89,10 @@ public struct RecordTrace: Hashable, Sendable {
         public var deed: ManualChangeKind?
         /// Why, where the person said so; of a retraction the record says it.
         public var reason: String?
-        /// The rule by which it came to its person, or to nobody; `nil` where its source's account or a hand said so, or only one person
+        /// The rule by which it came to its person, or into the inbox; `nil` where its source's account or a hand said so, or only one person
         /// came into question.
         public var ruling: Ruling?
-        /// Whether its source sent it while something a person did stood over the record: nobody was shown it.
+        /// Whether its source sent it while something a person did was in its place: it was not shown.
         public var isCovered: Bool
     }
 

@@ -1,10 +1,10 @@
 import GRDB
 import Samples
 
-/// A record that left a person or a type, as whoever follows only that is told of it: a retraction.
+/// A record that left a person or a type, as a follower of only that is told of it: a retraction.
 enum Departure {
     enum Cause {
-        /// Somebody, or a rule, said that it is another person's.
+        /// A person or a rule said that it is another person's.
         case person
         /// Its source said that it is of another type.
         case type
@@ -23,7 +23,7 @@ enum Departure {
             sequence: row.integer(1), cause: row.isNull(6) ? .person : .type)
     }
 
-    /// Whose and what it is now is nobody's business here.
+    /// Whose and what it is now is not told here.
     ///
     /// - Parameter person: whose it was; `nil` for the inbox.
     static func record(

@@ -59,7 +59,7 @@ public struct WriteScope: Hashable, Sendable {
     public var types: Set<String>?
     /// Names; `nil` for all.
     ///
-    /// A record of nobody is within every scope.
+    /// A record without a person is within every scope.
     public var persons: Set<String>?
 
     /// A scope; `nil` for all.

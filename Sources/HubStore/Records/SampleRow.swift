@@ -41,7 +41,7 @@ struct SampleRow {
     var edited: SampleMembers
     /// What of it is hardly true.
     var implausible: SampleMembers
-    /// Whose profile the device had been told, noted when a person first says whose the record is; shown where that is somebody else.
+    /// Whose profile the device had been told, noted when a person first says whose the record is; shown where that is another person.
     var profileOf: String?
 
     /// Whether what the source says lies beneath what a person did.
@@ -185,7 +185,7 @@ extension SampleRow {
     struct References {
         var source: Int64
         var type: Int64
-        /// 0 for nobody.
+        /// 0 where there is no person.
         var person: Int64
     }
 

@@ -42,7 +42,7 @@ final class TermCache: Sendable {
         if let known = entries.withLock({ $0.types[id] }) { return known }
         let text = try term(id, in: db)
         guard let type = try? TypeID(text) else {
-            throw StoreError(.corrupt, "read a record: its type is no type name; restore a backup")
+            throw StoreError(.corrupt, "read a record: its type is not the name of a type; restore a backup")
         }
         entries.withLock {
             if $0.types.count > TermCache.capacity { $0.types.removeAll(keepingCapacity: true) }

@@ -48,7 +48,7 @@ extension WriteTransaction {
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
         row.implausible = intake.implausible
         row.retraction = nil
-        // Who has been found by weight stays, unless the source names its user anew; a weight that waits is weighed up again.
+        // Who has been found by weight stays, unless the source names its user again; a weight that waits is weighed up again.
         let decides = sample.group.map { batch?.words[$0]?.decider == sample.key } ?? true
         let isJudgedAnew = judgement.map { $0.isNamed || known.personID == 0 && decides } ?? true
         if !known.isAssignedByHand, isJudgedAnew {
@@ -87,7 +87,7 @@ extension WriteTransaction {
 
     /// Whether the instance that sends may change this record (R6.33).
     ///
-    /// One that a hand has given to somebody else is judged by whose it was before: its source goes on with what it began, or a
+    /// One that a person has given to another is judged by whose it was before: its source goes on with what it began, or a
     /// correction of it would be refused for good and lost.
     func mayChange(_ known: SampleRow) throws -> Bool {
         if scope.allows(known.sample.type, of: known.assignment) { return true }
@@ -103,7 +103,7 @@ extension WriteTransaction {
         guard var row = try find(SampleRow.lastOfSource, known.number) else {
             throw StoreError(.corrupt, "record \(known.number): nothing lies beneath its edit; restore a backup")
         }
-        // Whose it is, is no part of what the source says.
+        // Whose it is, is not part of what the source says.
         (row.assignment, row.personID) = (known.assignment, known.personID)
         row.isAssignedByHand = known.isAssignedByHand
         return row
@@ -127,7 +127,7 @@ extension WriteTransaction {
         let plugin = try caches.term(row.sample.source.plugin, .other, in: db)
         let (isRetracted, isNobodys) = (row.retraction != nil, row.personID == 0)
         var previous: Int64 = 0
-        // The retraction of a record that nobody has is news for the inbox alone.
+        // The retraction of a record in the inbox is news for the inbox alone.
         if !(isRetracted && isNobodys) {
             let key = StreamKey(
                 kind: isRetracted ? .retraction : .sample, type: row.typeID, person: row.personID, label: plugin)

@@ -31,14 +31,14 @@ struct StreamState {
 
 /// The writer's picture of the small tables and of the head, so that a record costs no look-up.
 ///
-/// It is true only of what is committed: a failed commit drops it, and the next one reads it anew from the file.
+/// It is true only of what is committed: a failed commit drops it, and the next one reads it again from the file.
 struct WriterCaches {
     var head: Int64
     var streams: [StreamState] = []
     var accounts: [String: Account] = [:]
     var persons: [Person] = []
     var ledger: LedgerCache
-    /// Empty unless somebody has to be told from others by weight.
+    /// Empty unless persons have to be told from one another by weight.
     var trends = WeightTrends()
     let termCache = TermCache()
     private var streamIndex: [StreamKey: Int] = [:]

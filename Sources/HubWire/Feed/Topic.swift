@@ -63,7 +63,7 @@ extension Topic {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The person segment of what belongs to nobody yet.
+    /// The person segment of what has no person yet.
     public static let nobody = "-"
 
     public static func sample(type: String, person: String, plugin: String) -> Topic {
@@ -76,7 +76,7 @@ extension Topic {
     public static func retraction(type: String, person: String, place: String) -> Topic {
         Topic(trusted: text(of: ["retraction", type, person, place]))
     }
-    /// - Parameter person: `nil` while nobody is known.
+    /// - Parameter person: `nil` while it is not known.
     public static func live(type: String, person: String?, plugin: String) -> Topic {
         Topic(trusted: text(of: ["live", type, person ?? nobody, plugin]))
     }
@@ -85,7 +85,7 @@ extension Topic {
     }
     /// Epoch and head.
     public static let pulse = Topic(trusted: "hub/pulse/")
-    /// Samples of nobody.
+    /// Samples without a person.
     public static let inbox = Topic(trusted: "hub/inbox/")
     /// What happened to a plugin.
     public static let plugin = Topic(trusted: "hub/plugin/")

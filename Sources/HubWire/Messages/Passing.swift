@@ -99,7 +99,7 @@ public struct DeviceEvent: Hashable, Sendable {
     /// Of an event made here: what the members say.
     public private(set) var body: RawJSON
 
-    /// - Throws: `field` when `event` has another form, or `data` is no object.
+    /// - Throws: `field` when `event` has another form, or `data` is not an object.
     public init(
         _ event: String, device: String? = nil, severity: Severity = .info, code: Int64? = nil, text: String? = nil,
         data: RawJSON? = nil, isResolved: Bool = false

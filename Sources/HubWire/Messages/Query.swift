@@ -25,7 +25,7 @@ public struct QueryRequest: Hashable, Sendable {
         public var sources: [String]?
         /// As ``KindSelection`` reads them: without any, every kind but `day`.
         public var kinds: [Kind]?
-        /// Only records of nobody: the inbox.
+        /// Only records without a person: the inbox.
         public var isOfNobody = false
         /// Only samples of which something is hardly true.
         public var isImplausible = false

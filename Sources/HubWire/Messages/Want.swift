@@ -17,7 +17,7 @@ public struct WantRequest: Hashable, Sendable {
         public var edits = true
         /// Retractions of what was delivered.
         public var deletions = true
-        /// Values that nobody measured.
+        /// Values that were not measured.
         public var filled = true
 
         public init() {}

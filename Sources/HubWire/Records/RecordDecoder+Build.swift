@@ -211,7 +211,7 @@ extension RecordScan {
         case .repeated(let name): throw RecordRejection(.json, "\(name): occurs twice")
         case .tooDeep: throw RecordRejection(.json, "nests more than \(RecordScan.maximumDepth) deep")
         case .loneSurrogate:
-            throw RecordRejection(.json, "a string escapes half a surrogate pair, which is no Unicode text")
+            throw RecordRejection(.json, "a string escapes half a surrogate pair, which is not Unicode text")
         case nil: return
         }
     }

@@ -52,7 +52,7 @@ public struct RecordDecoder {
     }
 
     /// Reads a JSON array of records.
-    /// - Throws: when `array` as a whole is no JSON array.
+    /// - Throws: when `array` as a whole is not a JSON array.
     public mutating func records(
         _ array: UnsafeRawBufferPointer
     ) throws(JSONSyntaxError) -> [Result<Record, RecordRejection>] {
@@ -75,7 +75,7 @@ public struct RecordDecoder {
     }
 
     /// Reads one record.
-    /// - Throws: when `bytes` as a whole are no JSON.
+    /// - Throws: when `bytes` as a whole are not JSON.
     public mutating func record(
         _ bytes: UnsafeRawBufferPointer
     ) throws(JSONSyntaxError) -> Result<Record, RecordRejection> {

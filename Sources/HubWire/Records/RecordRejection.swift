@@ -10,11 +10,11 @@ public struct RecordRejection: Error, Hashable, Sendable, CustomStringConvertibl
         /// A code as the hub spells it; codes of a later version are kept as they are.
         public init(received rawValue: String) { self.rawValue = rawValue }
 
-        /// No object, a member name twice, or text that is no Unicode.
+        /// No object, a member name twice, or text that is not Unicode.
         public static let json = Code("json")
         /// No kind, or another than the type's.
         public static let kind = Code("kind")
-        /// No type, or one that nobody has declared.
+        /// No type, or one that is not declared.
         public static let type = Code("type")
         /// A value that the type cannot have.
         public static let value = Code("value")

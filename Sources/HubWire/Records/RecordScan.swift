@@ -40,7 +40,7 @@ struct RecordScan {
     }
 
     /// Passes the value at which `scanner` stands and remembers its members.
-    /// - Throws: where the bytes are no JSON; anything else that is wrong becomes a ``fault``.
+    /// - Throws: where the bytes are not JSON; anything else that is wrong becomes a ``fault``.
     mutating func fill(from scanner: inout JSONScanner) throws(JSONSyntaxError) {
         bytes = scanner.bytes
         members = []

@@ -77,7 +77,7 @@ public struct RecordValidation: Sendable {
         return Findings(implausible: SampleMembers(implausibleOf: sample, canonical: nil, nil, at: now))
     }
 
-    /// A birth is told of after it, wherever on earth; nobody alive was born earlier than that.
+    /// A birth is told of after it, wherever on earth; no living person was born earlier than that.
     private func beDateOfBirth(_ text: String, at start: Timestamp) throws(RecordRejection) {
         let told = LocalDate(daysSinceEpoch: Int((start.microseconds / SampleMembers.ahead) + 1))
         guard let date = LocalDate(text), date.daysSinceEpoch >= -43_829, date <= told else {

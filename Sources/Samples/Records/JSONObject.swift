@@ -12,7 +12,7 @@ public struct JSONObject: Hashable, Sendable {
     /// How deep objects and arrays may nest.
     public static let maximumDepth = 8
 
-    /// Checks and compacts `text`; `nil` when it is no JSON object or exceeds the bounds.
+    /// Checks and compacts `text`; `nil` when it is not a JSON object or exceeds the bounds.
     public init?(_ text: String) {
         var copy = text
         let compact: String? = copy.withUTF8 { utf8 in

@@ -4,7 +4,7 @@ public enum Provenance: Hashable, Sendable {
     case measured
     /// Computed from other records by a formula with a version.
     case derived(formula: String, version: String, basis: [Basis])
-    /// Stands in for a value that nobody measured.
+    /// In the place of a value that was not measured.
     case filled(method: String, basis: [Basis])
 
     /// A record that a value was made from.
@@ -18,7 +18,7 @@ public enum Provenance: Hashable, Sendable {
 
 /// A system or hub that a record passed on its way; the first one is where it was born.
 public enum OriginStep: Hashable, Sendable {
-    /// A system that is no hub, such as `withings`, and the account there.
+    /// A system other than a hub, such as `withings`, and the account there.
     case system(name: String, account: String?)
     /// A hub, by its random id.
     case hub(id: String)

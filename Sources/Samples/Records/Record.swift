@@ -48,7 +48,7 @@ public struct Person: Hashable, Sendable {
 public enum Assignment: Hashable, Sendable {
     /// A known person's.
     case person(Person)
-    /// Nobody yet: stored with its sequence, shown in the inbox only, and why.
+    /// No person yet: stored with its sequence, shown in the inbox only, and why.
     case nobody(reason: String)
 
     /// The person, if there is one.
@@ -65,7 +65,7 @@ public struct StoredRecord: Hashable, Sendable {
     public var number: Int64
     /// The version: the hub's sequence of this content.
     public var sequence: Int64
-    /// Whose it is, or why nobody's.
+    /// Whose it is, or why that is not known.
     public var assignment: Assignment
     /// The type of a retracted sample, which the retraction itself does not repeat.
     public var type: TypeID

@@ -30,7 +30,7 @@ extension Timestamp {
         Timestamp.range.contains(microseconds) && (-1_439...1_439).contains(offsetMinutes ?? 0)
     }
 
-    /// Why a text is no timestamp.
+    /// Why a text is not a timestamp.
     public enum ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Another form than RFC 3339, or no offset.
         case malformed

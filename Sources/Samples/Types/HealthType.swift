@@ -8,13 +8,13 @@ public enum SampleKind: String, Hashable, Sendable, CaseIterable, Codable {
     case correlation
     /// An activity with its interval.
     case workout
-    /// A fact about a person that is no sample, such as the date of birth.
+    /// A fact about a person, not a sample, such as the date of birth.
     case characteristic
     /// Series, documents and whatever else has no single value.
     case other
 
     /// The kind that the spelling of a HealthKit identifier gives away, for types that the registry does not know;
-    /// `nil` for text that is no HealthKit identifier.
+    /// `nil` for text that is not a HealthKit identifier.
     public init?(healthKitIdentifier text: String) {
         guard text.hasPrefix("HK") else { return nil }
         if text.hasPrefix("HKQuantityTypeIdentifier") {

@@ -7,7 +7,7 @@ public struct UnitError: Error, Hashable, Sendable, CustomStringConvertible {
 
         /// The text does not follow the grammar.
         public static let syntax = Code(wrapped: .syntax)
-        /// A name is no unit.
+        /// A name is not a unit.
         public static let unknownUnit = Code(wrapped: .unknownUnit)
         /// The text, or its canonical form, is longer than ``HealthUnit/maximumLength``.
         public static let tooLong = Code(wrapped: .tooLong)

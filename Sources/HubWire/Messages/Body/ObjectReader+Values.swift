@@ -86,7 +86,7 @@ extension ObjectReader {
     func integer(
         _ name: String, in range: ClosedRange<Int64> = ObjectReader.safeIntegers
     ) throws(WireError) -> Int64 {
-        // The largest number that JSON keeps everywhere is worth a word only to whoever has written one.
+        // The largest number that JSON keeps everywhere is named only where one was written.
         let isNumber = value(name)?.kind == .number
         let allowed =
             range.upperBound < Self.safeIntegers.upperBound || isNumber

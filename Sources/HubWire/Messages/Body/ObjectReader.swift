@@ -4,7 +4,7 @@ import Samples
 
 /// Takes the members of one JSON object that has been scanned, with errors that name the member and what is allowed.
 ///
-/// The bytes belong to the caller and must outlive the reader. Members that nobody asks for are ignored (R3.5) unless
+/// The bytes belong to the caller and must outlive the reader. Members that are not asked for are ignored (R3.5) unless
 /// ``refuseOthers(than:)`` is called; of two with one name the last counts (R3.9).
 struct ObjectReader {
     struct Member {
@@ -69,7 +69,7 @@ struct ObjectReader {
         repeat {
             scanner.skipSpace()
             let name = try scanner.name()
-            // A name that is no Unicode text is a name that nobody knows.
+            // A name that is not Unicode text is an unknown name.
             members.append(Member(name: JSONText.string(name, in: bytes) ?? "", value: try scanner.value()))
             scanner.skipSpace()
         } while scanner.take(UInt8(ascii: ","))

@@ -49,7 +49,7 @@ public struct RawJSON: Hashable, Sendable, CustomStringConvertible, CustomReflec
     /// This object with `members` at its end, each in place of a member that had its name.
     ///
     /// The other members keep their place and spelling: this is how the hub adds `person`, `source` and `time` to a LIVE body.
-    /// - Returns: `nil` when this is no object.
+    /// - Returns: `nil` when this is not an object.
     public func setting(_ members: [(name: String, value: RawJSON)]) -> RawJSON? {
         bytes.withUnsafeBytes { bytes in
             guard let object = try? ObjectReader(bytes, path: "") else { return nil }
