@@ -32,7 +32,7 @@ public struct ArgumentCheck: Sendable, Hashable {
         let judge = ValueJudge(environment: .empty, directory: "/", isFile: false)
         for name in given.keys.sorted() where !declarations.contains(where: { $0.name == name }) {
             let known = declarations.map(\.name)
-            // A long name is no misspelt one, and a reason is a sentence.
+            // A long name is not a misspelt one, and a reason is a sentence.
             let shown = name.count <= 64 ? name : "\(name.prefix(64))…"
             problems.append(
                 nearest(to: name, among: known).map { "\(shown): no such argument; did you mean \($0)?" }

@@ -125,7 +125,7 @@ extension SettingType {
         switch self {
         case .string(let rule):
             guard let pattern = rule.pattern else { return [] }
-            guard let regex = try? Regex(pattern) else { return ["\(quoted(pattern)) is no regular expression"] }
+            guard let regex = try? Regex(pattern) else { return ["\(quoted(pattern)) is not a regular expression"] }
             guard let example = rule.example else { return ["a pattern needs an example"] }
             return (try? regex.wholeMatch(in: example)) == nil ? ["the example does not match the pattern"] : []
         case .integer(let bounds): return order(bounds)

@@ -185,7 +185,7 @@ extension SettingType: Codable {
             self = .list(of: element)
         default:
             throw DecodingError.dataCorruptedError(
-                forKey: .type, in: object, debugDescription: "\"\(name)\" is no type of setting")
+                forKey: .type, in: object, debugDescription: "\"\(name)\" is not a type of setting")
         }
     }
 

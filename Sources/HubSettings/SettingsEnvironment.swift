@@ -62,7 +62,7 @@ public struct SettingsEnvironment: Sendable {
         case S_IFREG, S_IFCHR: return handle
         case S_IFDIR: throw UnreadableFile(reason: "it is a folder")
         case S_IFIFO: throw UnreadableFile(reason: "it is a pipe; name a file")
-        default: throw UnreadableFile(reason: "it is no file")
+        default: throw UnreadableFile(reason: "it is not a file")
         }
     }
 

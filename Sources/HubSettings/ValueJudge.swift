@@ -145,7 +145,7 @@ struct ValueJudge {
             guard var text = String(data: data, encoding: .utf8), !text.utf8.contains(0) else {
                 return .failure(UnreadableFile(reason: "\(full) is not UTF-8 text"))
             }
-            // Editors end a file with a line end that is no part of the secret.
+            // Editors end a file with a line end that is not part of the secret.
             if text.last?.isNewline == true { text.removeLast() }
             guard !text.isEmpty else { return .failure(UnreadableFile(reason: "\(full) is empty")) }
             return .success(text)

@@ -39,10 +39,10 @@ import Testing
         (["status", "--json", "--env"], "Error: --json and --env exclude each other."),
         (["tap", "--since", "5"], "Error: --since takes a cursor such as k7qz2m5a-1042, or 0."),
         (["tap", "--count", "0"], "Error: --count takes a number from 1."),
-        (["retract", "0"], "Error: 0 is no number of a record."),
+        (["retract", "0"], "Error: 0 is not the number of a record."),
         (["backup", "--keep", "0"], "Error: --keep takes a number from 1 to 10000."),
         (["backup", "--verify"], "Error: --verify needs the backup's path."),
-        (["trace", "0"], "Error: 0 is no number of a record."),
+        (["trace", "0"], "Error: 0 is not the number of a record."),
     ])
     func `a usage failure says what is wrong, and has exit code 64`(_ arguments: [String], _ message: String) throws {
         let error = try #require(throws: (any Error).self) { try RootCommand.parseAsRoot(arguments) }

@@ -228,7 +228,7 @@ import Testing
         #expect(try TopicArgument.prefix("sample/wieght") { warnings.append($0) } == "sample/wieght/")
         #expect(
             warnings == [
-                "wieght is no type that is known here; did you mean weight?; waiting all the same, a plugin may declare it"
+                "wieght is not a type that is known here; did you mean weight?; waiting all the same, a plugin may declare it"
             ])
         #expect(try TopicArgument.prefix("sample/x.acme.thing") { warnings.append($0) } == "sample/x.acme.thing/")
         #expect(warnings.count == 1)

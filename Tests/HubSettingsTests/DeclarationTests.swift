@@ -93,7 +93,7 @@ import Testing
                 .init("a", .boolean, help: "x", default: .boolean(true), required: true),
                 "what has a default is not required"
             ),
-            (.init("a", .string(TextRule(pattern: "(")), help: "x"), "\"(\" is no regular expression"),
+            (.init("a", .string(TextRule(pattern: "(")), help: "x"), "\"(\" is not a regular expression"),
             (.init("a", .string(TextRule(pattern: "b")), help: "x"), "a pattern needs an example"),
             (
                 .init("a", .string(TextRule(pattern: "b", example: "c")), help: "x"),

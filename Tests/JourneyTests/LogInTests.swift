@@ -231,7 +231,7 @@ import Testing
         let scene = try LogInScene()
         let hub = try await scene.host.start()
         try await scene.isRunning()
-        #expect(try await scene.host.command("logout", "cloud", "--yes").lines == ["nobody is logged in at cloud"])
+        #expect(try await scene.host.command("logout", "cloud", "--yes").lines == ["no one is logged in at cloud"])
         try await scene.logIn()
         let dry = try await scene.host.command("logout", "cloud", "--dry-run")
         #expect(

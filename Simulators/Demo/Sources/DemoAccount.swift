@@ -19,7 +19,7 @@ struct DemoAccount: Encodable, Sendable {
         var missing = 0
         /// Further records of a weigh-in that has one.
         var doubled = 0
-        /// With somebody whose it is not.
+        /// With another person than it was.
         var wrong = 0
 
         var isWell: Bool { missing + doubled + wrong == 0 }
@@ -28,7 +28,7 @@ struct DemoAccount: Encodable, Sendable {
     let seed: UInt64
     let days: Int
     private(set) var scales: [Row] = []
-    /// Of what Exist holds; `nil` where nobody has looked.
+    /// Of what Exist holds; `nil` where that was not looked at.
     private(set) var exist: DemoDays?
     /// What does not add up, a sentence each.
     private(set) var problems: [String] = []
@@ -50,7 +50,8 @@ struct DemoAccount: Encodable, Sendable {
             for (place, count) in told.filter({ $0.key.device == scale.device }).sorted(by: { $0.key < $1.key }) {
                 row.weighIns += count
                 guard let weighing = planned[place], count == 1 else {
-                    problems.append("\(scale.rawValue): \(place.text) was weighed \(count) times, which nobody planned")
+                    problems.append(
+                        "\(scale.rawValue): \(place.text) was weighed \(count) times, which was not planned")
                     continue
                 }
                 take(weighing, weights[place] ?? [], groups, &row)

@@ -104,7 +104,7 @@ struct DemoDays: Encodable, Sendable {
         switch day {
         case .measured(let value): "the mean of its weigh-ins is \(Double(value) / 100) kg"
         case .carried(let value, let date): "\(Double(value) / 100) kg is carried from \(date.text)"
-        case .empty: "nobody was weighed for thirty days"
+        case .empty: "no one was weighed for thirty days"
         }
     }
 
@@ -122,7 +122,7 @@ struct DemoDays: Encodable, Sendable {
 extension DemoDays {
     /// The weigh-ins that are a person's: those of the year before, and of the plan those that the hub has given to them.
     ///
-    /// What waits in the inbox is no day of anybody. Whether the rest is theirs indeed is the business of ``DemoAccount``.
+    /// What waits in the inbox has no day. Whether the rest is theirs, ``DemoAccount`` judges.
     static func readings(of person: String, _ plan: DemoPlan, _ records: [StoredRecord]) -> [Reading] {
         let planned = Set(plan.weighings.map(\.place))
         let own = records.compactMap { stored -> Reading? in

@@ -9,7 +9,7 @@ struct DemoDirectory: Sendable {
 
     var configuration: String { path + "/hub.conf" }
 
-    /// A new folder that nobody else can open, short enough for the names of sockets.
+    /// A new folder that only its owner can open, short enough for the names of sockets.
     static func temporary() throws(Failure) -> DemoDirectory {
         let wanted = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         let folder = wanted.utf8.count <= 60 && wanted.hasPrefix("/") ? wanted : "/tmp"

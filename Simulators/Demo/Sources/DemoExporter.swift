@@ -24,7 +24,7 @@ struct DemoExporter: Sendable {
         let (last, end) = (calendar.today, ContinuousClock.now + Self.patience)
         while true {
             let days = DemoDays(of: exist.person, readings, through: last, held: try await exist.weights() ?? [:])
-            // There is nobody who would tell: a stand-in is asked.
+            // The stand-in does not tell: it is asked.
             if days.problems.isEmpty || ContinuousClock.now > end { return days }
             try await Task.sleep(for: .milliseconds(50))
         }

@@ -91,7 +91,7 @@ struct DemoLife {
         case 27: other(.hs4, .guest("uncle theo"), 951, DemoTime(day, 20, 30))
         default: break
         }
-        // Whoever is away at the end of a shorter month comes back before its last evening is over.
+        // A scale that is away at the end of a shorter month comes back before its last evening is over.
         guard day == days else { return }
         let ends: [(DemoScale, ClosedRange<Int>)] = [(.hs3, 4...5), (.hs5, 8...8), (.hs4, 11...13), (.hs3, 20...22)]
         for (scale, away) in ends where away.contains(day) {

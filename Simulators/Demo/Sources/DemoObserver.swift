@@ -8,9 +8,9 @@ final class DemoObserver: Sendable {
     /// A weigh-in as the hub holds it.
     struct HubWeighIn: Sendable {
         var number: Int64
-        /// Whom the hub gave it to; `nil` for nobody.
+        /// Whom the hub gave it to; `nil` where it is in the inbox.
         var person: String?
-        /// Why nobody has it.
+        /// Why it is in the inbox.
         var reason: String?
         var group: String?
         var isClockSuspect = false
@@ -93,7 +93,7 @@ extension DemoWeighing {
 }
 
 extension DemoWeighing.Place {
-    /// - Returns: `nil` for a record that is no weight of a device.
+    /// - Returns: `nil` for a record that is not a weight of a device.
     init?(_ record: StoredRecord) {
         guard case .sample(let sample) = record.record, record.type == .weight, let device = sample.source.device,
             case .quantity(let kilograms, _) = sample.value

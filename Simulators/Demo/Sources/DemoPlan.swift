@@ -36,7 +36,7 @@ enum DemoScale: String, CaseIterable, Sendable, Codable, CodingKeyRepresentable 
     var parts: Int { self == .hs5 ? 7 : 1 }
 }
 
-/// Somebody who lives there, and what `hub.conf` knows of them.
+/// A person who lives there, and what `hub.conf` knows of them.
 struct DemoPerson: Sendable {
     let name: String
     /// Centimetres.
@@ -100,9 +100,9 @@ struct DemoTime: Comparable, Hashable, Sendable {
 struct DemoWeighing: Sendable, Hashable {
     enum Who: Sendable, Hashable {
         case person(String)
-        /// Somebody who does not live there.
+        /// A person who does not live there.
         case guest(String)
-        /// Nobody's weight, and what it was.
+        /// Not a person's weight, and what it was.
         case misread(String)
         /// A person with something that makes the weight doubtful.
         case encumbered(String, with: String)
@@ -118,7 +118,7 @@ struct DemoWeighing: Sendable, Hashable {
     /// As a scale shows it: `62.1`.
     var kilograms: String { "\(tenthsOfKilogram / 10).\(tenthsOfKilogram % 10)" }
 
-    /// The only person who may get it; nobody is right too, for what waits in the inbox is with nobody wrong.
+    /// The only person who may get it; the inbox is right too.
     var person: String? {
         switch who {
         case .person(let name), .encumbered(let name, _): name
@@ -133,10 +133,10 @@ struct DemoWeighing: Sendable, Hashable {
 /// Something that happens to a scale.
 struct DemoStep: Sendable {
     enum Deed: Sendable {
-        /// Weigh-ins that the scale has in its memory before anybody listens, and its clock is wrong.
+        /// Weigh-ins that the scale has in its memory before it is connected, and its clock is wrong.
         case remembers([DemoWeighing])
         case weighs(DemoWeighing)
-        /// The display shows an error, and nobody is weighed.
+        /// The display shows an error in place of a weight.
         case fails(String, who: String?)
         /// Out of reach; what is weighed now stays in the scale.
         case leaves(String)

@@ -6,7 +6,7 @@ import HubWire
 enum DemoOutcome: Sendable {
     /// What the hub decided of a weigh-in.
     struct Decision: Sendable {
-        /// `nil` for nobody: it waits in the inbox.
+        /// `nil`: it waits in the inbox.
         var person: String?
         /// By which rule, with its odds.
         var why: String
@@ -56,7 +56,7 @@ struct DemoRunner: Sendable {
     func settle() async {
         for scale in scales.values { scale.type("back") }
         guard await !areSeen(upTo: Self.patience) else { return }
-        // A conversation that begins anew begins with the memory.
+        // A conversation that begins again begins with the memory.
         for scale in scales.values { scale.type("disconnect") }
         _ = await areSeen(upTo: Self.patience)
     }
@@ -105,7 +105,7 @@ struct DemoRunner: Sendable {
     ) async -> DemoOutcome {
         switch deed {
         case .remembers(let weighings):
-            // Whatever conversation has begun begins anew, with the memory.
+            // A conversation that has begun begins again, with the memory.
             scale.type("away")
             for weighing in weighings { scale.type("store \(weighing.kilograms) \(weighing.time.local)") }
             scale.type("clock +3h")

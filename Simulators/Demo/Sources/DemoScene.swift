@@ -141,7 +141,7 @@ struct DemoScene: Sendable {
                 await witness.seen.wait(upTo: .seconds(1)) { $0.passing != shown }
                 last = witness.seen.value.passing
                 await story.draw(last)
-                // Nobody reads faster.
+                // People do not read faster.
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }

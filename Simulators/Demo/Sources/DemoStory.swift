@@ -2,7 +2,7 @@ import Foundation
 import HubClient
 import HubWire
 
-/// Tells what happens, a line at a time and in the order of the plan, whoever is done first.
+/// Tells what happens, a line at a time and in the order of the plan, not in that in which it is done.
 actor DemoStory {
     private let plan: DemoPlan
     private let colours: Bool
@@ -96,7 +96,7 @@ actor DemoStory {
             return lines + memory(outcome)
         case .weighs(let weighing): return [line(head, weighing, outcome)]
         case .fails(_, let who):
-            guard case .fault(let text) = outcome else { return [head + "shows an error, and nobody is told"] }
+            guard case .fault(let text) = outcome else { return [head + "shows an error, and the hub is not told"] }
             return [head + (who.map { "\($0): " } ?? "") + paint(.bad, "“\(PlainText.escaped(text))”")]
         case .leaves(let why): return [head + paint(.faint, why)]
         case .returns(let how, _):

@@ -11,7 +11,7 @@ struct DemoYear: Sendable {
     /// In the order of time.
     let readings: [Reading]
 
-    /// Days on which nobody is weighed, by the first and the last of them: three, twelve and forty-five, so that a value is carried to the
+    /// Days without a weigh-in, by the first and the last of them: three, twelve and forty-five, so that a value is carried to the
     /// next weigh-in, and once for as long as it may be and no longer.
     static let holes = [-316 ... -314, -214 ... -203, -130 ... -86]
     /// From 1 March 2025 on, and until the HS3 remembers more.
@@ -24,7 +24,7 @@ struct DemoYear: Sendable {
         var readings: [Reading] = []
         let (first, last) = (person.weight.upperBound + 4, person.weight.upperBound)
         for day in DemoYear.days where !DemoYear.holes.contains(where: { $0.contains(day) }) {
-            // On the days around a hole somebody is, so that its length is what it should be.
+            // The days around a hole have one, so that its length is what it should be.
             let isEdge = [day - 1, day + 1].contains { day in DemoYear.holes.contains { $0.contains(day) } }
             let isEnd = day == DemoYear.days.lowerBound || day == DemoYear.days.upperBound
             guard dice.chance(60) || isEdge || isEnd else { continue }

@@ -77,7 +77,7 @@ final class ScaleProcess: Sendable {
     /// Types a command, as a person would; a scale that has ended hears nothing.
     func type(_ command: String) { program.type(command) }
 
-    /// Has somebody step on, and returns when the scale has noticed.
+    /// Has a person step on, and returns when the scale has noticed.
     func step(on weighing: DemoWeighing, user: String?) async {
         let before = diary.value.weighings.count
         let more = (user.map { " user \($0)" } ?? "") + (weighing.hasShoes ? " shoes" : "")

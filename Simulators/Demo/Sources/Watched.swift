@@ -13,7 +13,7 @@ final class Watched<Value: Sendable>: Sendable {
 
     var value: Value { state.withLock(\.value) }
 
-    /// Changes it, and has everybody look again who waits.
+    /// Changes it, and has all that wait look again.
     func change(_ body: (inout Value) -> Void) {
         let waiting = state.withLock { state in
             body(&state.value)

@@ -30,7 +30,7 @@ import Testing
                 switch step.deed {
                 case .leaves: #expect(away.insert(step.scale).inserted)
                 case .returns: #expect(away.remove(step.scale) != nil)
-                case .fails, .newBatteries: #expect(!away.contains(step.scale), "nobody would hear of it")
+                case .fails, .newBatteries: #expect(!away.contains(step.scale), "it would not be seen")
                 case .remembers, .weighs: break
                 }
             }
@@ -128,7 +128,7 @@ import Testing
         let faults: [(String, (inout [LocalDate: Double]) -> Void)] = [
             ("nothing on 2024-01-02: 70.0 kg is carried from 2024-01-01", { $0[first.adding(days: 1)] = nil }),
             ("has 70.01 on 2024-01-01: the mean", { $0[first] = 70.01 }),
-            ("has 70.0 on 2024-01-31: nobody was weighed", { $0[first.adding(days: 30)] = 70 }),
+            ("has 70.0 on 2024-01-31: no one was weighed", { $0[first.adding(days: 30)] = 70 }),
             ("a value on 2023-12-31, before the first", { $0[first.adding(days: -1)] = 70 }),
             ("has 70.0 on 2024-02-07: 73.5 kg is carried", { $0[last.adding(days: 1)] = 70 }),
         ]
@@ -209,7 +209,8 @@ import Testing
         record.record = .sample(sample)
     }
 
-    @Test func `what is lost, doubled, with the wrong person, at a wrong time or of nobody does not add up`() throws {
+    @Test func `what is lost, doubled, with the wrong person, at a wrong time or of no person does not add up`() throws
+    {
         let guest = try place { $0.person == nil }
         let body = try place { $0.parts == 7 }
         let ben = Assignment.person(Person(uid: "ben", name: "ben"))
@@ -235,7 +236,7 @@ import Testing
         #expect(DemoAccount(plan, told: [:], refused: [], records: []).addsUp == false)
         var more = told
         more[DemoWeighing.Place(device: DemoScale.hs3.device, tenthsOfKilogram: 1400)] = 1
-        #expect(try account(told: more).problems == ["HS3: 140.0 kg was weighed 1 times, which nobody planned"])
+        #expect(try account(told: more).problems == ["HS3: 140.0 kg was weighed 1 times, which was not planned"])
         #expect(
             DemoAccount(plan, told: told, refused: ["no room"], records: []).problems.first
                 == "a scale refused: no room")

@@ -14,7 +14,7 @@ struct ApplyCommand: ParsableCommand {
             is not enabled any more is asked to finish (STOP) and has five seconds. A file
             with errors changes nothing, and all of them are shown. Of [hub], data, run,
             clock, log_level, live_per_second, tcp and insecure hold only when the hub is
-            started anew; they are named.
+            started again; they are named.
 
             A plugin that was well and turns sick within five minutes goes back to its
             former section, alone, and hub status says so; correct the file and apply it
@@ -69,7 +69,7 @@ struct ApplyText {
         if !report.persons.isEmpty { others.append("persons changed: \(report.persons.joined(separator: ", "))") }
         if !report.needsRestart.isEmpty {
             let keys = report.needsRestart.joined(separator: ", ")
-            others.append("[hub] \(keys): holds when the hub is started anew; until then as before")
+            others.append("[hub] \(keys): holds when the hub is started again; until then as before")
         }
         return problems + steps + others + [(report.dryRun ? "would " : "") + report.summary]
     }

@@ -9,9 +9,9 @@ struct AssignCommand: ParsableCommand {
         abstract: "Say whose records are: the guest was not anna.",
         discussion: """
             The record gets a new version under that person, which reaches listeners and
-            sinks; whoever follows the person it leaves learns that it left. No source can
+            sinks; followers of the person it leaves learn that it left. No source can
             undo it. What was measured together (a weight and its body fat) goes along.
-            hub inbox shows what nobody was found for.
+            hub inbox shows what no person was found for.
 
             Examples:
               hub inbox
@@ -26,14 +26,14 @@ struct AssignCommand: ParsableCommand {
 
             Exit codes: 0 assigned, or it was so already; 1 there is no such record,
             nothing was changed, or the answer was no; 64 no such person, or --yes is
-            missing where nobody can be asked; 69 no hub answers.
+            missing without a terminal; 69 no hub answers.
             """)
 
     @Argument(help: "Numbers of records.")
     var number: [Int64] = []
     @Option(help: ArgumentHelp("A person of hub.conf.", valueName: "name"))
     var to: String?
-    @Flag(help: "Nobody's: into the inbox.")
+    @Flag(help: "No person's: into the inbox.")
     var nobody = false
     @Flag(help: "All that waits in the inbox, in place of numbers.")
     var inbox = false
@@ -60,9 +60,11 @@ struct AssignCommand: ParsableCommand {
         }
         if rules, to != nil || nobody || alone || reason != nil { throw ValidationError("--rules stands alone.") }
         if !rules, (to == nil) != nobody { throw ValidationError("Say whose: --to NAME, or --nobody.") }
-        if inbox, nobody { throw ValidationError("What is in the inbox is nobody's already.") }
+        if inbox, nobody { throw ValidationError("What is in the inbox has no person already.") }
         if number.count > AssignCommand.most { throw ValidationError("Give at most \(AssignCommand.most) numbers.") }
-        if let wrong = number.first(where: { $0 < 1 }) { throw ValidationError("\(wrong) is no number of a record.") }
+        if let wrong = number.first(where: { $0 < 1 }) {
+            throw ValidationError("\(wrong) is not the number of a record.")
+        }
     }
 
     func run() throws {

@@ -93,7 +93,7 @@ struct DaysCommand: ParsableCommand {
         }
         var end = to?.end(now: now, zone: zone) ?? Timestamp(microseconds: now)
         if to != nil { end.microseconds -= 1 }
-        // Somebody may be a day ahead of this machine.
+        // A person may be a day ahead of this machine.
         let last = try day(end).adding(days: to == nil ? 1 : 0)
         let first = try from.map { from throws(Failure) in try day(from.start(now: now, zone: zone)) }
         let start = first ?? last.adding(days: to == nil ? -30 : -29)
@@ -155,7 +155,7 @@ struct DaysCommand: ParsableCommand {
             || status.sessions.contains { $0.plugin == Self.maker }
         return isMade
             ? "no days; the setting types of [plugin.\(Self.maker)] says of which types there are any"
-            : "no days, and nobody who makes any: enable [plugin.\(Self.maker)] in hub.conf"
+            : "no days, and no plugin makes any: enable [plugin.\(Self.maker)] in hub.conf"
     }
 }
 

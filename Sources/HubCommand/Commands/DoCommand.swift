@@ -90,7 +90,7 @@ struct CallOptions: ParsableArguments {
     static func deadline(_ text: String) throws -> Int64 {
         let milliseconds = SettingDuration(text).map { $0.microseconds / 1_000 } ?? 0
         guard CommandRequest.deadlines.contains(milliseconds) else {
-            throw ValidationError("'\(text)' is no time such as 30s, 10min or 2h, of at most 24h.")
+            throw ValidationError("'\(text)' is not a time such as 30s, 10min or 2h, of at most 24h.")
         }
         return milliseconds
     }
@@ -113,7 +113,7 @@ enum TerminalAnswer {
         let url = question.url.map { " (\($0))" } ?? ""
         // What is a secret may come from a program that keeps it; what a person decides may not.
         guard Terminal.canAsk || question.isSecret else {
-            throw Failure(.usage, "nobody can be asked here: \(question.prompt)\(url)")
+            throw Failure(.usage, "there is no terminal to ask at: \(question.prompt)\(url)")
         }
         if let url = question.url { Terminal.say(url) }
         guard !question.isSecret else {

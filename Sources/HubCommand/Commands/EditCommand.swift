@@ -24,8 +24,8 @@ struct EditCommand: ParsableCommand {
             sample was measured, else by the person's.
 
             Exit codes: 0 edited, or it is so already; 1 there is no such sample, nothing
-            was changed, or the answer was no; 64 what was typed is no value or time, or
-            --yes is missing where nobody can be asked; 69 no hub answers.
+            was changed, or the answer was no; 64 what was typed is not a value or time, or
+            --yes is missing without a terminal; 69 no hub answers.
             """)
 
     @Argument(help: "The number of a record.")
@@ -53,7 +53,7 @@ struct EditCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
-        if number < 1 { throw ValidationError("\(number) is no number of a record.") }
+        if number < 1 { throw ValidationError("\(number) is not the number of a record.") }
         let isEmpty = value.isEmpty && at == nil && to == nil && note == nil
         if undo, !isEmpty || reason != nil { throw ValidationError("--undo stands alone.") }
         if !undo, isEmpty { throw ValidationError("Say what is right: a value, --at, --to or --note; or --undo.") }

@@ -17,7 +17,7 @@ struct ForgetSinkCommand: ParsableCommand {
               hub forget-sink old-cloud/days --yes
 
             Exit codes: 0 dropped; 1 the hub could not, or the answer was no; 64 there is no
-            such sink, or --yes is missing where nobody can be asked; 69 no hub answers.
+            such sink, or --yes is missing without a terminal; 69 no hub answers.
             """)
 
     @Argument(help: "The sink: an instance, or instance/subscription.")
@@ -58,7 +58,7 @@ struct ForgetSinkCommand: ParsableCommand {
 
     private func confirm(_ expected: RawJSON) throws {
         guard Terminal.canAsk else {
-            throw Failure(.usage, "nobody can be asked here; say --yes, or look first with --dry-run")
+            throw Failure(.usage, "there is no terminal to ask at; say --yes, or look first with --dry-run")
         }
         for line in try lines(expected, "") { Terminal.say(line) }
         Terminal.progress("Drop what the hub knows of this? [y/N] ")

@@ -6,11 +6,11 @@ import Samples
 struct InboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox",
-        abstract: "What nobody was found for, what is hardly true, and how to mend both.",
+        abstract: "What has no person, what is hardly true, and how to mend both.",
         discussion: """
-            A record that the rules of hub.conf can give to nobody is kept here and reaches
+            A record that the rules of hub.conf give to no person is kept here and reaches
             no sink. What was measured together is one line. Where a weight fits several
-            people, or nobody well enough, WHY names them with their probabilities.
+            people, or none well enough, WHY names them with their probabilities.
 
             A second table has what is implausible: a value that a body hardly has, a time
             to come. It reaches sinks with its mark, and no day is made of it. To edit what

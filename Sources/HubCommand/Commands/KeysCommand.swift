@@ -22,7 +22,7 @@ struct KeysCommand: ParsableCommand {
               kind = "ihealth-hs3"
               grants = { write = ["weight"] }
 
-            Whoever has a key is that instance: give it to one machine, over a safe way,
+            Who has a key is that instance: give it to one machine, over a safe way,
             and keep the file at mode 0600. The hub keeps the public part only, so a key
             that was lost cannot be shown again: make another with --replace.
 

@@ -12,7 +12,7 @@ struct LogCommand: ParsableCommand {
         discussion: """
             The record is stored like a scale's, under the source hand, and reaches
             listeners and sinks. A value far from the last one is asked about, or needs
-            --yes where nobody can be asked; none is dropped. Each entry is a record of
+            --yes without a terminal; none is dropped. Each entry is a record of
             its own, unless --key says that it is the same one again.
 
             Examples:
@@ -32,7 +32,7 @@ struct LogCommand: ParsableCommand {
             is asked about.
 
             Exit codes: 0; 1 it was refused, or the answer was no; 64 what was typed is no
-            value, type, time or person, or --yes is missing where nobody can be asked;
+            value, type, time or person, or --yes is missing without a terminal;
             69 no hub answers.
             """)
 

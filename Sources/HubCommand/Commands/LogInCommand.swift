@@ -68,7 +68,7 @@ struct LogInCommand: AsyncParsableCommand {
     }
 }
 
-/// A plugin that somebody wants to log in to or out of.
+/// A plugin to log in to or out of.
 struct LogInPlugin {
     /// Whether its program has that command.
     let canLogOut: Bool

@@ -25,7 +25,7 @@ struct LogOutCommand: AsyncParsableCommand {
               hub logout exist --account me --yes --json
               hub logout exist --only-here
 
-            Exit codes: 0 done, or nobody was logged in; 1 the service could not be told,
+            Exit codes: 0 done, or no one was logged in; 1 the service could not be told,
             said no or takes the token all the same; 64 no such plugin; 69 no hub answers;
             75 the plugin or the hub is busy or stopping; 130 given up at Ctrl-C.
             """)
@@ -112,7 +112,7 @@ struct LogOutCommand: AsyncParsableCommand {
             return Report(instance: name, accounts: done, dryRun: false)
         }
         if json { return try Output.json(try JSON.line(report)) }
-        if report.accounts.isEmpty { return try Output.print("nobody is logged in at \(name)") }
+        if report.accounts.isEmpty { return try Output.print("no one is logged in at \(name)") }
         for account in report.accounts { try Output.print(account.line(isDryRun: dryRun)) }
     }
 

@@ -54,7 +54,7 @@ struct LogsCommand: ParsableCommand {
         if let most = last ?? (since == nil ? 200 : nil) { lines = lines.suffix(most) }
         try show(lines)
         while follow {
-            usleep(200_000)  // Files tell nobody when they grow, at least not everywhere.
+            usleep(200_000)  // Not every file system tells when a file grows.
             try show(reader.read())
         }
     }

@@ -12,8 +12,8 @@ struct RestoreCommand: AsyncParsableCommand {
         discussion: """
             The backup is checked from end to end first, and what the store has that the
             backup lacks is shown. The replaced store stays beside the new one as
-            hub.sqlite.replaced-TIME. The restored store has a new epoch: whoever follows
-            the hub by a cursor begins anew by itself.
+            hub.sqlite.replaced-TIME. The restored store has a new epoch: what follows
+            the hub by a cursor begins again by itself.
 
             Sources send again only what was never confirmed: what was stored after the
             backup is in the replaced file alone; see Docs/Operating.md.
@@ -25,7 +25,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
             Exit codes: 0 restored; 1 the backup is damaged, of a newer hub or of another
             one, or the answer was no: nothing was changed; 64 there is no such file, or
-            --yes is missing where nobody can be asked; 71 the disk is full or cannot be
+            --yes is missing without a terminal; 71 the disk is full or cannot be
             written; 75 the hub runs: stop it first.
             """)
 
@@ -78,7 +78,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     private func confirm(_ report: RestoreReport) throws(Failure) {
         guard Terminal.canAsk else {
-            throw Failure(.usage, "nobody can be asked here; say --yes, or look first with --dry-run")
+            throw Failure(.usage, "there is no terminal to ask at; say --yes, or look first with --dry-run")
         }
         for line in report.lines { Terminal.say(line) }
         Terminal.progress("Restore this backup? [y/N] ")
@@ -113,7 +113,7 @@ struct RestoreReport: Encodable {
         }
         lines.append("lost     " + loss)
         guard let outcome else { return lines }
-        lines.append("restored, with the epoch \(outcome.epoch): followers begin anew. Start the hub: hub run")
+        lines.append("restored, with the epoch \(outcome.epoch): followers begin again. Start the hub: hub run")
         if let replaced = outcome.replaced {
             lines.append("the replaced store is kept as \(replaced); delete it once you need nothing of it")
         }

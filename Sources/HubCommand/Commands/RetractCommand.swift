@@ -20,8 +20,8 @@ struct RetractCommand: ParsableCommand {
               hub retract 1043 --undo
 
             Exit codes: 0 retracted or brought back, now or before; 1 there is no such
-            record, nothing was changed, or the answer was no; 64 --yes is missing where
-            nobody can be asked; 69 no hub answers.
+            record, nothing was changed, or the answer was no; 64 --yes is missing
+            without a terminal; 69 no hub answers.
             """)
 
     @Argument(help: "Numbers of records.")
@@ -49,7 +49,9 @@ struct RetractCommand: ParsableCommand {
             throw ValidationError("Give 1 to \(RetractCommand.most) numbers.")
         }
         if undo, reason != nil { throw ValidationError("--undo takes no --reason.") }
-        if let wrong = number.first(where: { $0 < 1 }) { throw ValidationError("\(wrong) is no number of a record.") }
+        if let wrong = number.first(where: { $0 < 1 }) {
+            throw ValidationError("\(wrong) is not the number of a record.")
+        }
     }
 
     func run() throws {

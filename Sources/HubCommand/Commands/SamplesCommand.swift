@@ -44,7 +44,7 @@ struct SamplesCommand: ParsableCommand {
     var source: [String] = []
     @Option(help: "By time, newest first (-time), or as it was stored (sequence).")
     var order: Order?
-    @Flag(help: "Only what nobody was found for.")
+    @Flag(help: "Only what no person was found for.")
     var nobody = false
     @Flag(help: "A JSON object per line, byte for byte as on the feed.")
     var json = false

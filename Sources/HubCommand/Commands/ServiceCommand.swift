@@ -72,7 +72,7 @@ struct ServiceCommand: ParsableCommand {
         }
         try Output.print("removed: \(path)")
         let options = manager == .user ? "--user " : ""
-        // What runs is still known to systemd, and has to be stopped before that is read anew.
+        // What runs is still known to systemd, and has to be stopped before that is read again.
         Terminal.explain(
             "next:\n  systemctl \(options)stop hub      # where it runs\n  systemctl \(options)disable hub\n  systemctl \(options)daemon-reload"
         )

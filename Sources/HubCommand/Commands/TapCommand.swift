@@ -69,7 +69,7 @@ struct TapCommand: ParsableCommand {
                 Terminal.complain("missed something on \(topic) between \(after) and \(before); --since misses nothing")
             case .away: Terminal.complain("no hub at \(endpoints.feed); waiting for it")
             case .back: if printer.wasAway { Terminal.complain("the hub is there") }
-            case .restored: Terminal.complain("the hub's store was restored from a backup; reading it anew")
+            case .restored: Terminal.complain("the hub's store was restored from a backup; reading it again")
             }
             if case .away = event { printer.wasAway = true }
             if case .back = event { printer.wasAway = false }
@@ -106,7 +106,8 @@ enum TopicArgument {
             parts[1] = type
         } else {
             let nearest = TypeRegistry.standard.suggestion(for: parts[1]).map { "; did you mean \($0)?" } ?? ""
-            warn("\(parts[1]) is no type that is known here\(nearest); waiting all the same, a plugin may declare it")
+            warn(
+                "\(parts[1]) is not a type that is known here\(nearest); waiting all the same, a plugin may declare it")
         }
         return parts.joined(separator: "/") + "/"
     }
@@ -114,7 +115,7 @@ enum TopicArgument {
 
 /// A type as people type it.
 enum TypeArgument {
-    /// The id that `text` stands for; `nil` when it is no type that the registry knows or a plugin could declare.
+    /// The id that `text` stands for; `nil` when it is not a type that the registry knows or a plugin could declare.
     static func resolved(_ text: String) -> String? {
         if let type = TypeRegistry.standard.resolve(text) { return type.id.rawValue }
         guard let id = try? TypeID(text) else { return nil }
@@ -123,11 +124,11 @@ enum TypeArgument {
             ? id.rawValue : nil
     }
 
-    /// Why `text` is no type, with what was probably meant.
+    /// Why `text` is not a type, with what was probably meant.
     static func unknown(_ text: String) -> String {
         let registry = TypeRegistry.standard
         let meant = registry.suggestion(for: text).map { [$0.rawValue] } ?? []
-        // `sleep` is no misspelling of sleepAnalysis, and yet it is clear what is meant.
+        // `sleep` is not a misspelling of sleepAnalysis, and yet it is clear what is meant.
         let part = (3...TypeID.maximumLength).contains(text.utf8.count) ? text.lowercased() : nil
         let longer =
             part.map { part in registry.all.map(\.id.rawValue).filter { $0.lowercased().contains(part) } } ?? []

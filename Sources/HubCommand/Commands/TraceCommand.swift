@@ -24,7 +24,7 @@ struct TraceCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
-        if number < 1 { throw ValidationError("\(number) is no number of a record.") }
+        if number < 1 { throw ValidationError("\(number) is not the number of a record.") }
     }
 
     func run() throws {

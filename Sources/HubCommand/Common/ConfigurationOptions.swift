@@ -64,7 +64,7 @@ struct ConfigurationOptions: ParsableArguments {
             throw Failure(.noConfiguration, "\(path): cannot be read: \(error)")
         }
         guard let text = String(data: bytes, encoding: .utf8) else {
-            throw Failure(.noConfiguration, "\(path): cannot be read: it is no UTF-8 text")
+            throw Failure(.noConfiguration, "\(path): cannot be read: it is not UTF-8 text")
         }
         return text
     }
@@ -96,7 +96,7 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// Where the hub of this file listens.
     ///
-    /// Of a file with errors it is enough that `[hub]` has none: whoever is about to correct it wants to look at the hub too.
+    /// Of a file with errors it is enough that `[hub]` has none: a person who is about to correct it wants to look at the hub too.
     func endpoints() throws(Failure) -> OwnerEndpoints { OwnerEndpoints(try hub()) }
 
     /// What `[hub]` of the file says.

@@ -82,7 +82,7 @@ extension Doctor {
         }
     }
 
-    /// A day of patience: zones and slow clocks of devices are no fault of the machine.
+    /// A day of patience: zones and slow clocks of devices are not faults of the machine.
     private static let patience: Int64 = 86_400_000_000
 
     private func times(_ file: StoreFile, _ summary: StoreSummary) throws(StoreError) -> [Finding] {

@@ -27,7 +27,7 @@ struct Doctor: Sendable {
             Check("store", isDeep ? "every record" : "the store") { $0.store() }, Doctor.ofMachine, Doctor.ofService,
             Check("bluetooth", "Bluetooth") { $0.bluetooth() }, Check("hub", "the running hub") { $0.hub() },
         ]
-        // Of a hub whose hub.conf cannot be used nobody knows where its folders are, and nothing is guessed.
+        // Where the folders of a hub are is not known without its hub.conf, and nothing is guessed.
         for check in configuration == nil ? everywhere : ofHub {
             progress(check.name)
             all += watch.result { check.look(self) } ?? [Doctor.stood(check.subject, check.name, watch)]
@@ -112,7 +112,8 @@ struct Doctor: Sendable {
         if let inbox = members["inbox"] as? Int, inbox > 0 {
             found.append(
                 Finding(
-                    .note, "hub", "\(NumberText.count(inbox, "record")) of nobody", repair: "hub samples --nobody"))
+                    .note, "hub", "\(NumberText.count(inbox, "record")) without a person",
+                    repair: "hub samples --nobody"))
         }
         for case let plugin as [String: Any] in members["plugins"] as? [Any] ?? [] {
             found += Doctor.plugin(plugin)

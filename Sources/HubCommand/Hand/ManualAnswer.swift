@@ -83,11 +83,11 @@ enum Consent {
     /// - Parameters:
     ///   - listing: what it is about.
     ///   - isGiven: by `--yes`.
-    /// - Throws: ``HubExit/usage`` where nobody can be asked; ``HubExit/notWell`` when the answer is no.
+    /// - Throws: ``HubExit/usage`` without a terminal; ``HubExit/notWell`` when the answer is no.
     static func ask(_ question: String, about listing: [String], isGiven: Bool) throws(Failure) {
         if isGiven { return }
         guard Terminal.canAsk else {
-            throw Failure(.usage, "nobody can be asked here; say --yes, or look first with --dry-run")
+            throw Failure(.usage, "there is no terminal to ask at; say --yes, or look first with --dry-run")
         }
         for line in listing { Terminal.say(line) }
         Terminal.progress("\(question) [y/N] ")

@@ -165,14 +165,14 @@ enum ValueArgument: Hashable {
     /// A decimal point, or a decimal comma where it cannot be one between thousands.
     static func number(_ text: String) throws(Failure) -> Double {
         let digits = try pointed(text)
-        guard let number = Double(digits), number.isFinite else { throw Failure(.usage, "\"\(text)\" is no number") }
+        guard let number = Double(digits), number.isFinite else { throw Failure(.usage, "\"\(text)\" is not a number") }
         return number
     }
 
     /// Percent is a fraction inside: the decimal point moves, and nothing is rounded.
     private static func percent(_ text: String) throws(Failure) -> Double {
         guard let decimal = Decimal(string: try pointed(text)), let value = Double("\(decimal / 100)") else {
-            throw Failure(.usage, "\"\(text)\" is no number")
+            throw Failure(.usage, "\"\(text)\" is not a number")
         }
         return value
     }

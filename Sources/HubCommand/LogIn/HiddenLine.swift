@@ -2,7 +2,7 @@ import Foundation
 import HubClient
 import Synchronization
 
-/// A line that is typed or pasted and that nobody sees, of any length: a terminal's own line ends at 4,096 characters.
+/// A line that is typed or pasted and not shown, of any length: a terminal's own line ends at 4,096 characters.
 ///
 /// The terminal is as it was after ``end()``; one at a time.
 final class HiddenLine {

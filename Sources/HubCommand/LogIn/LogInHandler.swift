@@ -38,7 +38,7 @@ final class LogInHandler {
         Terminal.say("  \(url)")
         if Browser.open(listener.start) { Terminal.say("(it should have opened in your browser)") }
         Terminal.say("Waiting for the answer at \(address.text) …")
-        // Whoever has the browser on another machine may still paste here what it ended on.
+        // A person whose browser is on another machine may still paste here what it ended on.
         let line = Terminal.canAsk ? HiddenLine() : nil
         return { try (listener.take() ?? line?.take()).map(RawJSON.string) }
     }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// An answer counts only with the `state` that the service was sent (R11.10); any other changes nothing, and the wait goes on.
 ///
-/// A thread of its own serves at most ``most`` connections, each for at most ``patience``; what is no answer is refused and changes
+/// A thread of its own serves at most ``most`` connections, each for at most ``patience``; what is not an answer is refused and changes
 /// nothing. Call ``end(_:isWell:)`` on every path, or the thread stays.
 final class RedirectListener: Sendable {
     private enum Stage: Sendable {
@@ -63,7 +63,7 @@ final class RedirectListener: Sendable {
             do throws(Failure) {
                 sockets.append(try LoopbackSocket.listen(host, address.port))
             } catch {
-                // A machine may have only one of the two; a port that somebody else has is no such case.
+                // A machine may have only one of the two; a port that another program has is another case.
                 if host == .six, !sockets.isEmpty, !error.message.contains("taken") { continue }
                 for socket in sockets { close(socket) }
                 for end in ends { close(end) }
@@ -153,12 +153,12 @@ extension RedirectListener {
         let count = Foundation.read(connection.descriptor, &buffer, buffer.count)
         if count < 0 { return errno == EAGAIN || errno == EINTR }
         guard count > 0 else { return false }
-        // Whoever has said all and says more is not listened to.
+        // What comes after a whole request is not read.
         guard !connection.hasAnswered else { return true }
         connection.bytes += buffer[..<count]
         switch RedirectRequest.read(connection.bytes) {
         case .unfinished: return true
-        case .wrong: return answer(connection, 400, "This is no request of a browser.")
+        case .wrong: return answer(connection, 400, "This is not a request of a browser.")
         case .request(let request): return serve(request, &connection)
         }
     }

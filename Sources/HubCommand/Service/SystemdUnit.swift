@@ -21,7 +21,7 @@ struct SystemdUnit {
     static let name = "hub.service"
     /// The account of the machine's hub.
     static let account = "health-hub"
-    /// What tells our file from one that somebody else wrote.
+    /// What tells our file from one that another wrote.
     static let mark = "# Written by hub service; hub service remove takes it away."
 
     var text: String {

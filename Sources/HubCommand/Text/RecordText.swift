@@ -6,7 +6,7 @@ import Samples
 struct RecordText {
     /// When it was measured, by the wall clock of the place; of a day, the date.
     let time: String
-    /// The person's name; `-` for nobody.
+    /// The person's name; `-` where there is none.
     let person: String
     let type: String
     let value: String

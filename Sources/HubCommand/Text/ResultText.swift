@@ -94,7 +94,7 @@ enum ResultText {
         return (try? Timestamp(parsing: text)).map(RecordText.moment)
     }
 
-    /// `leftOut` is `left out`; what is no name of that kind stays as it is.
+    /// `leftOut` is `left out`; any other text stays as it is.
     private static func words(_ name: String) -> String {
         guard name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else { return PlainText.escaped(name) }
         return name.reduce(into: "") { words, letter in

@@ -14,7 +14,7 @@ struct StatusText {
     /// Whether nothing needs a person's attention: the store works, and every enabled plugin is alive, or done, delivers, is logged in where
     /// it wants to be, and tells of no error that is not over.
     ///
-    /// A scale that nobody stood on since yesterday is not fresh, and yet well; so is one that warns.
+    /// A scale that was not used since yesterday is not fresh, and yet well; so is one that warns.
     static func isWell(_ status: HubStatus) -> Bool {
         status.store.state == "ok" && status.store.warning == nil && status.endpoints.tcpFault == nil
             && status.plugins.allSatisfy { plugin in
@@ -48,7 +48,7 @@ struct StatusText {
         }
         var records = status.records.map { NumberText.count($0, "record") } ?? "not known, the store cannot be read"
         if let inbox = status.inbox, inbox > 0 {
-            records += ", \(NumberText.grouped(inbox)) of nobody (hub samples --nobody)"
+            records += ", \(NumberText.grouped(inbox)) without a person (hub samples --nobody)"
         }
         if let implausible = status.implausible, implausible > 0 {
             records += ", \(NumberText.grouped(implausible)) implausible (hub inbox)"

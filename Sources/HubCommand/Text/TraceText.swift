@@ -27,7 +27,7 @@ struct TraceText {
             table.add([
                 moment, String(record.sequence), text.time, text.value, text.person, TraceText.how(parts),
             ])
-            // What a source sent beneath a person's edit comes later, and nobody sees it.
+            // What a source sent beneath a person's edit comes later, and is not shown.
             if seq == nil || seq == String(record.sequence) { current = record }
         }
         var lines: [String] = []
@@ -151,7 +151,7 @@ struct TraceText {
         return lines
     }
 
-    /// What a person did to make a version, and why; or that nobody was shown it.
+    /// What a person did to make a version, and why; or that it was not shown.
     private static func how(_ version: [String: ArraySlice<UInt8>]) -> String {
         let reason = version["reason"].flatMap { RawJSON(trusted: Array($0)).textValue }
         let deed: String? =

@@ -6,7 +6,7 @@ import Samples
 /// How each person reads weights, as `hub.conf` says.
 struct ReadingUnits {
     private let units: [String: PersonSection.Unit]
-    /// Of what is nobody's: the unit that all persons read, if there is one.
+    /// Of what has no person: the unit that all persons read, if there is one.
     private let shared: PersonSection.Unit?
 
     init(_ persons: [PersonSection]) {
@@ -15,7 +15,7 @@ struct ReadingUnits {
         shared = all.count == 1 ? all.first ?? nil : nil
     }
 
-    /// - Parameter person: a name; `nil` for nobody's.
+    /// - Parameter person: a name; `nil` where there is none.
     subscript(person: String?) -> PersonSection.Unit? { person.map { units[$0] } ?? shared }
 }
 
@@ -55,7 +55,7 @@ struct ValueText {
         return (0..<12).lazy.map(texts).first { $0.0 != $0.1 } ?? (exact(first), exact(second))
     }
 
-    /// Value and unit as the hub stores them; `nil` for what is no quantity.
+    /// Value and unit as the hub stores them; `nil` for what is not a quantity.
     static func quantity(_ stored: StoredRecord) -> (value: Double, unit: String)? {
         if let canonical = stored.canonical { return (canonical.value, canonical.unit) }
         guard case .sample(let sample) = stored.record, case .quantity(let value, let unit) = sample.value else {
@@ -70,7 +70,7 @@ struct ValueText {
             ? "\(NumberText.percent(quantity.value)) %" : "\(NumberText.shortest(quantity.value)) \(quantity.unit)"
     }
 
-    /// What is no quantity.
+    /// What is not a quantity.
     static func word(_ value: SampleValue) -> String {
         switch value {
         case .quantity(let value, let unit): exact((value, unit))
