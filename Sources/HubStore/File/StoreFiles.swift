@@ -3,7 +3,9 @@ import Glibc
 
 /// The files of a store, as its one owner takes them.
 enum StoreFiles {
-    /// The right to write the store: the lock `<store>.lock`. An exchange that was cut short is taken back first.
+    /// Takes the right to write the store, which is the lock `<store>.lock`.
+    ///
+    /// An exchange that was cut short is taken back first.
     static func lock(_ path: String) throws(StoreError) -> FileLock {
         let lock: FileLock
         do throws(FileLock.Failure) { lock = try FileLock(path + ".lock") } catch {
