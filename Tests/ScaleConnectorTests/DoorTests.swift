@@ -125,7 +125,7 @@ struct DoorTests {
         while !isTrue() { try await Task.sleep(for: .milliseconds(2)) }
     }
 
-    @Test func `callers that say nothing keep nobody out, however many and however stubborn`() async throws {
+    @Test func `callers that say nothing keep no other out, however many and however stubborn`() async throws {
         let connector = try Connector(pongTimeout: .seconds(10))
         let silent = try (0..<40).map { _ in try Caller(connector.port, isSilent: true) }
         for _ in 0..<3 {

@@ -29,7 +29,7 @@ struct VerificationTests {
         #expect(later.local(Self.anna) == .init(result: .loggedIn, mayMeasure: true))
     }
 
-    @Test func `a household whom nobody names is logged in`() {
+    @Test func `a household without a name is logged in`() {
         var verification = Verification(.hs3)
         #expect(verification.local(User()) == .init(result: .loggedIn, mayMeasure: true))
     }
@@ -41,7 +41,7 @@ struct VerificationTests {
         #expect(verdict.result == .wrongUser && !verdict.mayMeasure && verdict.help != nil)
     }
 
-    @Test func `half a secret is 5, and somebody else's scale is 7`() {
+    @Test func `half a secret is 5, and another person's scale is 7`() {
         var verification = Verification(.hs4)
         #expect(verification.local(User(isIncomplete: true)).result == .wrongUser)
         #expect(verification.local(User(name: "bob", isAllowed: false)).result == .userNotAllowed)

@@ -95,7 +95,7 @@ struct LinkTests {
         await LinkTests.finish(runner)
     }
 
-    @Test func `whoever is awaited may come, over TCP and over a unix socket`() async throws {
+    @Test func `a scale that is awaited may come, over TCP and over a unix socket`() async throws {
         let path = "/tmp/scale-links-\(getpid()).sock"
         let runner = try LinkRunner(try ScaleLink("unix-accept://\(path)"), pause: .milliseconds(1))
         for _ in 0..<2 {
@@ -205,7 +205,7 @@ struct LinkTests {
         await LinkTests.finish(runner)
     }
 
-    /// Where the kernel has Bluetooth, a call to an address that belongs to nobody fails as a scale that sleeps, or for
+    /// Where the kernel has Bluetooth, a call to an address without a device fails as a scale that sleeps, or for
     /// want of an adapter; where it has none, the error says so.
     @Test func `a Bluetooth call that cannot succeed ends with a sentence that helps`() async throws {
         let runner = try LinkRunner(try ScaleLink("rfcomm://02:00:00:00:30:01"))

@@ -25,7 +25,7 @@ struct OpenAPITests {
     }
 
     @Test(arguments: ScaleModel.allCases)
-    func `nobody is measured before the account is linked, and hub login goes on by itself`(
+    func `no person is measured before the account is linked, and hub login goes on by itself`(
         model: ScaleModel
     ) async throws {
         let (bench, cloud, bridge) = (try await ScaleBench(), try await VendorCloud(), try Bridge(model))

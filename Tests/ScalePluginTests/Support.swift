@@ -49,7 +49,7 @@ extension StandInScale where Device == HSLDevice {
             link: "hsl://127.0.0.1:\(port)", clock: ScaleBench.clock, zone: ScaleBench.zone)
     }
 
-    /// Somebody steps on as soon as a weight of this moment is awaited.
+    /// A person steps on as soon as a weight of this moment is awaited.
     func step(on tenths: Int) {
         submit(.weigh(StandInWeighing(tenthsOfKilogram: tenths))) { $0.isMeasuring }
     }

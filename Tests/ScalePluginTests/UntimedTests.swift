@@ -10,7 +10,7 @@ import Testing
 struct UntimedTests {
     /// The scale's own memory may have the same weighing, with the scale's time: a HS3's has.
     @Test(arguments: ScaleModel.allCases, ["Europe/Berlin", "Asia/Tokyo"])
-    func `told again to a plugin that begins anew it is the same weighing, with the time it had`(
+    func `told again to a plugin that was restarted it is the same weighing, with the time it had`(
         model: ScaleModel, zone: String
     ) async throws {
         let bench = try await ScaleBench()

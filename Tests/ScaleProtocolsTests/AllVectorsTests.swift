@@ -5,7 +5,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// Every vector of the notes, member by member: what is decoded must be exactly what stands under `decode`.
+/// Every vector of the notes, member by member: what is decoded must be exactly what is under `decode`.
 struct AllVectorsTests {
     struct Vector: Sendable, CustomStringConvertible {
         let id, dir, hex: String

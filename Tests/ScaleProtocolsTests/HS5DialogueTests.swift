@@ -92,7 +92,7 @@ struct HS5DialogueTests {
         #expect(rig.device.isIdle)
     }
 
-    @Test func `a weighing of somebody else waits in the memory for the next round`() throws {
+    @Test func `a weighing of another person waits in the memory for the next round`() throws {
         var rig = try rig()
         rig.connect()
         rig.run(for: .seconds(10))
@@ -227,7 +227,7 @@ struct HS5DialogueTests {
         #expect(rig.kept.map(\.composition) == [Self.body])
     }
 
-    @Test func `a weight recorded alone is told anew when the memory has its composition, in the same second too`()
+    @Test func `a weight recorded alone is told again when the memory has its composition, in the same second too`()
         throws
     {
         var rig = try rig()

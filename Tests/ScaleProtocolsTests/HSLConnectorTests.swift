@@ -162,7 +162,7 @@ struct HSLConnectorTests {
         #expect("\(token)" == "<token of 13 bytes>")
     }
 
-    @Test func `who guesses locks nobody else out`() throws {
+    @Test func `a guesser locks no other program out`() throws {
         let token = try #require(HSLToken("correct horse"))
         var rig = Rig(.hs3) { $0.token = token }
         func meet(_ caller: String, _ isRight: Bool) throws {

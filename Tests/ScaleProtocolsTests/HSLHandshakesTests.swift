@@ -2,7 +2,7 @@ import Testing
 
 @testable import ScaleProtocols
 
-/// Who stands at the door of an awaited link, and who is let in.
+/// Who waits at an awaited link, and who is let in.
 struct HSLHandshakesTests {
     static let secret = "correct horse"
 
@@ -99,7 +99,7 @@ struct HSLHandshakesTests {
         #expect(rest == [.send(HSLMessage.pong(4).bytes)], "the line that had begun is not lost")
     }
 
-    @Test func `nobody is let in without a proof, nor with another's`() throws {
+    @Test func `no program is let in without a proof, nor with another's`() throws {
         var rig = Rig()
         rig.give(.came(1, from: "192.0.2.1"))
         rig.greet(1)

@@ -24,7 +24,7 @@ struct HSLNameTests {
         try #require(HSLDeviceID(Self.hs3)).rid(event, nil, tenths: tenths)
     }
 
-    @Test func `a weight without a time is the same one for a connector that begins anew, by its rid`() throws {
+    @Test func `a weight without a time is the same one for a connector that was restarted, by its rid`() throws {
         var (first, _) = try rig()
         let told = line("stableWeight", #"{"weight":72.3}"#, n: 1, rid: "6f1c")
         first.say(told)

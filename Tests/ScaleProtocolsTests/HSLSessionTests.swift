@@ -149,7 +149,7 @@ struct HSLSessionTests {
         #expect(rig.kept.isEmpty && rig.device.scales[0].memory.count == 2)
         rig.keepAfter = .milliseconds(1)
         rig.run(for: .seconds(30))
-        #expect(!rig.isLinked, "the link is made anew, so that the device repeats")
+        #expect(!rig.isLinked, "the link is made again, so that the device repeats")
         rig.connect()
         rig.run(for: .seconds(70))
         #expect(rig.kept.count == 2)

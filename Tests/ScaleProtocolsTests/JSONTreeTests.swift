@@ -9,7 +9,7 @@ import Testing
 struct JSONTreeTests {
     private func read(_ text: String) -> JSONTree? { JSONTree(Array(text.utf8)) }
 
-    @Test func `every kind of value is read as it stands`() {
+    @Test func `every kind of value is read as it is written`() {
         #expect(
             read(#" {"a":[1,-2.5,true,false,null,""],"b":{}} "#) == [
                 "a": [1, .number("-2.5"), true, false, nil, ""], "b": [:],

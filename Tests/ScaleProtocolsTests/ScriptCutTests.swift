@@ -6,7 +6,7 @@ import Testing
 ///
 /// The scripts for HS4 and HS5 are one weighing each out of a session, without its beginning, so no host can be led through them alone. What they show
 /// is what the stand-ins say (``ScriptTests``), and whole sessions with those are cut at every byte in `HS4DialogueTests` and
-/// `HS5DialogueTests`; a datagram of a HS5 that is cut anywhere is one that is lost, for its checksum stands at its end.
+/// `HS5DialogueTests`; a datagram of a HS5 that is cut anywhere is one that is lost, for its checksum is at its end.
 struct ScriptCutTests {
     /// A host on a link that ends early, its spool, and all that it has said.
     private struct Player {
@@ -91,7 +91,7 @@ struct ScriptCutTests {
                 player.play(lines, until: cut)
                 #expect(said.starts(with: player.sent), "\(name), byte \(cut): it says nothing for half a line")
                 #expect(keys.starts(with: player.kept.map(\.key)), "\(name), byte \(cut)")
-                // The scale begins anew and tells again what was not acknowledged, which is at most all of it.
+                // The scale begins again and tells again what was not acknowledged, which is at most all of it.
                 player.uptime += .seconds(5)
                 player.keepsLate = true
                 player.play(lines)

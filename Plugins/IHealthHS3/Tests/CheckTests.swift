@@ -43,7 +43,7 @@ struct CheckTests {
         #expect(scale.weighed.count == 1 && scale.acknowledged == [])
     }
 
-    @Test func `nobody there is a failure that names the link`() async throws {
+    @Test func `a scale that is not there is a failure that names the link`() async throws {
         let failure = try await #require(throws: PluginFailure.self) {
             _ = try await Self.check("unix:///nowhere/scale.sock")
         }

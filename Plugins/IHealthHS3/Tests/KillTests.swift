@@ -50,7 +50,7 @@ struct KillTests {
             var tenths = 700
             while (try? await Task.sleep(for: .milliseconds(40))) != nil {
                 tenths = tenths == 800 ? 700 : tenths + 1
-                // A time of its own for each, as nobody weighs twice a second.
+                // A time of its own for each, as no one weighs twice a second.
                 let wall = WallTime(secondsSince2000: 847_627_200 + scale.weighed.count * 61)
                 scale.simulator.submit(.stepOn(tenthsOfKilogram: tenths, at: wall))
             }

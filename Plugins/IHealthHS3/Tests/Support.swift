@@ -76,7 +76,7 @@ final class SimulatedScale: PluginCase.FarSide {
     var acknowledged: [HS3RecordKey] {
         events.compactMap { if case .scale(.acknowledged(let key)) = $0 { HS3Record(key[...])?.key } else { nil } }
     }
-    /// All that anybody weighed on it.
+    /// All that was weighed on it.
     var weighed: [HS3RecordKey] {
         events.compactMap { if case .scale(.stored(let key)) = $0 { HS3Record(key[...])?.key } else { nil } }
     }

@@ -67,7 +67,7 @@ struct SessionTests {
                 HS4Bench.plugin(), try HS4Bench.settings(scale.link, ",\"framing\":\"\(framing)\""))
             scale.step(on: 812) { $0.isMeasuring }
             await bench.hub.records(4)
-            // What the scale kept of a weighing that nobody confirmed is read, and is the same one.
+            // What the scale kept of a weighing that was not confirmed is read, and is the same one.
             while !(scale.device.memory.isEmpty && scale.device.isIdle && scale.device.isMeasuring) {
                 try await Task.sleep(for: .milliseconds(5))
             }
@@ -108,7 +108,7 @@ struct SessionTests {
         _ = await bench.events("memory-end")
         await Self.weigh(812, scale, bench)
         #expect(await bench.end(first) == .done)
-        // The scale has kept it too, dated when somebody stepped on; and a second one of the same weight a minute before that.
+        // The scale has kept it too, dated when the person stepped on; and a second one of the same weight a minute before that.
         let wall = scale.wall
         for seconds in [-3, -120] {
             let time = try #require(wall.adding(seconds: seconds))

@@ -66,7 +66,7 @@ struct SessionTests {
         let bench = try await ScaleBench()
         let scale = try Scale(
             users: [0: 1234, 5: 77], memory: [1234: try Scale.mornings(20), 77: try Scale.mornings(3, from: 900)])
-        // Were the memory read while somebody steps on, the scale would take them for its first user.
+        // Were the memory read while a person steps on, the scale would take them for its first user.
         let plugin = HS5Bench.plugin(memoryEvery: .seconds(600))
         let run = await bench.run(plugin, try HS5Bench.settings(scale.link, ",\"user\":77"))
         await bench.hub.records(23 * 7)

@@ -37,7 +37,7 @@ struct UserTests {
         #expect(
             try await Self.ask(bench, "users-list")
                 == #"[{"position":0,"serialNumber":1},{"position":3,"serialNumber":500}]"#)
-        // Number 1 and position 0 are somebody's.
+        // Number 1 and position 0 are taken.
         let made = #"{"person":"anna","position":1,"serialNumber":2}"#
         #expect(try await Self.ask(bench, "users-create", #"{"person":"anna"}"#, dryRun: true) == made)
         #expect(scale.device.users[1] == nil, "a dry run changes nothing")
@@ -62,7 +62,7 @@ struct UserTests {
         await scale.stop()
     }
 
-    @Test func `a number of one person is nobody else's, and one the scale refused is nobody's`() async throws {
+    @Test func `a number of one person is given to no other, and one the scale refused to none`() async throws {
         let bench = try await ScaleBench(persons: [Self.anna, .init(name: "ben"), .init(name: "carl")])
         let scale = try Scale(users: [:])
         let run = await bench.run(HS5Bench.plugin(), try HS5Bench.settings(scale.link))

@@ -59,7 +59,7 @@ public final class VendorCloud: Sendable {
         return await bench.hub.outcome(of: call)
     }
 
-    /// Somebody has logged in before: the hub has the token.
+    /// A person has logged in before: the hub has the token.
     public func link(_ bench: ScaleBench) async throws {
         let target = Self.page + "?client_id=client&redirect_uri=http://127.0.0.1:8737/"
         let page = service.answer(

@@ -102,7 +102,7 @@ public final class StandInScale<Device: ScaleStandIn>: Sendable {
         runner.wake()
     }
 
-    /// Returns when the link stands; over datagrams: when the scale can hear.
+    /// Returns when the link is open; over datagrams: when the scale can hear.
     public func linked() async {
         while !box.value.withLock(\.isLinked) { await Task.yield() }
     }
