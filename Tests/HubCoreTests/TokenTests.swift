@@ -105,11 +105,12 @@ import Testing
             let peer = try await hub.client("exist")
             let owner = try await hub.client("owner")
             func state() async throws -> JSON { try await owner.status()["plugins"][0]["tokens"][0] }
-            _ = try await ask(peer, "release", #","failure":"auth","reason":"nobody has logged in""#)
-            #expect(
-                try await state().fits(
-                    JSON(#"{"state":"missing","advice":"nobody is logged in (nobody has logged in); hub login exist"}"#)
-                ))
+            for (reason, told) in [("not logged in", ""), ("the account is closed", " (the account is closed)")] {
+                _ = try await ask(peer, "release", ##","failure":"auth","reason":"\##(reason)""##)
+                #expect(
+                    try await state().fits(
+                        JSON(##"{"state":"missing","advice":"not logged in\##(told); hub login exist"}"##)))
+            }
             _ = try await put(peer, expect: 0)
             let valid = try await state()
             #expect(

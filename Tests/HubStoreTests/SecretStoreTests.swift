@@ -60,10 +60,10 @@ import Testing
     @Test func `a failure is noted until a token comes, also where there never was one`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
-        try await store.note(TokenFailure(.auth, reason: "nobody has logged in"), of: me, at: 5)
+        try await store.note(TokenFailure(.auth, reason: "not logged in"), of: me, at: 5)
         var known = try #require(try await store.overview().first)
         #expect(
-            known.failure == TokenFailure(.auth, reason: "nobody has logged in") && !known.isThere && known.version == 0
+            known.failure == TokenFailure(.auth, reason: "not logged in") && !known.isThere && known.version == 0
         )
         _ = try await store.put(token("{}", expires: 99), for: me, expecting: 0, at: 6)
         known = try #require(try await store.overview().first)
@@ -85,7 +85,7 @@ import Testing
     @Test func `an account of which only a failure is known has its place among the others`() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SecretStore(path: path)
-        try await store.note(TokenFailure(.auth, reason: "nobody has logged in"), of: me, at: 5)
+        try await store.note(TokenFailure(.auth, reason: "not logged in"), of: me, at: 5)
         for number in 1..<SecretStore.accountsOfInstance {
             let account = TokenAccount(instance: me.instance, name: "a\(number)")
             #expect(try await store.put(token("{}"), for: account, expecting: 0, at: 5) == .stored(version: 1))

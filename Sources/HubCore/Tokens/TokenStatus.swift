@@ -60,7 +60,8 @@ public struct TokenStatus: Codable, Hashable, Sendable {
             case .failing: "its token cannot be refreshed now\(why); the plugin tries again"
             case .expired: "the log-in has expired; \(repair)"
             case .refused: "the service refuses the log-in\(why); \(repair)"
-            case .missing: "nobody is logged in\(why); \(repair)"
+            // A plugin that only says this has no more to say.
+            case .missing: "not logged in\(failure == "not logged in" ? "" : why); \(repair)"
             }
     }
 }
