@@ -48,17 +48,24 @@ extension BackOff {
 public struct FailureRest: Sendable {
     private var backOff: BackOff
     /// By ``Pace/steady``.
-    private var end: Int64?
+    private var rest: (since: Int64, until: Int64)?
 
     public init(_ backOff: BackOff) { self.backOff = backOff }
 
-    public func isOver(_ pace: Pace) -> Bool { end.map { pace.steady() >= $0 } ?? true }
+    /// Also where a session with another hub has brought a clock that began elsewhere.
+    public func isOver(_ pace: Pace) -> Bool {
+        let now = pace.steady()
+        return rest.map { now >= $0.until || now < $0.since } ?? true
+    }
 
-    public mutating func begin(_ pace: Pace) { end = pace.steady() + backOff.next(pace).wholeMicroseconds }
+    public mutating func begin(_ pace: Pace) {
+        let now = pace.steady()
+        rest = (now, now + backOff.next(pace).wholeMicroseconds)
+    }
 
     /// After a success.
     public mutating func reset() {
         backOff.reset()
-        end = nil
+        rest = nil
     }
 }

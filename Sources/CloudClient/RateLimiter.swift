@@ -16,10 +16,22 @@ public final class RateLimiter: Sendable {
     private struct State {
         /// When requests were sent, by ``Pace/steady``, oldest first, as many as the largest window counts.
         var sent: [Int64] = []
-        /// Until when the service wants none, by ``Pace/steady``.
-        var opens: Int64?
+        /// From when until when the service wants none, by ``Pace/steady``.
+        var rest: (since: Int64, until: Int64)?
         /// As the last answer said.
         var allowances: [Allowance] = []
+
+        /// The rest as a clock counts it that shows `now`.
+        ///
+        /// A session with another hub may bring a clock that began elsewhere: what lies ahead of it lasts as long as it did, from now.
+        func rest(at now: Int64) -> (since: Int64, until: Int64)? {
+            rest.map { $0.since > now ? (now, now + ($0.until - $0.since)) : $0 }
+        }
+
+        mutating func follow(_ now: Int64) {
+            rest = rest(at: now)
+            if let last = sent.last, last > now { sent = sent.map { min($0, now) } }
+        }
     }
 
     /// What the service says of one of its windows.
@@ -55,7 +67,7 @@ public final class RateLimiter: Sendable {
     /// How long the next request will wait at least, because of what the service has said.
     public func closing(_ pace: Pace) -> Duration {
         let now = pace.steady()
-        return state.withLock { state in state.opens.map { .microseconds(max(0, $0 - now)) } ?? .zero }
+        return state.withLock { state in state.rest(at: now).map { .microseconds(max(0, $0.until - now)) } ?? .zero }
     }
 
     /// Returns when a request may be sent, and counts it.
@@ -75,7 +87,8 @@ public final class RateLimiter: Sendable {
     /// Counts a request sent at `now`, or says how long it has to wait.
     private func take(_ now: Int64) -> Duration? {
         state.withLock { state in
-            var free = max(now, state.opens ?? now)
+            state.follow(now)
+            var free = max(now, state.rest?.until ?? now)
             for window in windows where state.sent.count >= window.calls {
                 free = max(free, state.sent[state.sent.count - window.calls] + window.time.wholeMicroseconds)
             }
@@ -97,8 +110,11 @@ public final class RateLimiter: Sendable {
         guard wait > .zero else { return }
         // A service that names a day in next year means something else.
         let time = min(wait, .seconds(86_400)).wholeMicroseconds
-        let opens = pace.steady() + time
-        state.withLock { $0.opens = max($0.opens ?? opens, opens) }
+        let since = pace.steady()
+        state.withLock { state in
+            state.follow(since)
+            state.rest = (since, max(state.rest?.until ?? 0, since + time))
+        }
     }
 
     private static func words(_ time: Duration) -> String {

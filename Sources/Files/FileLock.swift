@@ -21,9 +21,9 @@ public final class FileLock: Sendable {
         do throws(FileError) {
             let file = try Descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW)
             if try file.lock() {
-                let text = Array("\(getpid())\n".utf8)
-                try file.cut(to: 0)
-                try file.write(text)
+                // For the texts of errors only: a full disk takes nothing from the lock.
+                try? file.cut(to: 0)
+                try? file.write(Array("\(getpid())\n".utf8))
                 self.file = Mutex(file)
                 return
             }

@@ -21,6 +21,7 @@ public enum PrivateFile {
     /// - Returns: false if there is one already and it was not to be replaced.
     @discardableResult
     public static func write(_ bytes: [UInt8], to path: String, replacing: Bool = true) throws(FileError) -> Bool {
+        removeLeftDrafts(of: path)
         let draft = "\(path).\(getpid()).draft"
         unlink(draft)
         defer { unlink(draft) }
@@ -34,6 +35,18 @@ public enum PrivateFile {
         }
         try Folder.flush(of: path)
         return true
+    }
+
+    /// A process that was killed while it wrote has left its draft.
+    private static func removeLeftDrafts(of path: String) {
+        let folder = Folder.parent(of: path)
+        let name = path.split(separator: "/").last.map { "\($0)." } ?? ""
+        for left in (try? Folder.names(in: folder)) ?? [] where left.hasPrefix(name) && left.hasSuffix(".draft") {
+            guard let process = pid_t(left.dropFirst(name.count).dropLast(".draft".count)), process > 0,
+                kill(process, 0) != 0, errno == ESRCH
+            else { continue }
+            unlink("\(folder)/\(left)")
+        }
     }
 
     /// Makes the empty file durably where it is missing, and takes other users' rights from one that is there.

@@ -47,7 +47,14 @@ struct HubDirectories {
     static func make(_ path: String) throws(HubError) {
         try HubError.translated { () throws(FileError) in try Folder.make(path) }
         var status = stat()
-        guard stat(path, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_ISVTX == 0 else {
+        guard stat(path, &status) == 0 else { throw HubError(FileError("examine", path)) }
+        guard status.st_uid == geteuid() else {
+            throw HubError(
+                .endpoints,
+                "the folder \(path) belongs to the user with the id \(status.st_uid): run this as that user, or name a folder in hub.conf that is yours"
+            )
+        }
+        guard status.st_mode & S_ISVTX == 0 else {
             throw HubError(
                 .endpoints, "the folder \(path) belongs to others too: name one in hub.conf that is the hub's alone")
         }

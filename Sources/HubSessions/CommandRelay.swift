@@ -47,7 +47,7 @@ public struct CommandRelay: Sendable {
 
     public init() {}
 
-    /// Errands that a plugin's session is at.
+    /// Commands that a plugin's session is at.
     public func count(of plugin: SessionReference) -> Int { relayed.values.count { $0.plugin == plugin } }
 }
 

@@ -18,7 +18,7 @@ public final class Store: Sendable {
     private let lock: FileLock
     private let writer: Writer
     let marks: OfferMarks
-    let readerLexicon = TermCache()
+    let readerTerms = TermCache()
     private let place: Mutex<Samples.Cursor>
 
     /// Opens the store, or makes it where there is none.
@@ -130,7 +130,7 @@ public final class Store: Sendable {
 
     /// One page of records; see `RecordQuery`.
     public func page(_ query: RecordQuery) async throws(StoreError) -> RecordPage {
-        try await read("query") { [readerLexicon] db in try Reader(db, readerLexicon).page(query) }
+        try await read("query") { [readerTerms] db in try Reader(db, readerTerms).page(query) }
     }
 
     /// The records with these numbers in their current version, in the order asked; unknown numbers are left out.
@@ -140,13 +140,13 @@ public final class Store: Sendable {
         guard numbers.count <= RecordQuery.maximumPage else {
             throw StoreError(.query, "records: at most 1,000 numbers in one call")
         }
-        return try await read("records") { [readerLexicon] db in try Reader(db, readerLexicon).records(numbers: numbers)
+        return try await read("records") { [readerTerms] db in try Reader(db, readerTerms).records(numbers: numbers)
         }
     }
 
     /// The current version of what has this identity; a day's person by uid or name.
     public func record(_ identity: RecordIdentity) async throws(StoreError) -> StoredRecord? {
-        try await read("record") { [readerLexicon] db in try Reader(db, readerLexicon).record(identity) }
+        try await read("record") { [readerTerms] db in try Reader(db, readerTerms).record(identity) }
     }
 
     /// The latest samples by start, `limit` (1…100) of each type and person, newest first within each.
@@ -155,14 +155,14 @@ public final class Store: Sendable {
     public func mostRecent(
         types: Set<TypeID>? = nil, persons: Set<RecordQuery.Owner>? = nil, limit: Int = 1
     ) async throws(StoreError) -> [StoredRecord] {
-        try await read("most recent") { [readerLexicon] db in
-            try Reader(db, readerLexicon).mostRecent(types: types, persons: persons, limit: limit)
+        try await read("most recent") { [readerTerms] db in
+            try Reader(db, readerTerms).mostRecent(types: types, persons: persons, limit: limit)
         }
     }
 
     /// The story of a record; `nil` when there is none of this number.
     public func trace(_ number: Int64) async throws(StoreError) -> RecordTrace? {
-        try await read("trace") { [readerLexicon] db in try Reader(db, readerLexicon).trace(number) }
+        try await read("trace") { [readerTerms] db in try Reader(db, readerTerms).trace(number) }
     }
 
     /// The raw bytes that a version was read from, where its source's settings keep them.

@@ -14,6 +14,11 @@ package enum PlainText {
         return text.utf8.contains(0x1B) ? text.replacing(colour, with: "\u{1B}") : text
     }
 
+    /// The lines of a text that this program has composed, each as ``line(_:)``.
+    package static func lines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }.joined(separator: "\n")
+    }
+
     /// `text` with everything written out that steers a terminal: `\u001b`, `\n`; twice is the same as once.
     package static func escaped(_ text: String) -> String { rewritten(text, keepsSpace: false) }
 

@@ -16,10 +16,10 @@ public indirect enum JSONTree: Hashable, Sendable {
         public init(_ name: String, _ value: JSONTree) { (self.name, self.value) = (name, value) }
     }
 
-    /// Deeper than what any service or scale sends.
-    private static let depthLimit = 64
+    /// As deep as the readers of most services; reading goes as deep on the stack.
+    private static let depthLimit = 512
 
-    /// Reads one JSON text in UTF-8; `nil` when it is not one, nests deeper than 64 values, or escapes half a character.
+    /// Reads one JSON text in UTF-8; `nil` when it is not one, nests deeper than 512 values, or escapes half a character.
     public init?(_ bytes: [UInt8]) {
         let tree: JSONTree? = bytes.withUnsafeBytes { buffer in
             guard var scanner = try? JSONScanner(buffer) else { return nil }

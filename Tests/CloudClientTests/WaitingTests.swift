@@ -257,4 +257,22 @@ import Testing
         rest.reset()
         #expect(rest.isOver(pace.pace))
     }
+
+    @Test(arguments: [-year, year])
+    func `A session with another hub, whose clock began elsewhere, keeps no request back for longer`(_ jump: Int64)
+        async throws
+    {
+        let pace = TestPace()
+        let limiter = RateLimiter(.init(1, per: .seconds(60)))
+        _ = try await client(always(["Retry-After: 20"], status: "429 Too Many"), pace, limiter: limiter)
+            .send(CloudRequest(.get, "/"))
+        pace.time.withLock { $0 += jump * 1_000_000 }
+        _ = try await client(always(), pace, limiter: limiter).send(CloudRequest(.get, "/"))
+        #expect(pace.seconds.allSatisfy { $0 <= 60 } && (jump > 0 || pace.seconds == [60]))
+        #expect(limiter.closing(pace.pace) == .zero)
+        var rest = FailureRest(BackOff(first: .seconds(2), factor: 2, longest: .seconds(300)))
+        rest.begin(pace.pace)
+        pace.time.withLock { $0 += jump * 1_000_000 }
+        #expect(rest.isOver(pace.pace))
+    }
 }

@@ -28,6 +28,17 @@ import Testing
         #expect(try Folder.names(in: folder) == ["file"])
     }
 
+    @Test func `the draft that a killed process has left goes with the next writing, that of one that writes stays`()
+        throws
+    {
+        // The largest number that a process can have here, and that of this one's parent.
+        let (dead, alive) = ("\(path).4194304.draft", "\(path).\(getppid()).draft")
+        for draft in [dead, alive, "\(path).x.draft"] { try Data("half".utf8).write(to: URL(filePath: draft)) }
+        try PrivateFile.write(Array("one".utf8), to: path)
+        #expect(
+            try Set(Folder.names(in: folder)) == ["file", "file.\(getppid()).draft", "file.x.draft"])
+    }
+
     @Test func `a file that cannot be written leaves the one before as it was`() throws {
         try PrivateFile.write(Array("one".utf8), to: path)
         // A directory of the draft's name is in the way: the write fails before the file is touched.

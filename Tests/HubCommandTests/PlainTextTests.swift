@@ -96,4 +96,8 @@ import Testing
         }
         #expect(samples.count == 2 && samples[1].contains(#"a\u001b[2J"#), "a forged line is none: \(samples)")
     }
+
+    @Test func `a text of several lines keeps them, and each is plain`() {
+        #expect(PlainText.lines("I own:\n  \u{1B}[2Ja scale\n") == "I own:\n  \\u001b[2Ja scale\n")
+    }
 }

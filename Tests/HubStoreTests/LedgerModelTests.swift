@@ -214,7 +214,7 @@ private struct LedgerRun {
             try #require(page.position >= after, where_)
             let before = givenBefore[id] ?? min(page.givenBefore, store.head)
             givenBefore[id] = before
-            for record in page.records where record.sequence > after && record.sequence <= before {
+            for record in page.records where page.isRepeat(record, givenBefore: before) {
                 repeats[id, default: []].insert(record.sequence)
             }
             after = page.position

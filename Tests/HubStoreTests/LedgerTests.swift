@@ -35,7 +35,7 @@ struct SinkSession {
             givenBefore = givenBefore ?? min(page.givenBefore, store.head)
             for record in page.records {
                 flight[record.number] = record
-                if record.sequence > position, record.sequence <= givenBefore ?? 0 { repeats.insert(record.sequence) }
+                if page.isRepeat(record, givenBefore: givenBefore ?? 0) { repeats.insert(record.sequence) }
             }
             position = page.position
             taken += page.records
@@ -242,6 +242,22 @@ struct SinkSession {
         for gone in [a, b] { _ = try await store.retract(gone) }
         #expect(try await sink.take().map(\.number) == [1, 2])
         #expect(try await store.sinks()[0].skips == [:])
+    }
+
+    @Test func `what a target has answered is no repeat when another session gives it again`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        let (a, b) = (try sample("a"), try sample("b"))
+        _ = try await store.put(a, b)
+        // The first stays open, so that the second, which the target wants later, lies ahead of the cursor.
+        try await sink.answer(try await sink.take()[1], .retry(at: 0, reason: "busy"))
+        sink = try await SinkSession(store)
+        for record in try await sink.take() where record.number == 2 {
+            try await sink.answer(record, .refused(reason: "not for me"))
+        }
+        _ = try await store.retract(b)
+        #expect(try await sink.take().isEmpty)
+        #expect(try await store.sinks()[0].skips == [.neverDelivered: 1])
     }
 
     @Test func `a target that refused what it was given once has nothing that could be taken back`() async throws {

@@ -143,6 +143,8 @@ import Testing
         #expect(try await retract("other", store) == 0)
         try await put("mean30", store)
         #expect(try await retract("mean30", store) == 5)
+        let trace = try #require(try await store.trace(2))
+        #expect((trace.topicHead, trace.topicCount) == (8, 2))
         #expect(try await store.verifyAccounts() == [])
         try store.close()
 

@@ -55,7 +55,7 @@ extension Bench {
         }
     }
 
-    /// In batches of 100: the same rows by C in commits of the same sizes, and through the store without the bus.
+    /// In batches of 100: the same rows by C in commits of the same sizes, and through the store alone.
     mutating func durable() {
         let (sqlite, store, stream) = ("durable_vs_c_sqlite", "store_only_vs_c_sqlite", "durable_vs_jetstream")
         let mqtt = "durable_vs_mosquitto_qos1"
@@ -87,7 +87,7 @@ extension Bench {
             let note = "\(Int(median(perCommit))) records per commit"
             add(row(sqlite, "records/s", measured.ours, measured.peers[0], .atLeast(0.7), note: note))
             if case .success(let alone) = measured.peers[1] {
-                add(row(store, "records/s", alone, measured.peers[0], note: "without the bus"))
+                add(row(store, "records/s", alone, measured.peers[0], note: "the store alone"))
             }
             add(row(mqtt, "records/s", measured.ours, measured.peers[2], .atLeast(2)))
             add(row(stream, "records/s", measured.ours, measured.peers[3], .atLeast(1)))

@@ -1,7 +1,7 @@
 import HubStore
 import Samples
 
-/// The store without the bus: commits the records of a hub's store anew, so many at a time, and says how many a second.
+/// The store alone: commits the records of a hub's store once more, so many at a time, and says how many a second.
 @main
 enum StoreIngest {
     static func main() async throws {

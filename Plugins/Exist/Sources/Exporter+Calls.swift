@@ -27,6 +27,8 @@ extension Exporter {
             do {
                 answer = try await service.client.send(request.authorized(token.accessToken))
             } catch let error as CloudError {
+                // Exist may have counted it as late as this.
+                account.answered(at: now)
                 throw try await setback(error.message, hadNoEffect: !error.mayHaveHadEffect)
             }
             account.answered(at: now)

@@ -40,11 +40,7 @@ actor FileJournal {
     func open(_ settings: FileSettings, _ hub: PluginContext) async throws {
         let files = RecordFiles(
             directory: settings.path, instance: hub.instance, extension: settings.format.suffix)
-        do {
-            try files.prepare()
-        } catch {
-            throw PluginFailure(.unavailable, error.description)
-        }
+        try files.prepare()
         (self.settings, self.files, self.hub) = (settings, files, hub)
         let saved = try await hub.state.transaction { state in
             let keys = try state.keys(prefix: "write/")

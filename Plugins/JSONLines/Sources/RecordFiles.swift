@@ -24,7 +24,14 @@ struct RecordFiles: Sendable {
     }
 
     /// Makes the directory where it is missing; not what is above it, which may be a disk that is not mounted.
-    func prepare() throws(FileError) { try Folder.make(directory, withParents: false) }
+    func prepare() throws {
+        do throws(FileError) {
+            try Folder.make(directory, withParents: false)
+        } catch {
+            throw PluginFailure(
+                .unavailable, "\(error); name another place in the setting path, or make room for this one")
+        }
+    }
 
     /// Finds out whether files can be written, and leaves nothing behind.
     func prove() throws {

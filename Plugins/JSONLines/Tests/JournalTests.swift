@@ -160,7 +160,10 @@ private let written: DeliveryResult = .delivered
                 Issue.record("\(result)")
                 continue
             }
-            #expect(reason == "cannot make the folder \(scene.path): Not a directory")
+            #expect(
+                reason
+                    == "cannot make the folder \(scene.path): Not a directory; name another place in the setting path, or make room for this one"
+            )
         }
         try FileManager.default.removeItem(atPath: scene.path)
         #expect(try await scene.deliver([2]) == [written])

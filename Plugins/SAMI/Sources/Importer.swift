@@ -36,7 +36,7 @@ actor Importer {
     // MARK: - Who and what
 
     /// Who is logged in; asked once.
-    func whoever() async throws -> ServiceUser {
+    func ownUser() async throws -> ServiceUser {
         if let user { return user }
         let found = try await catalog.user()
         user = found
@@ -45,7 +45,7 @@ actor Importer {
 
     /// The devices that are read: none that we registered ourselves.
     func devices() async throws -> [ServiceDevice] {
-        let user = try await whoever()
+        let user = try await ownUser()
         let all = try await catalog.devices(of: user.id)
         let read = all.filter { settings.reads($0) && !Post.isOwn($0, hub.instance) }
         known = Dictionary(read.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -60,7 +60,7 @@ actor Importer {
     private func samples(
         _ messages: [ServiceMessage], _ device: ServiceDevice, isCommand: Bool
     ) async throws -> [Sample] {
-        let user = try await whoever()
+        let user = try await ownUser()
         let name = try await catalog.name(of: device.type)
         var samples: [Sample] = []
         var readers: [Int64?: MessageReader] = [:]

@@ -43,7 +43,7 @@ struct LiveStream: Sendable {
 
     /// - Returns: whether the service does not take the token any more.
     private func listen(_ token: OAuthToken, _ opened: () -> Void) async throws -> Bool {
-        let user = try await parts.importer.whoever()
+        let user = try await parts.importer.ownUser()
         let watch = parts.account.watch
         guard let address = WebSocketAddress(parts.importer.settings.webSocket + "/live", query: [("uid", user.id)])
         else {

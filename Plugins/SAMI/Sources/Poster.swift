@@ -111,7 +111,7 @@ actor Poster {
     /// The device that is posted to: found by its name, or registered.
     private func device(_ post: Post) async throws -> String {
         if let known = devices[post.name] { return known }
-        let user = try await importer.whoever()
+        let user = try await importer.ownUser()
         let name = post.device(hub.instance)
         let catalog = Catalog(account)
         if let found = try await catalog.devices(of: user.id).first(where: { $0.name == name }) {

@@ -107,7 +107,7 @@ struct SAMI: SinkPlugin, SourcePlugin {
         guard !posts.isEmpty else { return [] }
         // What came from this account is not delivered to it.
         let patience = RetryLoop(hub: hub, account: parts.account, troubles: parts.troubles)
-        let user = try await patience.until { try await parts.importer.whoever() }
+        let user = try await patience.until { try await parts.importer.ownUser() }
         return posts.map { post in
             Want(post.name, types: post.fields.keys.sorted(), kinds: [.quantity], account: user.id, start: .now)
         }

@@ -8,7 +8,7 @@ struct Walkthrough: Sendable {
     let calls: any ServiceCalls
     let settings: SAMISettings
 
-    /// - Parameter showsValues: weights are shown to the person who asked, and not to a log.
+    /// Lines for the person who asked; what the service says can add none.
     func text() async throws -> String {
         let catalog = Catalog(calls)
         let user = try await catalog.user()
@@ -30,7 +30,7 @@ struct Walkthrough: Sendable {
             // As the tutorial does: the first one.
             break
         }
-        return lines.joined(separator: "\n")
+        return lines.map(PlainText.escaped).joined(separator: "\n")
     }
 
     private func scale(_ device: ServiceDevice, _ manifest: ServiceManifest) async throws -> [String] {

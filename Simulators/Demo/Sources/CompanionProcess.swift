@@ -6,6 +6,9 @@ import Synchronization
 ///
 /// It ends with this program, whatever becomes of it: it is told to end when its stdin does.
 final class CompanionProcess: Sendable {
+    /// The numbers of those that run.
+    private static let running = Mutex<Set<pid_t>>([])
+
     private let process = Mutex<Process?>(nil)
     private let input = Pipe()
     /// Whether all that it has said is read.
@@ -38,6 +41,7 @@ final class CompanionProcess: Sendable {
         do { try child.run() } catch {
             throw Failure(.system, "\(program): cannot be started: \(error.localizedDescription)")
         }
+        Self.running.withLock { _ = $0.insert(child.processIdentifier) }
         process.withLock { $0 = child }
         let file = output.fileHandleForReading
         Thread { [hasEnded] in
@@ -71,5 +75,11 @@ final class CompanionProcess: Sendable {
         await hasEnded.wait(upTo: patience) { $0 }
         if child.isRunning { kill(child.processIdentifier, SIGKILL) }
         _ = try? await blocking { child.waitUntilExit() }
+        Self.running.withLock { _ = $0.remove(child.processIdentifier) }
+    }
+
+    /// Kills all that run, at once.
+    static func killAll() {
+        running.withLock { for process in $0 { kill(process, SIGKILL) } }
     }
 }

@@ -84,7 +84,11 @@ struct DemoProgram: AsyncParsableCommand {
     func run() async throws {
         let directory =
             try keep.map { path throws(Failure) in try DemoDirectory.kept(path) } ?? DemoDirectory.temporary()
-        let interruption = Interruption { directory.remove() }  // The scales and the plugins see their stdin end.
+        // At the second Ctrl-C. What the hub has started sees its stdin end.
+        let interruption = Interruption {
+            CompanionProcess.killAll()
+            directory.remove()
+        }
         defer { directory.remove() }
         let plan = DemoLife.plan(days: days, seed: seed)
         let seconds = duration ?? 4 * days

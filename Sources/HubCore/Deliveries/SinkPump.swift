@@ -108,10 +108,8 @@ struct SinkPump {
     /// - Returns: the number of the delivery.
     mutating func sent(_ page: DeliveryPage, count: Int, cost: Credit, at now: Int64) -> Int64 {
         let before = position
-        let versions = page.records.prefix(count).map { record in
-            // What has a row has it written there.
-            let isRepeat = record.sequence > before && record.sequence <= givenBefore ?? 0
-            return (record.number, record.sequence, isRepeat)
+        let versions = page.records.prefix(count).map {
+            ($0.number, $0.sequence, page.isRepeat($0, givenBefore: givenBefore ?? 0))
         }
         looked(at: page, sent: count)
         lastDelivery += 1

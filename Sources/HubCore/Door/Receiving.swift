@@ -14,10 +14,10 @@ extension Door {
         var turn = DoorTurn()
         swap(&turn, &self.turn)
         defer {
-            clear(&turn.lane)
+            clear(&turn.burst)
             swap(&turn, &self.turn)
         }
-        turn.lane.look += 1
+        turn.burst.look += 1
         for count in 1...PollLoop.messagesPerTurn {
             do throws(ZeroMQError) {
                 let outcome = try socket?.receiveMultipart(
@@ -25,11 +25,11 @@ extension Door {
                 switch outcome {
                 case .nothing, nil: return
                 case .complete:
-                    if takeLive(turn.message, on: &turn.lane, at: time) { break }
-                    clear(&turn.lane)
+                    if takeLive(turn.message, on: &turn.burst, at: time) { break }
+                    clear(&turn.burst)
                     receive(turn.message, at: time)
                 case .overLimit(let frames, let bytes):
-                    clear(&turn.lane)
+                    clear(&turn.burst)
                     refuseOverLong(turn.message, frames: frames, bytes: bytes)
                 }
             } catch {
@@ -40,7 +40,7 @@ extension Door {
             bytes += turn.message.byteCount
             guard count.isMultiple(of: 16) || bytes > 16_384 else { continue }
             (time, bytes) = (now, 0)
-            turn.lane.look += 1
+            turn.burst.look += 1
             guard ContinuousClock.now < end else { return }
         }
     }
@@ -131,7 +131,7 @@ extension Door {
 /// What a turn of the door works with; its memory is used again in the next.
 struct DoorTurn: ~Copyable {
     var message = Multipart()
-    var lane = LiveBurst()
+    var burst = LiveBurst()
 }
 
 extension Multipart {

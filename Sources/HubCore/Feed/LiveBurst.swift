@@ -6,7 +6,7 @@ import ZeroMQ
 /// The short way of plain LIVE messages from the door to the feeds, in a turn of the door, as long as nothing else comes between.
 ///
 /// Each is judged as it comes; they leave together (``ZeroMQ/Socket/sendMessages(_:framesEach:)``), so that the processor has at hand
-/// what each step needs. What is asked of every message is held here; after the turn the lane is empty, and each session has what is
+/// what each step needs. What is asked of every message is held here; after the turn the burst is empty, and each session has what is
 /// its own.
 struct LiveBurst: ~Copyable {
     /// Whose messages are on it.

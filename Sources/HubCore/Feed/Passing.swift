@@ -7,29 +7,29 @@ import ZeroMQ
 
 /// What passes and is never stored: LIVE and EVENT (Protocol §5.2).
 extension Door {
-    /// Takes a plain LIVE message on the lane: no message is made of it, only the frames that go out.
+    /// Takes a plain LIVE message on the burst: no message is made of it, only the frames that go out.
     ///
     /// A scale with a person on it, or a waveform, sends these faster than all else together.
-    /// - Returns: `false` when it is nothing for the lane; then nothing has happened.
-    func takeLive(_ message: borrowing Multipart, on lane: inout LiveBurst, at now: Int64) -> Bool {
+    /// - Returns: `false` when it is nothing for the burst; then nothing has happened.
+    func takeLive(_ message: borrowing Multipart, on burst: inout LiveBurst, at now: Int64) -> Bool {
         guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)) else { return false }
         let peer = RoutingID(message.unsafeBytes(of: 0))
-        if lane.client?.reference.peer != peer {
-            leave(&lane)
+        if burst.client?.reference.peer != peer {
+            leave(&burst)
             guard let client = clients[peer], let allowance = sessions.lendPassing(of: peer) else { return false }
-            lane.enter(client, allowance, at: now)
+            burst.enter(client, allowance, at: now)
         }
         // Whether it comes over the endpoint that its sender is known from.
-        guard let client = lane.client, message.property("User-Id", is: client.logIn),
-            let live = lane.track.reader.read(message.unsafeBytes(of: 2)),
-            lane.track.isAsBefore(live) || begin(&lane.track, live, of: client)
+        guard let client = burst.client, message.property("User-Id", is: client.logIn),
+            let live = burst.track.reader.read(message.unsafeBytes(of: 2)),
+            burst.track.isAsBefore(live) || begin(&burst.track, live, of: client)
         else { return false }
-        guard lane.admit(at: now) else { return true }
-        lane.track.listen(as: feeds.changes.count) { feeds.choose($0, $1) }
-        guard !lane.track.feeds.isEmpty else { return true }
-        lane.track.stamp(facts.clock.time, at: lane.look)
-        if lane.isFull { lane.send(feeds.isBroken) }
-        lane.append(live)
+        guard burst.admit(at: now) else { return true }
+        burst.track.listen(as: feeds.changes.count) { feeds.choose($0, $1) }
+        guard !burst.track.feeds.isEmpty else { return true }
+        burst.track.stamp(facts.clock.time, at: burst.look)
+        if burst.isFull { burst.send(feeds.isBroken) }
+        burst.append(live)
         return true
     }
 
@@ -73,15 +73,15 @@ extension Door {
         return type.id
     }
 
-    private func leave(_ lane: inout LiveBurst) {
-        guard let left = lane.leave() else { return }
+    private func leave(_ burst: inout LiveBurst) {
+        guard let left = burst.leave() else { return }
         sessions.takeBack(left.allowance, from: left.peer, at: left.heardAt)
     }
 
-    /// Sends what is on the lane and gives back what it holds: before anything else happens, so that all keeps its order.
-    func clear(_ lane: inout LiveBurst) {
-        lane.send(feeds.isBroken)
-        leave(&lane)
+    /// Sends what is on the burst and gives back what it holds: before anything else happens, so that all keeps its order.
+    func clear(_ burst: inout LiveBurst) {
+        burst.send(feeds.isBroken)
+        leave(&burst)
     }
 
     func pass(_ live: LiveValue, of client: Client) {

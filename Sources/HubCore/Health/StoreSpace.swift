@@ -1,3 +1,4 @@
+import Files
 import Glibc
 import HubStore
 
@@ -13,8 +14,7 @@ struct StoreSpace: Hashable, Sendable {
     /// As it is now; `nil` where the system does not say.
     init?(store path: String) {
         var disk = statvfs()
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        guard statvfs(folder.isEmpty ? "/" : folder, &disk) == 0 else { return nil }
+        guard statvfs(Folder.parent(of: path), &disk) == 0 else { return nil }
         let unit = Int64(disk.f_frsize)
         (free, total) = (Int64(clamping: disk.f_bavail) * unit, Int64(clamping: disk.f_blocks) * unit)
         var file = stat()

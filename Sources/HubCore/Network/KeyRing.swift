@@ -1,5 +1,6 @@
 import Files
 import FoundationEssentials
+import Glibc
 import HubWire
 public import Samples
 public import ZeroMQ
@@ -111,6 +112,14 @@ public struct KeyRing: Sendable {
 
     /// A key is much smaller than what is read at most.
     private static func read(_ path: String) throws(HubError) -> [UInt8]? {
-        try HubError.translated { () throws(FileError) in try PrivateFile.read(path, upTo: 65_536) }
+        do throws(FileError) {
+            return try PrivateFile.read(path, upTo: 65_536)
+        } catch {
+            guard error.code == EFBIG else { throw HubError(error) }
+            throw HubError(
+                .endpoints,
+                "\(path) has more than 65536 bytes, and no key has: take the file from a backup, or remove it and make a new key"
+            )
+        }
     }
 }

@@ -10,7 +10,7 @@ import Synchronization
 final class DeviceMemory: Sendable {
     private struct State {
         /// What is not on the disk yet.
-        var board: DeviceTable?
+        var table: DeviceTable?
         /// Whether it is to be there soon.
         var isDue = false
         var waiting: CheckedContinuation<Void, Never>?
@@ -40,9 +40,9 @@ final class DeviceMemory: Sendable {
     /// Notes a change; returns at once.
     ///
     /// - Parameter mayWait: whether it is enough to write it with the next one, or when the hub stops.
-    func note(_ board: DeviceTable, mayWait: Bool) {
+    func note(_ table: DeviceTable, mayWait: Bool) {
         let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
-            state.board = board
+            state.table = table
             if mayWait { return nil }
             state.isDue = true
             defer { state.waiting = nil }
@@ -72,18 +72,18 @@ final class DeviceMemory: Sendable {
     func write() {
         let noted = state.withLock { state in
             state.isDue = false
-            return state.board.take()
+            return state.table.take()
         }
-        guard let board = noted else { return }
+        guard let table = noted else { return }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         do {
-            try PrivateFile.write(Array(try encoder.encode(board.memory)), to: path)
+            try PrivateFile.write(Array(try encoder.encode(table.memory)), to: path)
             state.withLock { $0.hasFailed = false }
         } catch {
             let isNews = state.withLock { state in
                 // Kept for the next try; what was noted in the meantime is newer.
-                state.board = state.board ?? board
+                state.table = state.table ?? table
                 state.isDue = true
                 defer { state.hasFailed = true }
                 return !state.hasFailed

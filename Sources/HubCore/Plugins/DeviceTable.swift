@@ -86,8 +86,8 @@ struct DeviceTable: Hashable, Sendable {
 
     /// Whether nothing differs but when the devices were heard.
     func saysTheSame(as other: DeviceTable) -> Bool {
-        func still(_ board: DeviceTable) -> [String: [String: Entry]] {
-            board.entries.mapValues { devices in
+        func still(_ table: DeviceTable) -> [String: [String: Entry]] {
+            table.entries.mapValues { devices in
                 devices.mapValues { entry in
                     var entry = entry
                     entry.heardAt = 0

@@ -23,8 +23,10 @@ struct PluginStates {
         _ instances: [String], devices: DeviceMemory, _ sessionChanges: SessionChanges, lifePolicy: LifePolicy
     ) {
         (deviceMemory, self.sessionChanges, self.lifePolicy) = (devices, sessionChanges, lifePolicy)
-        self.devices = DeviceTable(remembered: devices.read())
-        adopt(instances: instances)
+        var remembered = DeviceTable(remembered: devices.read())
+        remembered.adopt(instances: instances)
+        self.devices = remembered
+        counters.adopt(instances: instances)
     }
 
     /// Keeps what is known of these, and forgets the others.

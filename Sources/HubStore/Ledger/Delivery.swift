@@ -25,6 +25,15 @@ public struct DeliveryPage: Hashable, Sendable {
     /// Up to where versions may have been given out before this page, without an answer that is known; `.max` where another page of
     /// the sink was being read.
     public var givenBefore: Int64
+    /// Numbers of those that were found by their row, where it is written whether they were given out before.
+    public var fromRows: Set<Int64> = []
+
+    /// Whether a version may have been given out before without an answer, of which no row tells.
+    ///
+    /// - Parameter before: ``givenBefore`` of the first page since the sink was opened.
+    public func isRepeat(_ record: StoredRecord, givenBefore before: Int64) -> Bool {
+        record.sequence <= before && !fromRows.contains(record.number)
+    }
 }
 
 /// What a sink did with a record.

@@ -34,7 +34,7 @@ struct DeliveryRow: Hashable {
     var settled: Int64 = 0
     /// Whether the target has the record: what was delivered last was no retraction.
     var holds = false
-    /// Whether this row's version was given out from the row and not answered since.
+    /// Whether this row's version was read into a page, which counts as given out, and not answered since.
     var isOffered = false
     /// Whether the target may have the record from a delivery that was never answered: of an older version, or of this one before it
     /// was given out once more.

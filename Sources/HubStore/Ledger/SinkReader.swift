@@ -115,6 +115,7 @@ struct SinkReader {
         } else {
             draft.decisions.append((row.number, row.sequence, .offer))
             draft.page.records.append(stored)
+            draft.page.fromRows.insert(stored.number)
             filling.take(stored)
         }
     }

@@ -63,10 +63,10 @@ extension Store {
         }
         var given: Int64 = 0
         defer { marks.release(id, through: given) }
-        let draft = try await read("deliveries") { [readerLexicon] db in
+        let draft = try await read("deliveries") { [readerTerms] db in
             guard let sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "deliveries of") }
             let reader = SinkReader(
-                try Reader(db, readerLexicon), sink, limits: limits, inFlight: inFlight, offered: offered, now: now,
+                try Reader(db, readerTerms), sink, limits: limits, inFlight: inFlight, offered: offered, now: now,
                 waitTime: waitTime ?? now)
             return try reader.draft(after: position)
         }
@@ -116,10 +116,10 @@ extension Store {
         (query.order, query.limit, query.next) = (.sequence, RecordQuery.maximumPage, nil)
         var count: Int64 = 0
         repeat {
-            let (candidates, next) = try await read("replay") { [readerLexicon, marks, query] db in
+            let (candidates, next) = try await read("replay") { [readerTerms, marks, query] db in
                 guard let sink = try SinkRecord.find(id, in: db) else { throw StoreError.unknownSink(id, "replay to") }
                 return try ReplayReader(
-                    try Reader(db, readerLexicon), sink, offered: marks.offered(id), now: now
+                    try Reader(db, readerTerms), sink, offered: marks.offered(id), now: now
                 ).candidates(query)
             }
             query.next = next

@@ -105,7 +105,7 @@ extension Reader {
         versions.append(version(row.stored, row.recordedAt))
         let key = StreamKey(
             kind: row.retraction == nil ? .day : .retraction, type: row.typeID, person: row.personID,
-            label: try term(row.retraction == nil ? row.day.series : row.day.source.plugin))
+            label: try term(row.day.series))
         var live = row
         live.retraction = nil
         return try story(versions, row.stored, retracted: row.retraction == nil ? nil : live.stored, key)

@@ -94,7 +94,7 @@ struct PluginCommand<P: Plugin>: AsyncParsableCommand {
             switch verb {
             case .describe: print(try manifest.json)
             case .checkSettings: print(try Self.verdict(on: Self.input()).json)
-            case .check: print(PlainText.line(try await check()))
+            case .check: print(PlainText.lines(try await check()))
             case .once: try await work(.once)
             case .run: try await work(.run)
             }

@@ -2,7 +2,7 @@ import HubWire
 
 /// How the parts of a ``HubLink`` speak to the hub: all they know of it.
 ///
-/// Only on the poll loop, where each call takes effect before it returns. Once the link is gone, what is sent goes nowhere.
+/// Only on the poll loop. Each call takes effect on the machine before it returns; what is to be sent follows in order. Once the link is gone, what is sent goes nowhere.
 final class HubOutlet: Sendable {
     /// A batch that the machine has taken, and what is to be done now: ``begin(_:)``.
     typealias Submission = (ticket: BatchTicket, actions: [ClientAction])

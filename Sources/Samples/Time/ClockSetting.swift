@@ -22,6 +22,7 @@ public enum ClockSetting: Sendable, Hashable {
             parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
             let rate = Double(parts[1]), rates.contains(rate)
         else { return nil }
-        self = .simulated(start: start, rate: rate)
+        // The instant alone: how it was spelled says nothing of the clock.
+        self = .simulated(start: Timestamp(microseconds: start.microseconds), rate: rate)
     }
 }

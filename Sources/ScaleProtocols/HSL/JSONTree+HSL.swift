@@ -16,7 +16,8 @@ extension JSONTree {
     /// A number, if a `Double` can hold it.
     package var decimal: Double? { double.flatMap { $0.isFinite ? $0 : nil } }
 
-    /// The same whatever the order in which a program wrote the members: sorted by name, of two with one name the last, null as if it were not there.
+    /// The same however a program wrote it: members sorted by name, of two with one name the last, null as if it were not there, and a
+    /// number in its fewest digits.
     package var canonical: JSONTree {
         switch self {
         case .list(let items): return .list(items.map(\.canonical))
@@ -25,7 +26,8 @@ extension JSONTree {
             return .object(
                 values.filter { $0.value != .null }.sorted { $0.key < $1.key }
                     .map { Member($0.key, $0.value.canonical) })
-        case .null, .truth, .number, .text: return self
+        case .number: return integer.map { .number(String($0)) } ?? decimal.map { JSONTree($0) } ?? self
+        case .null, .truth, .text: return self
         }
     }
 }
