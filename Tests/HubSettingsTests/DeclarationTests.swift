@@ -150,16 +150,16 @@ import Testing
         }
     }
 
-    @Test func `a clock has a start with an offset and a rate`() {
+    @Test func `a clock has a rate, and a start that is an instant, however it is spelled`() {
         #expect(ClockSetting("system") == .system)
         #expect(
             ClockSetting("1970-01-01T01:00:00.000001+01:00@0.5")
-                == .simulated(start: Timestamp(microseconds: 1, offsetMinutes: 60), rate: 0.5))
+                == .simulated(start: Timestamp(microseconds: 1), rate: 0.5))
         #expect(
             ClockSetting("1969-12-31T23:59:59Z@1") == .simulated(start: Timestamp(microseconds: -1_000_000), rate: 1))
         #expect(
             ClockSetting("2024-02-29T00:00:00-00:30@60")
-                == .simulated(start: Timestamp(microseconds: 1_709_166_600_000_000, offsetMinutes: -30), rate: 60))
+                == .simulated(start: Timestamp(microseconds: 1_709_166_600_000_000), rate: 60))
         for text in [
             "", "System", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00@1", "2026-01-01T00:00:00Z@0",
             "2026-01-01T00:00:00Z@-1",
