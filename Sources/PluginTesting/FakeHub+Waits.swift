@@ -32,10 +32,17 @@ extension FakeHub {
     public func pongs(_ count: Int) async { await wait { $0.pongs >= count } }
     public func byes(_ count: Int) async { await wait { $0.byes >= count } }
 
-    /// Returns when `isMet` holds; it is asked after every message.
+    /// Returns when `isMet` holds, which is asked after every message; or when the task is cancelled, as a time limit does it.
     public func wait(until isMet: @escaping @Sendable (isolated FakeHub) -> Bool) async {
         if isMet(self) { return }
-        await withCheckedContinuation { watchers.append((isMet, $0)) }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if Task.isCancelled { return continuation.resume() }
+                watchers.append((isMet, continuation))
+            }
+        } onCancel: {
+            Task { await self.giveUpWaiting() }
+        }
     }
 
     /// Lets all waits return, although what they wait for has not come.
