@@ -82,7 +82,7 @@ extension RootCommand {
         guard let name = arguments.first, !name.hasPrefix("-") else { return }
         let names = configuration.subcommands.compactMap { $0.configuration.commandName } + ["help"]
         guard !names.contains(name) else { return }
-        let meant = nearest(to: name, among: names) ?? names.first { name.count > 1 && $0.hasPrefix(name) }
+        let meant = nearestName(to: name, among: names) ?? names.first { name.count > 1 && $0.hasPrefix(name) }
         throw Failure(
             .usage,
             "there is no command \(Terminal.cut(name))"

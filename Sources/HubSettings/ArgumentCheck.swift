@@ -1,4 +1,5 @@
 import Foundation
+import Samples
 
 /// The arguments of a command, checked against their declarations.
 ///
@@ -35,7 +36,7 @@ public struct ArgumentCheck: Sendable, Hashable {
             // A long name is not a misspelt one, and a reason is a sentence.
             let shown = name.count <= 64 ? name : "\(name.prefix(64))…"
             problems.append(
-                nearest(to: name, among: known).map { "\(shown): no such argument; did you mean \($0)?" }
+                nearestName(to: name, among: known).map { "\(shown): no such argument; did you mean \($0)?" }
                     ?? "\(shown): no such argument; "
                     + (known.isEmpty ? "the command takes none" : "it takes \(known.sorted().joined(separator: ", "))"))
         }
@@ -78,5 +79,5 @@ public struct ArgumentCheck: Sendable, Hashable {
 
 /// The name that `text` most probably was meant to be, if one is close enough.
 public func nearestName(to text: String, among names: some Sequence<String>) -> String? {
-    nearest(to: text, among: names)
+    EditDistance.nearest(to: text, among: names.lazy.filter { $0 != text })?.name
 }

@@ -112,7 +112,7 @@ extension ConfigurationReader {
                 checker.report(
                     at: element.position, table: table, key: "persons", found: checker.shown(element),
                     "there is no [person.\(bareOrQuoted(name))]",
-                    suggestion: nearest(to: name, among: personPlaces.keys).map(quoted))
+                    suggestion: nearestName(to: name, among: personPlaces.keys).map(quoted))
                 continue
             }
             if !names.contains(name) { names.append(name) }

@@ -229,7 +229,7 @@ struct ConfigurationReader {
             guard instances.contains(slot.name) || mayExist("plugin", slot.name) else {
                 checker.report(
                     at: slot.entry.position, table: table, key: key, "there is no [plugin.\(bareOrQuoted(slot.name))]",
-                    suggestion: nearest(to: slot.name, among: instances))
+                    suggestion: nearestName(to: slot.name, among: instances))
                 continue
             }
             // An HS5 has positions 0 to 19; no supported scale has more.
@@ -248,7 +248,7 @@ struct ConfigurationReader {
     private mutating func reportUnknownTables() {
         let known = ["hub", "person", "plugin"]
         for field in document.fields where !known.contains(field.name) {
-            let suggestion = nearest(to: field.name, among: known)
+            let suggestion = nearestName(to: field.name, among: known)
             guard case .table = field.entry.node else {
                 let isOfHub = HubConfiguration.hubDeclarations.contains { $0.name == field.name }
                 let message = isOfHub ? "belongs below [hub]" : "unknown key; every setting stands in a table"

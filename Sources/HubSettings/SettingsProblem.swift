@@ -77,37 +77,3 @@ extension [SettingsProblem] {
     /// Whether one of them is an error.
     public var hasErrors: Bool { contains { $0.severity == .error } }
 }
-
-/// The candidate that `text` most probably was meant to be, if one is close enough.
-public func nearest(to text: String, among candidates: some Sequence<String>) -> String? {
-    let limit = min(3, max(1, text.count / 3))
-    var best: (distance: Int, name: String)?
-    for candidate in candidates where candidate != text {
-        let distance = editDistance(text.lowercased(), candidate.lowercased())
-        guard distance <= limit else { continue }
-        if let best, (best.distance, best.name) <= (distance, candidate) { continue }
-        best = (distance, candidate)
-    }
-    return best?.name
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that turn one text into the other; texts over 128 characters are infinitely far.
-func editDistance(_ left: String, _ right: String) -> Int {
-    let (left, right) = (Array(left), Array(right))
-    guard left.count <= 128, right.count <= 128 else { return .max }
-    var before: [Int] = []
-    var previous = Array(0...right.count)
-    for row in left.indices {
-        var current = [row + 1]
-        for column in right.indices {
-            var cost = previous[column] + (left[row] == right[column] ? 0 : 1)
-            cost = Swift.min(cost, previous[column + 1] + 1, current[column] + 1)
-            if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
-                cost = Swift.min(cost, before[column - 1] + 1)
-            }
-            current.append(cost)
-        }
-        (before, previous) = (previous, current)
-    }
-    return previous[right.count]
-}

@@ -79,7 +79,7 @@ struct TableChecker {
 
     /// A key that has no meaning.
     mutating func reportUnknown(_ field: Field, table: String?, known: [String]) {
-        let suggestion = nearest(to: field.name, among: known)
+        let suggestion = nearestName(to: field.name, among: known)
         let allowed = known.isEmpty ? "nothing is set here" : "known keys: " + known.sorted().joined(separator: ", ")
         report(
             at: field.entry.position, table: table, key: bareOrQuoted(field.name),

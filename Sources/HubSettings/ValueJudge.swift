@@ -86,7 +86,7 @@ struct ValueJudge {
             return .good(.string(text))
         case .choice(let choices):
             if choices.contains(text) { return .good(.string(text)) }
-            wrong.suggestion = nearest(to: text, among: choices).map(quoted)
+            wrong.suggestion = nearestName(to: text, among: choices).map(quoted)
             return .bad(wrong)
         case .path:
             guard isFile else {
@@ -106,7 +106,7 @@ struct ValueJudge {
             return .good(.string(text))
         case .timeZone:
             if isTimeZone(text) { return .good(.string(text)) }
-            wrong.suggestion = nearest(to: text, among: TimeZone.knownTimeZoneIdentifiers).map(quoted)
+            wrong.suggestion = nearestName(to: text, among: TimeZone.knownTimeZoneIdentifiers).map(quoted)
             return .bad(wrong)
         case .date: return LocalDate(text) == nil ? .bad(wrong) : .good(.string(text))
         case .timeOfDay:

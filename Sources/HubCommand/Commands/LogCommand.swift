@@ -112,7 +112,7 @@ struct LogCommand: ParsableCommand {
                     ? "hub.conf has no person to log for; add [person.NAME]" : "whose is it? Say --person: \(names)")
         }
         guard let found = persons.first(where: { $0.name == person }) else {
-            let meant = nearest(to: person, among: persons.map(\.name)).map { "did you mean \($0)?" }
+            let meant = nearestName(to: person, among: persons.map(\.name)).map { "did you mean \($0)?" }
             throw Failure(.usage, "hub.conf has no person \(person); \(meant ?? "it has \(names)")")
         }
         return found

@@ -1,5 +1,5 @@
 /// How far apart two names are, for suggestions in messages to people.
-enum EditDistance {
+package enum EditDistance {
     /// Insertions, deletions, replacements and swaps of neighbours that turn `left` into `right`; `nil` above `limit`.
     static func distance(_ left: [UInt8], _ right: [UInt8], limit: Int) -> Int? {
         guard abs(left.count - right.count) <= limit else { return nil }
@@ -26,7 +26,7 @@ enum EditDistance {
     ///
     /// Of equally near ones the one of the same length wins, then the first in alphabetical order, so that the answer
     /// does not depend on the order of the candidates.
-    static func nearest(
+    package static func nearest(
         to name: String, among candidates: some Sequence<String>
     ) -> (name: String, distance: Int)? {
         let wanted = Array(name.lowercased().utf8)
