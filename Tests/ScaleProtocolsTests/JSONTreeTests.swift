@@ -29,7 +29,7 @@ struct JSONTreeTests {
         "tru", "nul", "NaN", "Infinity", "'a'", #""a"#, #""\x""#, #""\u12""#, #""\u12g4""#, #""\ud800""#,
         #""\ud800\u0041""#, #""\udc00""#, "\"\t\"", "\"\u{0}\"", "\u{0}", "1\u{0}", "{}{}", "1 2", "\u{FEFF}1", "/**/1",
     ])
-    func `what is no JSON is refused`(text: String) { #expect(read(text) == nil) }
+    func `a text that is not JSON is refused`(text: String) { #expect(read(text) == nil) }
 
     @Test func `bytes that are no UTF-8 are refused`() {
         #expect(JSONTree([0x22, 0xFF, 0x22]) == nil)

@@ -13,7 +13,7 @@ actor Importer {
     private let service: SAMIService
     private let account: Account
     private let catalog: Catalog
-    private let bell: Wakeup
+    private let wakeup: Wakeup
     private var user: ServiceUser?
     private var known: [String: ServiceDevice] = [:]
     /// Up to where a reading of everything has come, by device.
@@ -24,8 +24,8 @@ actor Importer {
     /// Messages of a message's date that lies ahead of our clock are read too.
     private static let ahead: Int64 = 2 * 86_400_000
 
-    init(_ hub: PluginContext, _ account: Account, _ bell: Wakeup) {
-        (self.hub, self.account, self.bell) = (hub, account, bell)
+    init(_ hub: PluginContext, _ account: Account, _ wakeup: Wakeup) {
+        (self.hub, self.account, self.wakeup) = (hub, account, wakeup)
         (service, settings) = (account.service, account.service.settings)
         catalog = Catalog(account)
     }
@@ -93,7 +93,7 @@ actor Importer {
         guard !missing.isEmpty else { return known }
         guard !isCommand else {
             // To declare types begins a new session, and that would end the command.
-            bell.ring()
+            wakeup.wake()
             throw CommandFailure(
                 "again", "a \(deviceType) has fields that are new to the hub; it is told of them now: ask again")
         }

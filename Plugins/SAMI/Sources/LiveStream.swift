@@ -8,8 +8,8 @@ struct LiveStream: Sendable {
     let hub: PluginContext
     let parts: SAMI.Parts
     let patience: RetryLoop
-    /// Rung whenever something may have been missed.
-    let bell: Wakeup
+    /// Woken whenever something may have been missed.
+    let wakeup: Wakeup
 
     /// The service pings every 30 s; its own clients waited 35 to 40 s (reference §6.1).
     private static let silence = Duration.seconds(40)
@@ -24,7 +24,7 @@ struct LiveStream: Sendable {
             refused = nil
             let began = pace.steady()
             do {
-                if try await listen(token, { bell.ring() }) { refused = token }
+                if try await listen(token, { wakeup.wake() }) { refused = token }
                 hub.logger.notice("the live stream has ended; it is opened again")
             } catch let error as WebSocketError {
                 await parts.troubles.tell(
@@ -65,7 +65,7 @@ struct LiveStream: Sendable {
                 } else if let message = ServiceMessage(frame) {
                     if let received = message.received { await watch.noteTime(received, isFresh: false) }
                     try await parts.importer.take(message)
-                } else if frame["type"]?.text == "ping", let time = frame["ts"]?.wholeNumber {
+                } else if frame["type"]?.text == "ping", let time = frame["ts"]?.lenientInteger {
                     await watch.noteTime(time, isFresh: true)
                 }
             }
@@ -74,15 +74,15 @@ struct LiveStream: Sendable {
     }
 }
 
-/// Wakes one waiter, now or when it next waits; rings before it waits count as one.
+/// Wakes one waiter, now or when it next waits; wakes before it waits count as one.
 final class Wakeup: Sendable {
-    private let rings: AsyncStream<Void>
-    private let rope: AsyncStream<Void>.Continuation
+    private let wakes: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
 
-    init() { (rings, rope) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+    init() { (wakes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    func ring() { rope.yield() }
+    func wake() { continuation.yield() }
 
     /// For one listener.
-    var sounds: AsyncStream<Void> { rings }
+    var signals: AsyncStream<Void> { wakes }
 }

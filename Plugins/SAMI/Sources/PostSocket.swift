@@ -120,7 +120,7 @@ struct PostSocket: Sendable {
 
     private static func refusal(_ error: JSONTree, _ clock: HubClock) -> Refusal {
         var wait: Duration?
-        let code = Int(error["code"]?.wholeNumber ?? 0)
+        let code = Int(error["code"]?.lenientInteger ?? 0)
         if code == 429 {
             let left = numbers(error["X-Rate-Limit-Remaining"])
             let resets = numbers(error["X-Rate-Limit-Reset"])

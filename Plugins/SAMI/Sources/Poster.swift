@@ -97,7 +97,7 @@ actor Poster {
                 try await account.call(account.service.messages(of: device, from: first, to: last, after: cursor)))
             for message in page.messages where wanted.contains(message.time) {
                 there[message.time, default: []] += message.data.compactMap { field, value in
-                    value.finiteNumber.map { PostFact(time: message.time, field: field, value: $0) }
+                    value.lenientDouble.map { PostFact(time: message.time, field: field, value: $0) }
                 }
             }
             cursor = page.next

@@ -44,8 +44,8 @@ struct SAMI: SinkPlugin, SourcePlugin {
         let importer: Importer
         let poster: Poster
         let troubles: StatusReporter
-        /// Rung whenever there may be new messages.
-        let bell: Wakeup
+        /// Woken whenever there may be new messages.
+        let wakeup: Wakeup
     }
 
     private actor Holder {
@@ -57,11 +57,11 @@ struct SAMI: SinkPlugin, SourcePlugin {
             let watch = ServiceWatch(hub, troubles)
             let service = SAMIService(try SAMISettings(hub.settings), pace: Pace(hub), limiter: watch.limiter)
             let account = Account(hub, service, watch)
-            let bell = Wakeup()
-            let importer = Importer(hub, account, bell)
+            let wakeup = Wakeup()
+            let importer = Importer(hub, account, wakeup)
             let parts = Parts(
                 account: account, importer: importer, poster: Poster(hub, account, importer, troubles),
-                troubles: troubles, bell: bell)
+                troubles: troubles, wakeup: wakeup)
             made = parts
             return parts
         }
@@ -73,22 +73,22 @@ struct SAMI: SinkPlugin, SourcePlugin {
 
     func run(_ hub: PluginContext) async throws {
         let parts = try await parts(hub)
-        let bell = parts.bell
+        let wakeup = parts.wakeup
         let patience = RetryLoop(hub: hub, account: parts.account, troubles: parts.troubles)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // Looks for new messages whenever the bell rings.
+            // Looks for new messages whenever the wakeup rings.
             group.addTask {
-                for await _ in bell.sounds {
+                for await _ in wakeup.signals {
                     let stored = try await patience.until { try await parts.importer.importNew() }
                     if stored > 0 { hub.logger.info("new records", metadata: ["count": "\(stored)"]) }
                 }
             }
-            group.addTask { try await LiveStream(hub: hub, parts: parts, patience: patience, bell: bell).run() }
+            group.addTask { try await LiveStream(hub: hub, parts: parts, patience: patience, wakeup: wakeup).run() }
             group.addTask { try await parts.troubles.follow() }
             group.addTask {
                 let pace = Pace(hub)
                 while true {
-                    bell.ring()
+                    wakeup.wake()
                     try await pace.wait(parts.importer.settings.pollEvery)
                 }
             }

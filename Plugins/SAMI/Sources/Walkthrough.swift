@@ -38,7 +38,7 @@ struct Walkthrough: Sendable {
             .map { $0.value.isEmpty ? $0.key : "\($0.key) (\($0.value))" }
         let answer = try await calls.call(SAMIService.last(20, of: device.id))
         let weights = (answer["data"]?.list ?? []).compactMap { ServiceMessage($0) }
-            .compactMap { message in message.data["weight"]?.finiteNumber.map { (message.time, $0) } }
+            .compactMap { message in message.data["weight"]?.lenientDouble.map { (message.time, $0) } }
         let unit = manifest.units["weight"] ?? ""
         var lines = ["\(device.name) has the fields \(fields.joined(separator: ", "))."]
         lines.append(weights.isEmpty ? "It has no weights yet." : "Its last weights:")

@@ -25,7 +25,7 @@ import WebFaults
         let own = devices.filter { $0["name"]?.text == "Health hub sami weight" }
         #expect(own.count == 1)
         let page = try scene.get("/messages/last?count=100&sdids=\(own.first?["id"]?.text ?? "")")
-        return (page["data"]?.list ?? []).compactMap { $0["data"]?["weight"]?.finiteNumber }.sorted()
+        return (page["data"]?.list ?? []).compactMap { $0["data"]?["weight"]?.lenientDouble }.sorted()
     }
 
     private func deliver(_ scene: Scene) async throws -> [DeliveryResult] {

@@ -112,7 +112,9 @@ final class Scene: Sendable {
 
     /// Returns when the plugin has a live socket: only the exchange knows, and does not tell.
     func untilItListens() async throws {
-        while try control("GET", "state")["sockets"]?.wholeNumber == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        while try control("GET", "state")["sockets"]?.lenientInteger == 0 {
+            try await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     func run(_ mode: Hello.Mode = .run) -> PluginRun { PluginRun(SAMI(), at: place, mode: mode, settings: nil) }

@@ -47,12 +47,12 @@ extension HSLMessage {
                 "t": "welcome", "session": .text(session), "resume_from": last.isEmpty ? .null : .object(last),
             ]
         case .request(let request):
-            return JSONTree(members: [
+            return JSONTree.members([
                 "t": "req", "id": JSONTree(request.id), "dev": request.device.map { .text("\($0)") },
                 "op": .text(request.name), "args": request.arguments == [:] ? nil : request.arguments,
             ])
         case .event(let event):
-            return JSONTree(members: [
+            return JSONTree.members([
                 "t": "evt", "n": JSONTree(event.number), "ref": event.ref.map { JSONTree($0) },
                 "dev": .text("\(event.device)"), "ev": .text(event.name), "rid": event.rid.map { .text($0) },
                 "data": event.data,
@@ -64,7 +64,7 @@ extension HSLMessage {
         case .ping(let mark): return ["t": "ping", "k": JSONTree(mark)]
         case .pong(let mark): return ["t": "pong", "k": JSONTree(mark)]
         case .error(let complaint):
-            return JSONTree(members: [
+            return JSONTree.members([
                 "t": "error", "ref": complaint.ref.map { JSONTree($0) }, "code": .text(complaint.code),
                 "text": .text(complaint.text),
             ])
@@ -173,7 +173,7 @@ extension HSLResult {
     }
 
     fileprivate var json: JSONTree {
-        JSONTree(members: [
+        JSONTree.members([
             "t": "res", "ref": JSONTree(ref), "status": .text(status.rawValue),
             "error": errorCode.map { ["code": JSONTree($0)] }, "devices": devices.map { .list($0.map(\.json)) },
         ])
@@ -190,7 +190,7 @@ extension HSLDeviceInfo {
     }
 
     fileprivate var json: JSONTree {
-        JSONTree(members: [
+        JSONTree.members([
             "dev": .text("\(id)"), "model": .text(id.model.rawValue), "deviceId": .text(id.deviceId),
             "name": name.map { .text($0) }, "firmware": firmware.map { .text($0) },
             "hardware": hardware.map { .text($0) }, "transport": transport.map { .text($0) },

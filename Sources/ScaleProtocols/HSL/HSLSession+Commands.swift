@@ -102,7 +102,7 @@ extension HSLSession {
 extension HS5Profile {
     /// As HSL tells it: the birthday where it is known, or the age.
     var json: JSONTree {
-        JSONTree(members: [
+        JSONTree.members([
             "serialNub": JSONTree(Int(serial)), "height": JSONTree(Int(height)),
             "isAthlete": JSONTree(isAthlete ? 1 : 0), "sex": JSONTree(isMale ? 1 : 0),
             "birthday": birthday.map { .text(String($0.description.prefix(10))) },

@@ -90,7 +90,7 @@ extension HSLSession {
                 start(
                     .hs5Memory, ["user": ["serialNub": JSONTree(Int(serial))]], device, for: serial, at: now, &actions)
             } else if let serial = settings.measures, scale.users.contains(serial) {
-                let person = JSONTree(members: [
+                let person = JSONTree.members([
                     "serialNub": JSONTree(Int(serial)), "height": settings.user.height.map { JSONTree($0) },
                 ])
                 start(.hs5Measure, ["user": person], device, for: serial, at: now, &actions)

@@ -67,7 +67,7 @@ public struct HSLUser: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "<user of a scale>" }
 
     var json: JSONTree {
-        JSONTree(members: [
+        JSONTree.members([
             "userID": .text(userID), "height": height.map { JSONTree($0) }, "clientID": clientID.map { .text($0) },
             "clientSecret": clientSecret.map { .text($0) },
         ])

@@ -2,11 +2,6 @@ package import JSON
 
 /// What the lines of HSL/1 need of a JSON value.
 extension JSONTree {
-    /// An object of these members in their order, without those that are nil.
-    package init(members: KeyValuePairs<String, JSONTree?>) {
-        self = .object(members.compactMap { name, value in value.map { Member(name, $0) } })
-    }
-
     /// The fewest digits that are this number; null for one that is not finite.
     package init(_ number: Double) { self = number.isFinite ? .number("\(number)") : .null }
 

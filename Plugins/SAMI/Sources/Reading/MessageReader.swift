@@ -18,7 +18,7 @@ struct MessageReader: Sendable {
         var samples: [Sample] = []
         var rest: [String: JSONTree] = [:]
         // Withings' category 2 is a goal.
-        let isGoal = deviceType == "Withings Device" && message.data["category"]?.wholeNumber == 2
+        let isGoal = deviceType == "Withings Device" && message.data["category"]?.lenientInteger == 2
         for (field, value) in leaves(of: message.data) {
             if !isGoal, let sample = sample(field, value, message) ?? own(field, value, message) {
                 samples.append(sample)
@@ -51,7 +51,7 @@ struct MessageReader: Sendable {
             let unit = field.unit.isEmpty ? nil : JSONObject(JSONTree.object(["unit": .text(field.unit)]).json)
             return make(type, .other(value.text ?? value.sorted.json), path, metadata: unit, message)
         }
-        guard let number = value.finiteNumber, let unit = JScienceUnit(field.unit),
+        guard let number = value.lenientDouble, let unit = JScienceUnit(field.unit),
             let given = try? HealthUnit(unit.unit),
             let own = try? HealthUnit(declared.unit ?? ""), given.isCompatible(with: own)
         else { return nil }
@@ -63,7 +63,7 @@ struct MessageReader: Sendable {
     static let companions = ["groupId", "category", "attrib"]
 
     private func sample(_ field: String, _ value: JSONTree, _ message: ServiceMessage) -> Sample? {
-        guard let row = FieldMap.row(field, of: deviceType), let number = value.finiteNumber,
+        guard let row = FieldMap.row(field, of: deviceType), let number = value.lenientDouble,
             let type = try? TypeID(row.type),
             let text = manifest.units[field] ?? row.undeclared, let unit = JScienceUnit(text)
         else { return nil }

@@ -4,7 +4,6 @@ import JSON
 extension JSONTree {
     init?(reading text: String) { self.init(Array(text.utf8)) }
 
-    static func whole(_ value: Int64) -> JSONTree { .number(String(value)) }
     static func number(_ value: Double) -> JSONTree { .number(NumberWriter.text(value)) }
     /// Members sorted by name.
     static func object(_ members: [String: JSONTree]) -> JSONTree {
@@ -21,23 +20,6 @@ extension JSONTree {
 
     /// Text, or a whole number as its digits: codes and ids come as either.
     var word: String? { text ?? (integer == nil ? nil : json) }
-
-    /// A whole number, also one that is written as text or with a fraction of zero.
-    var wholeNumber: Int64? {
-        switch self {
-        case .number(let digits): Int64(digits) ?? Double(digits).flatMap { Int64(exactly: $0) }
-        case .text(let text): Int64(text)
-        default: nil
-        }
-    }
-
-    /// A finite number, also one that is written as text.
-    var finiteNumber: Double? {
-        switch self {
-        case .number(let text), .text(let text): Double(text).flatMap { $0.isFinite ? $0 : nil }
-        default: nil
-        }
-    }
 
     /// The same value with the members of all its objects sorted, so that it is always the same text.
     var sorted: JSONTree {

@@ -39,7 +39,7 @@ struct SAMIService: Sendable {
     /// Whether a page that began at `offset` with so many objects is followed by another.
     static func isLast(_ answer: JSONTree, offset: Int, objects: Int) -> Bool {
         guard objects > 0 else { return true }
-        if let total = answer["total"]?.wholeNumber { return Int64(offset + objects) >= total }
+        if let total = answer["total"]?.lenientInteger { return Int64(offset + objects) >= total }
         return objects < pageObjects
     }
 

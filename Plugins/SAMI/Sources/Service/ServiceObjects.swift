@@ -21,7 +21,7 @@ struct ServiceUser: Sendable {
 
     /// SAMI wrote these in seconds, its successor in milliseconds; only they differ (reference §2.1).
     private static func date(_ value: JSONTree?) -> Timestamp? {
-        guard let number = value?.wholeNumber, (0..<100_000_000_000_000).contains(number) else { return nil }
+        guard let number = value?.lenientInteger, (0..<100_000_000_000_000).contains(number) else { return nil }
         return Timestamp(microseconds: number < 100_000_000_000 ? number * 1_000_000 : number * 1_000)
     }
 }
@@ -98,11 +98,11 @@ struct ServiceMessage: Sendable {
     /// Nil for what is not a message: those are known by `mid` and `data`.
     init?(_ value: JSONTree) {
         guard value.member("mid") != nil, let data = value["data"]?.object, let device = value["sdid"]?.text,
-            let time = value["ts"]?.wholeNumber, Self.times.contains(time)
+            let time = value["ts"]?.lenientInteger, Self.times.contains(time)
         else { return nil }
         (self.device, self.time, self.data) = (device, time, data)
-        (manifest, type) = (value["mv"]?.wholeNumber, value["sdtid"]?.text)
-        received = value["cts"]?.wholeNumber.flatMap { Self.times.contains($0) ? $0 : nil }
+        (manifest, type) = (value["mv"]?.lenientInteger, value["sdtid"]?.text)
+        received = value["cts"]?.lenientInteger.flatMap { Self.times.contains($0) ? $0 : nil }
     }
 
     /// Up to where reading has come with it: a message that is dated ahead of its receipt counts as of its receipt.

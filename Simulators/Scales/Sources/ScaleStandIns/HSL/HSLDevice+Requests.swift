@@ -57,7 +57,7 @@ extension HSLDevice {
     mutating func tell(
         _ error: ScaleError, _ place: Int, raw: UInt8? = nil, at now: ScaleMoment, _ actions: inout [StandInAction]
     ) {
-        let data = JSONTree(members: [
+        let data = JSONTree.members([
             "model": .text(error.model.rawValue), "code": error.code.map { JSONTree($0) }, "name": .text(error.name),
             "class": .text(error.errorClass.rawValue), "raw": raw.map { .text([$0].hex) },
         ])
@@ -152,7 +152,7 @@ extension HSLDevice {
         let model = scales[place].id.model
         let result = profile.account.result(for: model, at: now.wall)
         // The keys of a program are not sent back.
-        let data = JSONTree(members: [
+        let data = JSONTree.members([
             "code": JSONTree(result.rawValue), "name": .text(result.name), "userID": user["userID"],
             "height": user["height"],
         ])

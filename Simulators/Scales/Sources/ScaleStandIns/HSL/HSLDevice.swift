@@ -175,7 +175,7 @@ public struct HSLDevice: ScaleStandIn {
         let isDated = name != .stableWeight || profile.datesWeights
         let (isHS5, measured) = (device.model == .hs5, weighing.composition.flatMap { $0 == .none ? nil : $0 })
         let body = isHS5 && name != .stableWeight ? measured : nil
-        return JSONTree(members: [
+        return JSONTree.members([
             "weight": .tenths(weighing.tenthsOfKilogram),
             "local": isDated ? .text(weighing.time.description) : nil,
             "date": isDated ? profile.utcOffsetMinutes.map { .text(weighing.time.dated($0)) } : nil,
