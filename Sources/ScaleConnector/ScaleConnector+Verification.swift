@@ -54,13 +54,13 @@ extension ScaleConnector {
 
     /// Until something may have changed.
     private func sleep(_ verdict: Verification.Verdict) async {
-        guard let cloud, verdict.isForLogIn else { return await desk.sleep(for: Self.retry) }
-        await withTaskGroup { [desk] group in
+        guard let cloud, verdict.isForLogIn else { return await queue.sleep(for: Self.retry) }
+        await withTaskGroup { [queue] group in
             group.addTask {
                 await cloud.untilLoggedIn()
-                desk.ring()
+                queue.ring()
             }
-            await desk.sleep(for: Self.retry)
+            await queue.sleep(for: Self.retry)
             group.cancelAll()
         }
     }

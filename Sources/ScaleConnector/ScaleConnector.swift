@@ -18,7 +18,7 @@ public struct ScaleConnector {
 
     let hub: PluginContext
     let setup: ScaleSetup
-    let desk: ScaleCommandQueue
+    let queue: ScaleCommandQueue
     let clock: LocalClock
     let rule: String
     var dialogue: any ScaleDialogue
@@ -52,9 +52,9 @@ public struct ScaleConnector {
     ///
     /// - Throws: ``PluginFailure``.
     public init(
-        _ hub: PluginContext, _ setup: ScaleSetup, desk: ScaleCommandQueue, cloud: (any ScaleCloud)? = nil
+        _ hub: PluginContext, _ setup: ScaleSetup, queue: ScaleCommandQueue, cloud: (any ScaleCloud)? = nil
     ) async throws {
-        (self.hub, self.setup, self.desk, self.cloud) = (hub, setup, desk, cloud)
+        (self.hub, self.setup, self.queue, self.cloud) = (hub, setup, queue, cloud)
         (clock, rule) = setup.clock(persons: hub.persons.map(\.zone))
         known = KnownWeighings(rule: rule)
         do {
@@ -94,7 +94,7 @@ public struct ScaleConnector {
             throw PluginFailure(.failed, "\(error)")
         }
         (self.runner, self.door) = (runner, door)
-        desk.open { runner.wake() }
+        queue.open { runner.wake() }
         hub.logger.info("waiting for the scale", metadata: ["link": "\(runner.link)"])
         setAlarm(of: runner)
         var isDone = true
@@ -118,7 +118,7 @@ public struct ScaleConnector {
 
     /// Lets go of the link; the thread behind it has closed everything afterwards.
     private mutating func end(_ runner: LinkRunner) async {
-        desk.close()
+        queue.close()
         runner.stop()
         while await runner.next() != nil {}
         _ = dialogue.handle(.linkClosed, at: now)
@@ -140,7 +140,7 @@ public struct ScaleConnector {
             try await handle(.linkClosed)
         case .unreachable(let error): await reports.unreachable(error)
         }
-        while let request = desk.takeNext(mayAsk: isConnected && asked == nil) {
+        while let request = queue.takeNext(mayAsk: isConnected && asked == nil) {
             switch request.order {
             case .command(let command):
                 asked = (request, command, nil)

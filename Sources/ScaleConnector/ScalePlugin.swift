@@ -4,7 +4,7 @@ public import ScaleProtocols
 /// A plugin that serves one scale with a ``ScaleConnector``.
 public protocol ScalePlugin: SourcePlugin {
     static var model: ScaleModel { get }
-    var desk: ScaleCommandQueue { get }
+    var queue: ScaleCommandQueue { get }
     /// Reads the settings.
     func setup(_ settings: PluginSettings) throws -> ScaleSetup
 }
@@ -15,7 +15,7 @@ extension ScalePlugin {
     public func once(_ hub: PluginContext) async throws { try await serve(hub, until: .memoryTransferred) }
 
     private func serve(_ hub: PluginContext, until goal: ScaleConnector.Goal) async throws {
-        var connector = try await ScaleConnector(hub, try setup(hub.settings), desk: desk, cloud: try cloud(hub))
+        var connector = try await ScaleConnector(hub, try setup(hub.settings), queue: queue, cloud: try cloud(hub))
         try await connector.run(until: goal)
     }
 
@@ -56,7 +56,7 @@ extension ScalePlugin {
         if try call.arguments.boolean("accept") {
             memory.accepted.insert(name)
             try await memory.write(call.hub.state)
-            desk.ring()
+            queue.ring()
         }
         return DisclaimerResult(
             disclaimer: Verification.disclaimer, accepted: memory.accepted.contains(name), note: nil)

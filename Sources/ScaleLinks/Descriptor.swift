@@ -86,24 +86,24 @@ package final class Descriptor: Sendable {
     }
 }
 
-/// Wakes a thread out of `poll`; may be rung from any other.
+/// Wakes a thread out of `poll`; may be called from any other.
 package struct Wakeup: Sendable {
-    /// Readable while the bell has been rung.
+    /// Readable once `wake` was called, until `clear`.
     package let descriptor: Descriptor
-    private let rope: Descriptor
+    private let writingEnd: Descriptor
 
     package init() throws(ScaleLinkError) {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
             throw ScaleLinkError(.machine, "cannot make a pipe: \(String(cString: strerror(errno)))")
         }
-        (descriptor, rope) = (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))
+        (descriptor, writingEnd) = (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))
         descriptor.setNonBlocking()
-        rope.setNonBlocking()
+        writingEnd.setNonBlocking()
     }
 
-    /// A full pipe rings as well as one more byte would.
-    package func ring() { _ = rope.write([1]) }
+    /// A full pipe wakes as well as one more byte would.
+    package func wake() { _ = writingEnd.write([1]) }
 
-    package func silence() { _ = descriptor.read() }
+    package func clear() { _ = descriptor.read() }
 }

@@ -4,7 +4,7 @@ import Glibc
 struct LinkLoop {
     private let link: ScaleLink
     private let mailbox: Mailbox
-    private let bell: Wakeup
+    private let wakeup: Wakeup
     private let shortestPause: Duration
 
     private var listener: Listener?
@@ -33,8 +33,8 @@ struct LinkLoop {
     /// How long a scale may take to answer a call.
     private static let openTimeout = Duration.seconds(10)
 
-    init(_ link: ScaleLink, _ mailbox: Mailbox, _ bell: Wakeup, pause: Duration, admission: (any Admission)?) {
-        (self.link, self.mailbox, self.bell, self.pause, shortestPause) = (link, mailbox, bell, pause, pause)
+    init(_ link: ScaleLink, _ mailbox: Mailbox, _ wakeup: Wakeup, pause: Duration, admission: (any Admission)?) {
+        (self.link, self.mailbox, self.wakeup, self.pause, shortestPause) = (link, mailbox, wakeup, pause, pause)
         pending = admission.map { PendingConnections($0) }
     }
 
@@ -78,7 +78,7 @@ struct LinkLoop {
     // MARK: Waiting
 
     private mutating func wait(_ orders: Mailbox.Orders, _ mayBegin: Bool) {
-        var files = [pollfd(fd: bell.descriptor.number, events: Int16(POLLIN), revents: 0)]
+        var files = [pollfd(fd: wakeup.descriptor.number, events: Int16(POLLIN), revents: 0)]
         if let connection {
             let events = (orders.hasRoom ? POLLIN : 0) | (unsent.isEmpty ? 0 : POLLOUT)
             // Without any wish `poll` would still tell of a hang-up, again and again.
@@ -93,7 +93,7 @@ struct LinkLoop {
         var due = [orders.alarm, opening?.deadline, pending?.deadline].compactMap(\.self)
         if mayBegin, opening == nil, listener == nil || link.dialled != nil { due.append(tryAt) }
         guard poll(&files, nfds_t(files.count), LinkLoop.timeout(until: due.min())) > 0 else { return }
-        if files[0].revents != 0 { bell.silence() }
+        if files[0].revents != 0 { wakeup.clear() }
         pending?.serve(files[3...], at: .now)
         if files[2].revents != 0, let caller = listener?.accept() {
             guard pending != nil else { return opened(caller) }

@@ -31,7 +31,7 @@ public final class LinkRunner: Sendable {
     /// What it connects to.
     public let link: ScaleLink
     private let mailbox: Mailbox
-    private let bell: Wakeup
+    private let wakeup: Wakeup
 
     /// Starts the thread, which begins to dial or listen at once.
     ///
@@ -42,10 +42,10 @@ public final class LinkRunner: Sendable {
     public init(
         _ link: ScaleLink, pause: Duration = .seconds(1), admission: (any Admission)? = nil
     ) throws(ScaleLinkError) {
-        bell = try Wakeup()
-        mailbox = Mailbox(bell)
+        wakeup = try Wakeup()
+        mailbox = Mailbox(wakeup)
         self.link = link
-        let loop = LinkLoop(link, mailbox, bell, pause: pause, admission: admission)
+        let loop = LinkLoop(link, mailbox, wakeup, pause: pause, admission: admission)
         try startThread { [mailbox] in
             var loop = loop
             loop.run()

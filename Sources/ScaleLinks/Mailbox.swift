@@ -54,13 +54,13 @@ final class Mailbox: Sendable {
     }
 
     private let state = Mutex(State())
-    private let bell: Wakeup
+    private let wakeup: Wakeup
 
     private static let readLimit = 16
     /// More unsent bytes than any dialogue with a scale has; a peer that takes none is hung up on.
     static let sendLimit = 65_536
 
-    init(_ bell: Wakeup) { self.bell = bell }
+    init(_ wakeup: Wakeup) { self.wakeup = wakeup }
 
     // MARK: The owner's side
 
@@ -77,7 +77,7 @@ final class Mailbox: Sendable {
                 return nil
             }
             guard let result else { return }
-            bell.ring()  // There may be room again, or the thread waits until all is taken.
+            wakeup.wake()  // There may be room again, or the thread waits until all is taken.
             continuation.resume(returning: result)
         }
     }
@@ -90,7 +90,7 @@ final class Mailbox: Sendable {
                 (state.outgoing, state.outgoingBytes, state.mustHangUp) = ([], 0, true)
             }
         }
-        bell.ring()
+        wakeup.wake()
     }
 
     var caller: String? { state.withLock(\.caller) }
@@ -102,17 +102,17 @@ final class Mailbox: Sendable {
             defer { state.alarm = instant }
             return instant.map { new in state.alarm.map { new < $0 } ?? true } ?? false
         }
-        if isEarlier { bell.ring() }
+        if isEarlier { wakeup.wake() }
     }
 
     func hangUp() {
         state.withLock { $0.mustHangUp = true }
-        bell.ring()
+        wakeup.wake()
     }
 
     func stop() {
         state.withLock { $0.mustStop = true }
-        bell.ring()
+        wakeup.wake()
     }
 
     // MARK: The thread's side

@@ -244,7 +244,9 @@ struct SinkSession {
         #expect(try await store.sinks()[0].skips == [:])
     }
 
-    @Test func `what a target has answered is no repeat when another session gives it again`() async throws {
+    @Test func `what a target has answered does not count as a repeat when another session gives it again`()
+        async throws
+    {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         let (a, b) = (try sample("a"), try sample("b"))

@@ -16,7 +16,7 @@ import Testing
         ("{\"a\":\"\u{1}\"}", 6), (#"{"a":tru}"#, 5), (#"{"a" 1}"#, 5), (#"{a:1}"#, 1), (#"{"a":"b"#, 7),
         ("{\"a\":\"\t\"}", 6),
     ])
-    func `what is no JSON is refused whole, with the place`(text: String, offset: Int) throws {  // R3.3
+    func `a text that is not JSON is refused whole, with the place`(text: String, offset: Int) throws {  // R3.3
         let error = #expect(throws: WireError.self) { try samples(text) }
         #expect(error?.code == .json)
         #expect(error?.reason.contains("at byte \(offset):") == true, "\(error?.reason ?? "")")

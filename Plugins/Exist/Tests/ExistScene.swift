@@ -40,8 +40,8 @@ final class ExistScene: Sendable {
                 ExistClient("other", secret: "shh", label: "Other", redirects: []),
             ])
         let forms = ExistSimulation.ExistService.forms
-        let desk = FaultQueue(try faults.map { try Fault($0, forms: forms) }, forms: forms)
-        let standIn = StandIn(service, faults: desk, clock: clock)
+        let queue = FaultQueue(try faults.map { try Fault($0, forms: forms) }, forms: forms)
+        let standIn = StandIn(service, faults: queue, clock: clock)
         let (ports, tell) = AsyncStream<Int>.makeStream()
         serving = Task { try await standIn.run(host: "127.0.0.1", port: 0) { tell.yield($0) } }
         var iterator = ports.makeAsyncIterator()

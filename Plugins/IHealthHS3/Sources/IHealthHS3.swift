@@ -20,7 +20,7 @@ struct IHealthHS3: ScalePlugin {
     }
 
     var timing = Timing()
-    let desk = ScaleCommandQueue()
+    let queue = ScaleCommandQueue()
 
     func setup(_ settings: PluginSettings) throws -> ScaleSetup {
         let common = try ScaleSettings(settings, .hs3)
@@ -40,7 +40,7 @@ struct IHealthHS3: ScalePlugin {
         let refusal =
             "HS3: the switch for automatic connection is not known on this link; it needs an hsl link to a program that uses "
             + "the vendor's software, and firmware 1.0.2 or later"
-        _ = try await plugin.desk.demand(.autoConnect(isOn), .hs3, refusal: refusal)
+        _ = try await plugin.queue.demand(.autoConnect(isOn), .hs3, refusal: refusal)
         return ["autoConnect": isOn]
     }
 }

@@ -20,7 +20,7 @@ struct IHealthHS4: ScalePlugin {
     }
 
     var timing = Timing()
-    let desk = ScaleCommandQueue()
+    let queue = ScaleCommandQueue()
 
     func setup(_ settings: PluginSettings) throws -> ScaleSetup {
         let common = try ScaleSettings(settings, .hs4)
@@ -43,7 +43,7 @@ struct IHealthHS4: ScalePlugin {
         let word = try call.arguments.text("unit")
         guard let unit = HS4Settings.unit(word) else { throw CommandFailure("command", "unit: \(word) is none") }
         let refusal = "HS4: the unit cannot be changed on this link"
-        _ = try await plugin.desk.demand(.display(unit), .hs4, refusal: refusal)
+        _ = try await plugin.queue.demand(.display(unit), .hs4, refusal: refusal)
         try await call.hub.state.set(ScaleSetup.unitKey, to: .integer(Int64(unit.rawValue)))
         return ["unit": word]
     }

@@ -26,7 +26,7 @@ struct IHealthHS5: ScalePlugin {
     }
 
     var timing = Timing()
-    let desk = ScaleCommandQueue()
+    let queue = ScaleCommandQueue()
     /// Numbers of users are given out one at a time.
     let numbering = AsyncLock()
 
@@ -67,7 +67,7 @@ struct IHealthHS5: ScalePlugin {
             let refusal =
                 "HS5: the vendor's cloud is not reached on this link; it needs an hsl link to a program that uses the "
                 + "vendor's software, or auth_mode = \"openapi\""
-            if !call.isDryRun { _ = try await plugin.desk.demand(.cloud, .hs5, refusal: refusal) }
+            if !call.isDryRun { _ = try await plugin.queue.demand(.cloud, .hs5, refusal: refusal) }
             return nil
         }
         let given = call.arguments["serial"]?.integer.map { UInt32(clamping: $0) }

@@ -64,7 +64,7 @@ enum UserCommands {
             // The number first: it must not be given to another person if this ends half-way.
             try await numbers.write(call.hub.state)
             do {
-                _ = try await plugin.desk.demand(
+                _ = try await plugin.queue.demand(
                     .createUser(profile, at: position), .hs5, refusal: "HS5: the scale did not create the user")
             } catch let failure as CommandFailure where failure.code == "refused" {
                 // There is no such user. Where no answer came there may be one, and the number stays.
@@ -99,13 +99,13 @@ enum UserCommands {
         }
         let wanted = try command(serial)
         if !call.isDryRun {
-            _ = try await plugin.desk.demand(wanted, .hs5, refusal: "HS5: the scale did not change the user")
+            _ = try await plugin.queue.demand(wanted, .hs5, refusal: "HS5: the scale did not change the user")
         }
         return User(position: position, serialNumber: serial, person: numbers.person(of: serial))
     }
 
     private static func users(_ plugin: IHealthHS5) async throws -> [UInt32?] {
-        let answer = try await plugin.desk.demand(.listUsers, .hs5, refusal: "HS5: the scale did not list its users")
+        let answer = try await plugin.queue.demand(.listUsers, .hs5, refusal: "HS5: the scale did not list its users")
         if case .users(let list) = answer { return list }
         return []
     }

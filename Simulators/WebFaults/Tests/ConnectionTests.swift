@@ -26,12 +26,12 @@ import WebFaults
         _ body: @Sendable @escaping (Int, Counter) throws -> Void
     ) async throws {
         let counter = Counter()
-        let desk = FaultQueue(try faults.map { try Fault($0) })
+        let queue = FaultQueue(try faults.map { try Fault($0) })
         let (ports, port) = AsyncStream<Int>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await StandIn(
-                    counter, faults: desk, clock: try SettableClock(), patience: patience, connections: connections
+                    counter, faults: queue, clock: try SettableClock(), patience: patience, connections: connections
                 )
                 .run(host: "127.0.0.1", port: 0) { port.yield($0) }
             }

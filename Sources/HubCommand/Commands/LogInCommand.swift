@@ -52,13 +52,13 @@ struct LogInCommand: AsyncParsableCommand {
         let result = try await blocking { [name, paste] in
             let door = try DoorClient(endpoint: endpoint, command: "login")
             _ = try LogInPlugin(name, of: door, doing: "login")
-            let desk = LogInHandler(isPasting: paste)
+            let handler = LogInHandler(isPasting: paste)
             do {
-                let result = try call.run(door, interruption, ask: desk.ask)
-                desk.end("You may close this page.", isWell: true)
+                let result = try call.run(door, interruption, ask: handler.ask)
+                handler.end("You may close this page.", isWell: true)
                 return result
             } catch let failure as Failure {
-                desk.end(failure.message, isWell: false)
+                handler.end(failure.message, isWell: false)
                 throw failure
             }
         }

@@ -85,7 +85,7 @@ extension Doctor {
             return [
                 Finding(
                     .error, "disk",
-                    "\(files.data) is on \(type), which knows no owners: everybody can read the data",
+                    "\(files.data) is on \(type), which knows no owners: every user can read the data",
                     repair: "set [hub] data to a folder on a Linux file system")
             ]
         default: return []

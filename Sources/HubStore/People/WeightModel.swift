@@ -44,7 +44,7 @@ public enum WeightModel {
     /// How likely it is beforehand that another person stood on the scale.
     static let guestShare = 0.05
     /// What people weigh, children among them.
-    static let anybody = NormalDistribution(mean: 65, variance: 625)
+    static let stranger = NormalDistribution(mean: 65, variance: 625)
     /// How uncertain the first weighings leave the weight, kg².
     private static let beginning = 4.0
     private static let microsecondsPerDay = 86_400_000_000.0

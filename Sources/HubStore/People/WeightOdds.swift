@@ -32,10 +32,10 @@ public struct WeightOdds: Hashable, Sendable {
             let belief = WeightModel.belief(
                 at: moment, from: try weighings(place), expected: member.expectedWeight, tolerance: member.tolerance)
             known.append(belief != nil)
-            logs.append(Self.evidence(of: kilograms, belief ?? WeightModel.anybody, share: share))
+            logs.append(Self.evidence(of: kilograms, belief ?? WeightModel.stranger, share: share))
         }
         logs.append(
-            Self.evidence(of: kilograms, WeightModel.anybody, share: members.isEmpty ? 1 : WeightModel.guestShare))
+            Self.evidence(of: kilograms, WeightModel.stranger, share: members.isEmpty ? 1 : WeightModel.guestShare))
         let highest = logs.max() ?? 0
         // What no person weighs is another's, or a fault of the scale.
         let parts =

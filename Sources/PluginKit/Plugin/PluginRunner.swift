@@ -213,10 +213,10 @@ package struct PluginRunner<P: Plugin>: Sendable {
         let wants = try await sink.wants(context)
         // A source that is a sink where its settings say so.
         if wants.isEmpty, sink is any SourcePlugin { return }
-        let desk = DeliveryHandler(sink, wants, context)
+        let handler = DeliveryHandler(sink, wants, context)
         try await context.link.sink.serve(
-            try desk.requests(P.manifest), width: P.manifest.sink?.deliveriesAtOnce ?? 1,
-            untilCaughtUp: mode == .once, desk.deliver)
+            try handler.requests(P.manifest), width: P.manifest.sink?.deliveriesAtOnce ?? 1,
+            untilCaughtUp: mode == .once, handler.deliver)
     }
 
     private func note(_ result: Result<Void, any Error>, _ ending: inout Ending) {

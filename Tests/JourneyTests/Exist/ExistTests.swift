@@ -127,7 +127,7 @@ import Testing
 
     @Test
     func
-        `nobody logged in is told from the start, and what a sync has sent is settled at once, not when its retry is due`()
+        `a missing log-in is told from the start, and what a sync has sent is settled at once, not when its retry is due`()
         async throws
     {
         let journey = try await ExistJourney(

@@ -63,7 +63,7 @@ public final class ScaleSimulator: Sendable {
 
     private let options: Options
     private let report: @Sendable (SimulatorEvent) -> Void
-    private let bell: Wakeup
+    private let wakeup: Wakeup
     private let commands = Mutex<[SimulatorCommand]>([])
     private let opened: Mutex<OpenedLink?>
 
@@ -75,7 +75,7 @@ public final class ScaleSimulator: Sendable {
     /// `report` is called on the thread of ``run()``.
     public init(_ options: Options, report: @escaping @Sendable (SimulatorEvent) -> Void) throws(SimulatorError) {
         (self.options, self.report) = (options, report)
-        do throws(ScaleLinkError) { bell = try Wakeup() } catch { throw SimulatorError(.link, "\(error)") }
+        do throws(ScaleLinkError) { wakeup = try Wakeup() } catch { throw SimulatorError(.link, "\(error)") }
         switch options.link {
         case .listen(let wanted):
             let (listener, address) = try wanted.listen()
@@ -102,7 +102,7 @@ public final class ScaleSimulator: Sendable {
         guard let link = opened.withLock({ $0.take() }) else { return }
         report(.listening(address, deviceId: options.deviceId))
         var loop = SimulatorLoop(options, link, report)
-        try loop.run(bell) {
+        try loop.run(wakeup) {
             commands.withLock { queue in
                 defer { queue.removeAll() }
                 return queue
@@ -120,14 +120,14 @@ public final class ScaleSimulator: Sendable {
             queue.append(command)
             return true
         }
-        bell.ring()
+        wakeup.wake()
         return isTaken
     }
 
     /// Ends ``run()`` soon.
     public func stop() {
         commands.withLock { $0 = [.quit] }
-        bell.ring()
+        wakeup.wake()
     }
 }
 

@@ -54,10 +54,10 @@ struct SimulatorLoop {
     var uptime: Duration { ContinuousClock.now - startedAt }
     var now: ScaleMoment { ScaleMoment(uptime: uptime, wall: options.clock.wall) }
 
-    mutating func run(_ bell: Wakeup, _ commands: () -> [SimulatorCommand]) throws(SimulatorError) {
+    mutating func run(_ wakeup: Wakeup, _ commands: () -> [SimulatorCommand]) throws(SimulatorError) {
         while !hasEnded {
             dialWhenDue()
-            wait(bell)
+            wait(wakeup)
             for command in commands() where !hasEnded { try carryOut(command) }
             if hasEnded { break }
             try watchTerminal()
@@ -73,8 +73,8 @@ struct SimulatorLoop {
 
     // MARK: Waiting
 
-    mutating func wait(_ bell: Wakeup) {
-        var files = [pollfd(fd: bell.descriptor.number, events: Int16(POLLIN), revents: 0)]
+    mutating func wait(_ wakeup: Wakeup) {
+        var files = [pollfd(fd: wakeup.descriptor.number, events: Int16(POLLIN), revents: 0)]
         let link = linkNumber
         if let datagrams {
             files.append(pollfd(fd: datagrams.number, events: Int16(POLLIN), revents: 0))
@@ -87,7 +87,7 @@ struct SimulatorLoop {
             files.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
         }
         guard poll(&files, nfds_t(files.count), timeout) > 0 else { return }
-        if files[0].revents != 0 { bell.silence() }
+        if files[0].revents != 0 { wakeup.clear() }
         guard files.count > 1, files[1].revents != 0 else { return }
         if datagrams != nil { hearDatagrams() } else if link == nil { accept() } else { serve(files[1].revents) }
     }

@@ -7,7 +7,7 @@ public enum HS3HostMessage: Sendable, Hashable {
     case setClock(WallTime)
     case lastKnown(WallTime)
     case startMemory
-    /// A command the scale does not know, or data that is no time.
+    /// A command the scale does not know, or data that cannot be a time.
     case unknown
 
     /// Reads a frame.

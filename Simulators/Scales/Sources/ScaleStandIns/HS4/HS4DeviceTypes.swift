@@ -4,7 +4,7 @@ extension HS4Device {
     /// How a scale may differ.
     public struct Profile: Sendable, Hashable {
         public var link = HS4Host.Settings.Link.lowEnergy
-        /// What its log-in wants; nil: it lets everybody in.
+        /// What its log-in wants; nil: it lets every program in.
         public var key: ScaleKey?
         public var identity = ScaleIdentity(
             protocolName: "com.jiuan.BWSV01", name: "Body Scale", firmware: "1.0.1", hardware: "1.0.0",

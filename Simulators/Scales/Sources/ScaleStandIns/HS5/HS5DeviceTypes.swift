@@ -4,7 +4,7 @@ extension HS5Device {
     /// How a scale may differ.
     public struct Profile: Sendable, Hashable {
         public var id = HS5SenderID(checked: [2, 0, 0, 0, 0x50, 1])
-        /// What its log-in wants; nil: it lets everybody in.
+        /// What its log-in wants; nil: it lets every program in.
         public var key: ScaleKey?
         public var identity = ScaleIdentity(
             protocolName: "com.jiuan.BFSV01", name: "iHealth HS5", firmware: "1.0.2", hardware: "1.0.0",
