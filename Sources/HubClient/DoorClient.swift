@@ -205,6 +205,7 @@ package final class DoorClient {
             case .internal: .fault
             default: .dialogue
             }
-        return Failure(exit, "the hub says: \(error.reason) (\(error.code))")
+        return Failure(
+            exit, "the hub says: \(error.reason) (\(error.code))", isForeignCursor: error.code == .epoch)
     }
 }

@@ -46,9 +46,11 @@ package struct Failure: Error, Hashable, CustomStringConvertible {
     package let exit: HubExit
     /// What was being done, to what, why it failed, and what to do.
     package let message: String
+    /// Whether the hub no longer knows the cursor that it was asked about.
+    package let isForeignCursor: Bool
 
-    package init(_ exit: HubExit, _ message: String) {
-        (self.exit, self.message) = (exit, message)
+    package init(_ exit: HubExit, _ message: String, isForeignCursor: Bool = false) {
+        (self.exit, self.message, self.isForeignCursor) = (exit, message, isForeignCursor)
     }
 
     package var description: String { message }

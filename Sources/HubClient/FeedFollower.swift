@@ -177,8 +177,10 @@ package final class FeedFollower {
             handled.removeAll()
             mustCatchUp = false
         } catch let failure as Failure {
-            // The session was lost, and the hub that has begun the next one was restored.
-            if let epoch = openDoor?.welcome?.epoch, epoch != since.epoch { return restart(epoch) }
+            // The session was lost, and the hub that has begun the next one was restored; or it has lost what this cursor is about (R8.38).
+            if let epoch = openDoor?.welcome?.epoch, epoch != since.epoch || failure.isForeignCursor {
+                return restart(epoch)
+            }
             guard failure.exit == .noHub || failure.exit == .tryAgain else { throw failure }
             (openDoor, question) = (nil, nil)
             mustCatchUp = false

@@ -16,10 +16,15 @@ public final class Store: Sendable {
     let pool: DatabasePool
     private let checkpoints: CheckpointWatch
     private let lock: FileLock
+    private let isClosed = Mutex(false)
     private let writer: Writer
+    private let reserve: SequenceReserve
     let marks: OfferMarks
     let readerTerms = TermCache()
     private let place: Mutex<Samples.Cursor>
+
+    /// What was found missing when the store was opened; `nil` where nothing was.
+    public let loss: SequenceGap?
 
     /// Opens the store, or makes it where there is none.
     ///
@@ -39,14 +44,15 @@ public final class Store: Sendable {
         try StoreLoss.check(path)
         try StoreFiles.prepare(path)
         do {
-            pool = try Opening.open(path, migrator, checkpoints, now: now)
+            let file = try Opening.open(path, migrator, checkpoints, now: now)
+            (pool, reserve, loss) = (file.pool, file.reserve, file.loss)
             let opened = try pool.writeWithoutTransaction { db in
                 (try Opening.meta(db), try WriterCaches(from: db))
             }
             hubID = opened.0.hub
             place = Mutex(Samples.Cursor(epoch: opened.0.epoch, sequence: opened.1.head))
             marks = OfferMarks(opened.1.ledger.sinks, head: opened.1.head)
-            writer = Writer(opened.1, marks)
+            writer = Writer(opened.1, marks, reserve)
         } catch {
             throw StoreError(error, doing: "open \(path)", path)
         }
@@ -100,9 +106,11 @@ public final class Store: Sendable {
     @discardableResult
     public func newEpoch() async throws(StoreError) -> String {
         let epoch = RandomName.epoch()
+        try reserve.announce(epoch)
         _ = try await write("new epoch", 0) { transaction in
             try transaction.db.execute(sql: "UPDATE meta SET epoch = ?", arguments: [epoch])
         }
+        try reserve.begin(epoch)
         place.withLock { $0.epoch = epoch }
         return epoch
     }
@@ -216,6 +224,11 @@ public final class Store: Sendable {
         }
     }
 
+    /// Sequences that were left out, the newest first: where the machine went down, or something was lost.
+    public func gaps() async throws(StoreError) -> [SequenceGap] {
+        try await read("gaps") { db in try SequenceGap.all(in: db) }
+    }
+
     /// How many records there are in their current version, retracted ones included.
     public func recordCount() async throws(StoreError) -> Int64 {
         // Each sequence that started an identity was counted once in an account; counting rows would read the file.
@@ -227,6 +240,7 @@ public final class Store: Sendable {
     /// A second call does nothing.
     public func close() throws(StoreError) {
         do {
+            guard !isClosed.withLock({ $0 }) else { return }
             restSinks()
             // The pool closes its writer before its readers, so SQLite would leave all of it in the write-ahead log; a program that copies the
             // file of a hub that is stopped should have everything. One that cannot be folded in now is read from the log next time.
@@ -234,6 +248,8 @@ public final class Store: Sendable {
                 if db.sqliteConnection != nil { _ = try db.checkpoint(.truncate) }
             }
             try pool.close()
+            try reserve.close()
+            isClosed.withLock { $0 = true }
             lock.release()
         } catch {
             throw StoreError(error, doing: "close \(path)")

@@ -71,6 +71,22 @@ import Testing
         #expect(try await status(hub) { $0.store.state == "ok" && $0.records == 1 }.head == 1)
     }
 
+    @Test func `nothing is confirmed while the sequences cannot be reserved, and all of it once they can`() async throws
+    {
+        let folder = try TemporaryFolder()
+        let faults = Faults(in: folder)
+        let hub = try await TestHub(in: folder, under: faults.environment)
+        try faults.begin("sync eio hub.sqlite.sequences")
+        let peer = try TestPeer(hub.endpoints.door, as: "early")
+        try peer.send([DiskFaultTests.weight(1)])
+        let answer = try peer.receive()
+        #expect(answer.verb == "ERROR" && answer.body.contains("hub.sqlite.sequences"), "\(answer)")
+        #expect(try await status(hub).1.head == 0)
+        try faults.end()
+        try hub.give([DiskFaultTests.weight(1)])
+        #expect(try await status(hub).1.head == 1)
+    }
+
     @Test func `a log that cannot be brought into the store is told before it fills the disk`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)

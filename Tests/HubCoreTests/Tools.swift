@@ -143,10 +143,10 @@ struct SinkStateFault {
 
     init(_ folder: Folder) throws {
         queue = try DatabaseQueue(path: folder.data + "/hub.sqlite")
-        try queue.write { try $0.execute(sql: "ALTER TABLE meta RENAME TO lost") }
+        try queue.write { try $0.execute(sql: "ALTER TABLE gap RENAME TO lost") }
     }
 
-    func repair() throws { try queue.write { try $0.execute(sql: "ALTER TABLE lost RENAME TO meta") } }
+    func repair() throws { try queue.write { try $0.execute(sql: "ALTER TABLE lost RENAME TO gap") } }
 }
 
 /// Makes every change of a sink's account fail at once, as long as it is there.

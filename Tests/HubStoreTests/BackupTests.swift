@@ -198,7 +198,11 @@ import Testing
         #expect(await failure { _ = try restore.carryOut(keepingAs: "r") }?.code == .changed)
         #expect(await failure { _ = try StoreRestore(of: folder.store, to: folder.store) }?.code == .exists)
         #expect(try StoreFile(folder.store).summary().head == 2)
-        #expect(try files == ["backup.sqlite", "hub.sqlite", "hub.sqlite-shm", "hub.sqlite-wal", "hub.sqlite.lock"])
+        #expect(
+            try files == [
+                "backup.sqlite", "hub.sqlite", "hub.sqlite-shm", "hub.sqlite-wal", "hub.sqlite.lock",
+                "hub.sqlite.sequences",
+            ])
     }
 
     @Test func `a store too damaged to be opened is replaced, and kept with its log`() async throws {

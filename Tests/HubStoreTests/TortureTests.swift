@@ -31,6 +31,7 @@ import Testing
             }
         }
         let store = try folder.open()
+        #expect(store.loss == nil, "a kill takes nothing away that was confirmed")
         let all = try await store.all(RecordQuery()).records
         let byKey = Dictionary(grouping: all) { record -> String in
             if case .sample(_, let key) = record.record.identity { key.text } else { "" }

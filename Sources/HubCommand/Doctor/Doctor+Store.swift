@@ -54,7 +54,7 @@ extension Doctor {
                         .good, "store",
                         "\(StoreText.summary(summary))\(isDeep ? "; every index and counter is right" : "")"))
             }
-            return found
+            return try found + gaps(file)
         } catch {
             // Its log, where there is one, is the better news: StoreFile has said so.
             if error.code != .corrupt, let loss = files.lostStore {
@@ -64,6 +64,16 @@ extension Doctor {
                 return [Finding(.note, "store", "there is no store yet: \(files.store)", repair: "hub run")]
             }
             return [Finding(.error, "store", error.message, repair: Doctor.repair(of: error.code))]
+        }
+    }
+
+    /// What the store was found to lack when it was opened.
+    private func gaps(_ file: StoreFile) throws(StoreError) -> [Finding] {
+        let time = Int64(now.timeIntervalSince1970 * 1_000_000)
+        return try file.gaps().filter { time - $0.at < SequenceGap.newsLifetime }.map { gap in
+            Finding(
+                gap.cause == .lost ? .warning : .note, "store", "\(StoreText.time(gap.at)): \(gap.text)",
+                repair: gap.cause == .lost ? "smartctl -a and dmesg: does the disk keep what it confirms?" : nil)
         }
     }
 

@@ -27,6 +27,10 @@ actor StoreHealth {
     private var reading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
     /// Whether the log was told that confirmed records stay in the store's log.
     private var hasToldOfCheckpoint = false
+    /// Whether what was found missing at the opening was told.
+    private var hasToldOfLoss = false
+    /// What was found missing during the last days, while a person should know of it.
+    private var loss: SequenceGap?
 
     /// A store that is well answers at once, and `hub status` waits ten seconds.
     private static let readingPatience = Duration.seconds(4)
@@ -59,17 +63,28 @@ actor StoreHealth {
 
     /// Takes note of the room, says what changed, and finds out whether a store that did not work does again.
     func look(at room: StoreSpace?) async {
-        if let room, let change = space.look(room, at: path) {
-            logger.log(level: change.isGood ? .notice : .warning, "\(change.text)")
-            let body = NoticeBody(
-                level: change.isGood ? "notice" : "warning", subject: "store", text: change.text,
-                time: outlet.facts.clock.time.text)
-            outlet.announce(.notice, RawJSON(encoding: body), to: .owner)
-        }
+        if let room, let change = space.look(room, at: path) { tell(change.text, isGood: change.isGood) }
         await lookAtCheckpoint()
+        await lookAtLoss()
         // Sources try again by themselves; without any, it would not be found out that there is room again.
         guard fault != nil, (try? await store.checkWritable()) != nil else { return }
         recovered()
+    }
+
+    private func tell(_ text: String, isGood: Bool) {
+        logger.log(level: isGood ? .notice : .warning, "\(text)")
+        let body = NoticeBody(
+            level: isGood ? "notice" : "warning", subject: "store", text: text, time: outlet.facts.clock.time.text)
+        outlet.announce(.notice, RawJSON(encoding: body), to: .owner)
+    }
+
+    private func lookAtLoss() async {
+        if !hasToldOfLoss {
+            hasToldOfLoss = true
+            if let found = store.loss { tell(found.text, isGood: found.cause == .power) }
+            loss = try? await store.gaps().first { $0.cause == .lost }
+        }
+        if let known = loss, outlet.facts.clock.now() - known.at > SequenceGap.newsLifetime { loss = nil }
     }
 
     /// Tries again what failed at a commit, and says when it fails and when it works again.
@@ -87,7 +102,7 @@ actor StoreHealth {
 
     /// What will become a failure, and what to do.
     private var warning: String? {
-        let warnings = [checkpointWarning, space.warning(path)].compactMap { $0 }
+        let warnings = [loss?.text, checkpointWarning, space.warning(path)].compactMap { $0 }
         return warnings.isEmpty ? nil : warnings.joined(separator: "; ")
     }
 

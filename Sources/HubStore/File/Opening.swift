@@ -3,9 +3,17 @@ import GRDB
 
 /// How the file is opened: what it must be, how it is brought up to date, and that every commit is durable.
 enum Opening {
+    /// A store that is open, as its one writer finds it.
+    struct Opened {
+        let pool: DatabasePool
+        let reserve: SequenceReserve
+        /// What was found missing at this opening.
+        let loss: SequenceGap?
+    }
+
     static func open(
         _ path: String, _ migrator: DatabaseMigrator, _ checkpoints: CheckpointWatch, now: Int64
-    ) throws -> DatabasePool {
+    ) throws -> Opened {
         var configuration = Configuration()
         configuration.label = "HubStore"
         configuration.maximumReaderCount = 4
@@ -17,19 +25,21 @@ enum Opening {
             try identify(db, path)
         }
         let pool = try DatabasePool(path: path, configuration: configuration)
-        try pool.writeWithoutTransaction { db in
+        let keepsReserve = try pool.writeWithoutTransaction { db in
             try refuseNewer(db, migrator, path)
             try copyOlder(db, migrator, path)
+            return try migrator.appliedIdentifiers(db).contains("v9")
         }
         try migrator.migrate(pool)
         dropOldCopies(path)
-        try pool.writeWithoutTransaction { db in
+        let (reserve, loss) = try pool.writeWithoutTransaction { db in
             try makeMeta(db, now: now)
             try makeDurable(db)
             checkpoints.follow(db)
             try LedgerSchema.boundWaits(db, now: now)
+            return try takeOver(path, db, keepsReserve: keepsReserve, now: now)
         }
-        return pool
+        return Opened(pool: pool, reserve: reserve, loss: loss)
     }
 
     static func meta(_ db: Database) throws -> (hub: String, epoch: String) {
@@ -37,6 +47,49 @@ enum Opening {
             throw StoreError(.corrupt, "the store has lost its name; restore a backup")
         }
         return (row[0], row[1])
+    }
+
+    /// The place of a store that is open, with its head.
+    static func place(_ db: Database, boot: String) throws -> SequenceRecord.Place {
+        let (hub, epoch) = try meta(db)
+        return SequenceRecord.Place(
+            hub: hub, epoch: epoch, head: try Int64.fetchOne(db, sql: Head.sql) ?? 0,
+            commits: try Int64.fetchOne(db, sql: "SELECT commits FROM meta") ?? 0, boot: boot)
+    }
+
+    /// Looks whether the end of the store is whole, and goes on above all that may have been given out where it is not.
+    private static func takeOver(
+        _ path: String, _ db: Database, keepsReserve: Bool, now: Int64
+    ) throws -> (SequenceReserve, SequenceGap?) {
+        let record = try SequenceReserve.read(of: path)
+        let boot = StoreEnd.boot
+        var here = try place(db, boot: boot)
+        let end = StoreEnd.judge(here, record, isNew: !keepsReserve, boot: boot, SequenceReserve.path(of: path))
+        var gap: SequenceGap?
+        if end != .whole {
+            // One more than was reserved: the last sequence of the gap was never given out, so a cursor may rest there.
+            let last = max(here.head, (record?.limit).map { $0 + 1 } ?? here.head)
+            let known = record?.places.map(\.commits).max() ?? 0
+            var found = SequenceGap(
+                cause: .power, sequences: (here.head + 1)..<(last + 1), epoch: here.epoch, at: now,
+                reason: "the machine went down while the hub ran")
+            if case .lost(let reason) = end {
+                (found.cause, found.reason, found.epoch) = (.lost, reason, RandomName.epoch())
+                var next = here
+                (next.epoch, next.commits) = (found.epoch, max(here.commits, known) + 1)
+                // Were it said only afterwards, a crash in between would look like one more exchange of the file.
+                try SequenceReserve.expect(next, as: path)
+            }
+            (here.epoch, here.head, here.commits) = (found.epoch, last, max(here.commits, known) + 1)
+            try db.inTransaction(.immediate) {
+                try found.save(to: db)
+                try db.execute(
+                    sql: "UPDATE meta SET epoch = ?, commits = ?", arguments: [here.epoch, here.commits])
+                return .commit
+            }
+            gap = found
+        }
+        return (try SequenceReserve(of: path, at: here, after: record), gap)
     }
 
     /// GRDB opens in WAL mode with `synchronous = NORMAL`, under which a power cut takes back confirmed commits.

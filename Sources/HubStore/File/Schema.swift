@@ -17,6 +17,7 @@ enum Schema {
         migrator.registerMigration("v6") { db in try db.execute(sql: LedgerSchema.version6) }
         migrator.registerMigration("v7") { db in try db.execute(sql: version7) }
         migrator.registerMigration("v8") { db in try db.execute(sql: version8) }
+        migrator.registerMigration("v9") { db in try db.execute(sql: SequenceGap.version9) }
         return migrator
     }
 

@@ -46,6 +46,11 @@ public struct StoreFile: Sendable {
         }
     }
 
+    /// Sequences that were left out, the newest first: where the machine went down, or something was lost.
+    public func gaps() throws(StoreError) -> [SequenceGap] {
+        try read("read") { db in try SequenceGap.all(in: db) }
+    }
+
     /// When the samples that end last do so, microseconds since 1970: what is later than now has a wrong clock behind it.
     public func latestStart() throws(StoreError) -> Int64? {
         try read("read") { db in

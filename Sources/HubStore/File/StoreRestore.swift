@@ -78,6 +78,9 @@ public struct StoreRestore: Sendable {
         let epoch = RandomName.epoch()
         try draft.change { db in try db.execute(sql: "UPDATE meta SET epoch = ?", arguments: [epoch]) }
         let replaced = try keepReplaced("\(target).\(suffix)")
+        // The restored one begins where the backup ended, as one that was closed in order.
+        try SequenceReserve.expect(
+            .init(hub: backup.hub, epoch: epoch, head: backup.head, commits: 0, boot: ""), as: target)
         try draft.replace(target)
         StoreExchange.finish(target)
         return Outcome(epoch: epoch, replaced: replaced)
@@ -86,7 +89,7 @@ public struct StoreRestore: Sendable {
     /// Gives the replaced store a second name, by which it stays when the first becomes the new one's.
     private func keepReplaced(_ name: String) throws(StoreError) -> String? {
         // A log without its file: it is kept with an empty one.
-        if damage != nil, access(target, F_OK) != 0 { try StoreFiles.prepare(target) }
+        if access(target + "-wal", F_OK) == 0, access(target, F_OK) != 0 { try StoreFiles.prepare(target) }
         guard access(target, F_OK) == 0 else { return nil }
         guard access(name, F_OK) != 0 else {
             throw StoreError(.exists, "restore: \(name) exists already; nothing was done, try again")

@@ -7,8 +7,11 @@ final class Writer: @unchecked Sendable {
     /// `nil` after a failure: what is true then stands in the file alone, and is read from there.
     private var caches: WriterCaches?
     private let marks: OfferMarks
+    private let reserve: SequenceReserve
 
-    init(_ caches: WriterCaches, _ marks: OfferMarks) { (self.caches, self.marks) = (caches, marks) }
+    init(_ caches: WriterCaches, _ marks: OfferMarks, _ reserve: SequenceReserve) {
+        (self.caches, self.marks, self.reserve) = (caches, marks, reserve)
+    }
 
     /// Runs `body` in one transaction; `committed` gets the new head once the transaction is durable.
     func transaction<Value>(
@@ -19,10 +22,13 @@ final class Writer: @unchecked Sendable {
         try db.inTransaction(.immediate) {
             var transaction = try WriteTransaction(db, known ?? WriterCaches(from: db), marks, recordedAt: recordedAt)
             let value = try body(&transaction)
-            outcome = (value, try transaction.finish())
+            let finished = try transaction.finish()
+            try reserve.admit(finished.head)
+            outcome = (value, finished)
             return .commit
         }
         guard let outcome else { throw StoreError(.internalFault, "a transaction without an outcome") }
+        reserve.reached(head: outcome.caches.head, commits: outcome.caches.commits)
         committed(outcome.caches.head)
         caches = outcome.caches
         return outcome.value

@@ -100,6 +100,15 @@ struct Reader {
         guard since.sequence <= here.sequence else {
             throw StoreError(.cursor, "since \(since): the store's last sequence is \(here.sequence)")
         }
+        let gaps = try RawStatement(cached: "SELECT 1 FROM gap WHERE last > ?1 AND first <= ?1", in: db)
+        gaps.bind(1, since.sequence)
+        defer { gaps.clear() }
+        guard try !gaps.step() else {
+            throw StoreError(
+                .epoch,
+                "since \(since): what the hub had stored up to there was lost when the machine went down; take a new snapshot"
+            )
+        }
     }
 
     /// The order of change: rows never changed lie in the order of their numbers, the others in an index of their own.

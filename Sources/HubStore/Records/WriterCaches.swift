@@ -34,6 +34,8 @@ struct StreamState {
 /// It is true only of what is committed: a failed commit drops it, and the next one reads it again from the file.
 struct WriterCaches {
     var head: Int64
+    /// How many transactions the store has had.
+    var commits: Int64
     var streams: [StreamState] = []
     var accounts: [String: Account] = [:]
     var persons: [Person] = []
@@ -56,6 +58,7 @@ struct WriterCaches {
 
     init(from db: Database) throws {
         head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
+        commits = try Int64.fetchOne(db, sql: "SELECT commits FROM meta") ?? 0
         ledger = try LedgerCache(from: db)
         for row in try Row.fetchAll(
             db,
@@ -210,20 +213,21 @@ struct WriterCaches {
     }
 }
 
-/// The last sequence that was given out.
+/// The last sequence that was given out, or left out.
 enum Head {
     /// Each change gives its record the highest sequence: the head is on a current row, or on one kept beneath what a person did.
     ///
-    /// Found by five index ends.
-    static let sql =
-        "SELECT max(\(current), (SELECT ifnull(max(seq), 0) FROM sample_version WHERE covered IS NOT NULL))"
+    /// Found by six index ends.
+    static let sql = "SELECT max(\(current), \(covered), (SELECT ifnull(max(last), 0) FROM gap))"
 
     /// The same of a file that may be of an older format, in which nothing is kept beneath anything.
     static func ofAnyFormat(_ db: Database) throws -> Int64 {
+        if try db.tableExists("gap") { return try Int64.fetchOne(db, sql: sql) ?? 0 }
         let knowsCovered = try db.columns(in: "sample_version").contains { $0.name == "covered" }
-        return try Int64.fetchOne(db, sql: knowsCovered ? sql : "SELECT max(\(current), 0)") ?? 0
+        return try Int64.fetchOne(db, sql: "SELECT max(\(current), \(knowsCovered ? covered : "0"))") ?? 0
     }
 
+    private static let covered = "(SELECT ifnull(max(seq), 0) FROM sample_version WHERE covered IS NOT NULL)"
     private static let current = """
         (SELECT ifnull(max(number), 0) FROM sample), (SELECT ifnull(max(seq), 0) FROM sample WHERE seq <> number),
             (SELECT ifnull(max(number), 0) FROM day), (SELECT ifnull(max(seq), 0) FROM day WHERE seq <> number)

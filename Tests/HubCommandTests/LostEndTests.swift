@@ -1,0 +1,97 @@
+import Foundation
+import HubClient
+import HubCore
+import HubProcess
+import Testing
+
+@testable import HubCommand
+@testable import HubStore
+
+/// What those who depend on a hub see when its disk has lost what it had confirmed.
+@Suite struct LostEndTests {
+    private static func weights(_ numbers: ClosedRange<Int>) -> [String] {
+        numbers.map {
+            #"{"type":"weight","value":7\#($0).5,"unit":"kg","start":"2026-03-0\#($0)T07:30:05+01:00","key":"\#($0)"}"#
+        }
+    }
+
+    private static let files = ["hub.sqlite", "hub.sqlite-wal", "hub.sqlite.sequences"]
+
+    private func copy(_ names: [String], from old: String, to new: String) throws {
+        for name in names {
+            try? FileManager.default.removeItem(atPath: "\(new)/\(name)")
+            if FileManager.default.fileExists(atPath: "\(old)/\(name)") {
+                try FileManager.default.copyItem(atPath: "\(old)/\(name)", toPath: "\(new)/\(name)")
+            }
+        }
+    }
+
+    private func numbers(_ follower: ChildProcess) async -> [Int] {
+        await follower.result().output.split(separator: "\n").compactMap {
+            $0.split(separator: "#").last.flatMap { Int($0) }
+        }
+    }
+
+    @Test func `an old file in the place of the store is told for a week, and a follower begins again by itself`()
+        async throws
+    {
+        let hub = try await TestHub()
+        let old = try TemporaryFolder()
+        try hub.give(LostEndTests.weights(1...3))
+        #expect(try await hub.stop() == 0)
+        try copy(["hub.sqlite"], from: hub.data, to: old.path)
+        try await hub.restart()
+        let follower = try hub.start(["tap", "sample/weight/", "--since", "0", "--count", "9"])
+        try hub.give(LostEndTests.weights(4...5))
+        try await follower.line { $0.contains("#5") }
+        #expect(try await hub.stop() == 0)
+        try copy(["hub.sqlite"], from: old.path, to: hub.data)
+        try await hub.restart()
+        try await follower.line { $0.contains("restored") }
+
+        let status = try await hub.run(["status"])
+        #expect(status.code == HubExit.notWell.rawValue)
+        #expect(
+            status.output.contains("records are missing: it ends at sequence 3, and sequences up to 5 had been given"))
+        let doctor = try await hub.run(["doctor"])
+        #expect(doctor.output.contains("records are missing: it ends at sequence 3"), "\(doctor.output)")
+        try hub.give(LostEndTests.weights(6...6))
+        let seen = await numbers(follower)
+        #expect(seen.prefix(8) == [1, 2, 3, 4, 5, 1, 2, 3])
+        #expect(seen.count == 9 && seen[8] > 5, "\(seen): a sequence was used twice")
+        #expect(try await hub.run(["doctor", "--deep"]).output.contains("every index and counter is right"))
+    }
+
+    @Test func `R8.38 after a power cut a follower that knows more than the hub begins again, in the same epoch`()
+        async throws
+    {
+        let hub = try await TestHub()
+        let old = try TemporaryFolder()
+        try hub.give(LostEndTests.weights(1...3))
+        let follower = try hub.start(["tap", "sample/weight/", "--since", "0", "--count", "9"])
+        try await follower.line { $0.contains("#3") }
+        let before = try JSON.decode(HubStatus.self, from: try await hub.run(["status", "--json"]).output.utf8)
+        // As if nothing of what comes now had reached the disk.
+        try copy(LostEndTests.files, from: hub.data, to: old.path)
+        try hub.give(LostEndTests.weights(4...5))
+        try await follower.line { $0.contains("#5") }
+        hub.signal(SIGKILL)
+        await hub.waitForEnd()
+        try copy(LostEndTests.files, from: old.path, to: hub.data)
+        var record = try #require(try SequenceReserve.read(of: hub.data + "/hub.sqlite"))
+        record.places[0].boot = "another-start"
+        try Data(record.bytes).write(to: URL(filePath: hub.data + "/hub.sqlite.sequences"))
+        try await hub.restart()
+        try await follower.line { $0.contains("restored") }
+
+        let after = try await hub.run(["status", "--json"])
+        let status = try JSON.decode(HubStatus.self, from: after.output.utf8)
+        #expect(after.code == 0 && status.epoch == before.epoch && status.head > 5)
+        let doctor = try await hub.run(["doctor"])
+        #expect(doctor.output.contains("nothing is known to be missing, and sequences go on above"), "\(doctor.output)")
+        try hub.give(LostEndTests.weights(6...6))
+        let seen = await numbers(follower)
+        #expect(seen.prefix(8) == [1, 2, 3, 4, 5, 1, 2, 3])
+        #expect(seen.count == 9 && seen[8] > 5, "\(seen): a sequence was used twice")
+    }
+}

@@ -1,0 +1,334 @@
+import Foundation
+import GRDB
+import Glibc
+import Samples
+import Seeds
+import Testing
+
+@testable import HubStore
+
+/// A sequence is never used twice, whatever the disk loses, and what is lost is told.
+@Suite struct SequenceTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private static let files = ["", "-wal", ".sequences"]
+
+    /// What a hub that is killed now leaves: every write that it has made, flushed or not.
+    private func killed(_ folder: Folder) throws -> Folder {
+        let left = try Folder()
+        for file in Self.files where FileManager.default.fileExists(atPath: folder.store + file) {
+            try FileManager.default.copyItem(atPath: folder.store + file, toPath: left.store + file)
+        }
+        return left
+    }
+
+    private func put(_ numbers: Range<Int>, in store: Store) async throws {
+        for number in numbers { _ = try await store.put(try sample("k\(number)")) }
+    }
+
+    /// Everything that a follower gets who had handled what was stored up to `cursor`.
+    private func follow(_ store: Store, since cursor: Samples.Cursor) async throws -> [StoredRecord] {
+        var query = RecordQuery()
+        query.since = cursor
+        if await failure(of: { _ = try await store.page(query) })?.code == .epoch {
+            query.since = Samples.Cursor(epoch: store.epoch, sequence: 0)
+        }
+        return try await store.all(query).records
+    }
+
+    /// As if the machine had been started again since the hub wrote it.
+    private func startMachineAgain(_ folder: Folder) throws {
+        var record = try #require(try SequenceReserve.read(of: folder.store))
+        for index in record.places.indices where !record.places[index].boot.isEmpty {
+            record.places[index].boot = "another-start"
+        }
+        let bytes = Data(record.bytes + record.bytes + record.bytes)
+        try bytes.write(to: URL(fileURLWithPath: SequenceReserve.path(of: folder.store)))
+    }
+
+    /// What must hold of a store that has lost its end: `told` is the cursor that others had been given.
+    private func expectLoss(_ store: Store, told: Samples.Cursor, _ note: String = "") async throws {
+        #expect(store.loss?.cause == .lost, "\(note)")
+        #expect(store.epoch != told.epoch && store.loss?.epoch == store.epoch, "\(note)")
+        let placement = try #require(try await store.put(try sample("after"))[0].placement)
+        #expect(placement.sequence > told.sequence, "\(note): a sequence was used twice")
+        let seen = try await follow(store, since: told)
+        #expect(seen.contains { $0.number == placement.number }, "\(note): a follower misses it")
+        #expect(try await store.gaps().first?.cause == .lost)
+        #expect(try await store.verifyAccounts() == [], "\(note)")
+    }
+
+    @Test func `a hub that was killed goes on with the next sequence, in the same epoch`() async throws {
+        let store = try folder.open()
+        try await put(0..<20, in: store)
+        let left = try killed(folder)
+        let next = try left.open()
+        #expect(next.loss == nil && next.cursor == store.cursor)
+        #expect(try await next.put(try sample("next"))[0].placement?.sequence == 21)
+    }
+
+    @Test func `an orderly end leaves no gap, whichever start of the machine comes next`() async throws {
+        let store = try folder.open()
+        try await put(0..<3, in: store)
+        try store.close()
+        try startMachineAgain(folder)
+        let next = try folder.open()
+        #expect(next.loss == nil && next.cursor == store.cursor)
+        #expect(try await next.gaps() == [])
+    }
+
+    @Test func `a log cut at any byte is a new epoch as soon as a commit is missing`() async throws {
+        let seed = UInt64.random(in: .min ... .max)
+        var random = SeededGenerator(seed: seed)
+        let store = try folder.open()
+        try await put(0..<15, in: store)
+        var early = try await SinkSession(store, from: .beginning)
+        let settled = try await early.take()
+        try await early.answer(settled)
+        try await store.checkpoint()
+        try await put(15..<30, in: store)
+        var whole = 0
+        for _ in 0..<40 {
+            let left = try killed(folder)
+            let log = left.store + "-wal"
+            let size = try #require(FileManager.default.attributesOfItem(atPath: log)[.size] as? Int)
+            let cut = Int.random(in: 0...size, using: &random)
+            #expect(truncate(log, off_t(cut)) == 0)
+            let next = try left.open()
+            if next.head == store.head, next.loss == nil {
+                // Pages of an earlier round of the log lie behind its end.
+                #expect(next.cursor == store.cursor)
+                whole += 1
+                continue
+            }
+            try await expectLoss(next, told: store.cursor, "seed \(seed), \(cut) of \(size) bytes")
+            var sink = try await SinkSession(next)
+            let waiting = try await next.all(RecordQuery()).records.dropFirst(settled.count).map(\.number)
+            #expect(try await sink.take(500).map(\.number) == Array(waiting), "seed \(seed): a sink misses something")
+            try next.close()
+        }
+        #expect(whole < 40)
+    }
+
+    @Test func `a log that was deleted is a new epoch`() async throws {
+        let store = try folder.open()
+        try await put(0..<10, in: store)
+        try await store.checkpoint()
+        try await put(10..<30, in: store)
+        let left = try killed(folder)
+        try FileManager.default.removeItem(atPath: left.store + "-wal")
+        let next = try left.open()
+        #expect(next.loss?.sequences.lowerBound == 11)
+        try await expectLoss(next, told: store.cursor)
+    }
+
+    @Test func `transactions without a record are missed as well`() async throws {
+        let store = try folder.open()
+        try await put(0..<2, in: store)
+        let before = try killed(folder)
+        _ = try await store.ensurePersons(["late"], recordedAt: 2)
+        let after = try killed(folder)
+        try FileManager.default.removeItem(atPath: after.store + "-wal")
+        try FileManager.default.copyItem(atPath: before.store + "-wal", toPath: after.store + "-wal")
+        let next = try after.open()
+        #expect(next.loss?.reason.contains("1 of its last transactions") == true, "\(String(describing: next.loss))")
+        try await expectLoss(next, told: store.cursor)
+    }
+
+    @Test func `an old copy in the place of the store is a new epoch, also after an orderly end`() async throws {
+        let store = try folder.open()
+        try await put(0..<7, in: store)
+        try store.close()
+        let old = try killed(folder)
+        let later = try folder.open()
+        try await put(7..<10, in: later)
+        let told = later.cursor
+        try later.close()
+        try FileManager.default.removeItem(atPath: folder.store)
+        try FileManager.default.copyItem(atPath: old.store, toPath: folder.store)
+        let next = try folder.open()
+        #expect(next.loss?.reason.contains("it ends at sequence 7, and sequences up to 10") == true)
+        try await expectLoss(next, told: told)
+        try next.close()
+        #expect(try folder.open().loss == nil, "it is told once")
+    }
+
+    @Test func `a store of another epoch in the place of the store is a new epoch`() async throws {
+        let store = try folder.open()
+        try await put(0..<4, in: store)
+        try store.close()
+        let old = try killed(folder)
+        let later = try folder.open()
+        try await later.newEpoch()
+        let told = later.cursor
+        try later.close()
+        try FileManager.default.removeItem(atPath: folder.store)
+        try FileManager.default.copyItem(atPath: old.store, toPath: folder.store)
+        try await expectLoss(try folder.open(), told: told)
+    }
+
+    @Test func `after a power cut sequences go on above all that may have been given out, in the same epoch`()
+        async throws
+    {
+        let store = try folder.open()
+        try await put(0..<5, in: store)
+        let told = store.cursor
+        let left = try killed(folder)
+        try startMachineAgain(left)
+        let next = try left.open()
+        let gap = try #require(next.loss)
+        #expect(gap.cause == .power && next.epoch == told.epoch)
+        #expect(gap.sequences.lowerBound == 6 && next.head == gap.sequences.upperBound - 1)
+        #expect(gap.sequences.count <= SequenceReserve.step + 1)
+        let placement = try #require(try await next.put(try sample("after"))[0].placement)
+        #expect(placement.sequence == gap.sequences.upperBound)
+        #expect(try await follow(next, since: told).map(\.number) == [placement.number], "no snapshot is needed")
+        #expect(try await next.verifyAccounts() == [])
+        // A second cut loses no more than the first.
+        let again = try killed(left)
+        try startMachineAgain(again)
+        #expect(try again.open().loss?.sequences.lowerBound == placement.sequence + 1)
+    }
+
+    @Test func `R8.38 a follower that was told of records lost in a power cut is sent to a new snapshot`() async throws
+    {
+        let store = try folder.open()
+        try await put(0..<5, in: store)
+        try await store.checkpoint()
+        let early = try killed(folder)
+        try await put(5..<9, in: store)
+        // The disk has kept neither the log nor what was written about it: only what was flushed is known.
+        try startMachineAgain(early)
+        let next = try early.open()
+        #expect(next.epoch == store.epoch && next.loss?.cause == .power)
+        let placement = try #require(try await next.put(try sample("after"))[0].placement)
+        #expect(placement.sequence > store.head)
+        var query = RecordQuery()
+        for lost in 6...store.head {
+            query.since = Samples.Cursor(epoch: store.epoch, sequence: lost)
+            #expect(await failure { _ = try await next.page(query) }?.code == .epoch, "\(lost)")
+        }
+        #expect(try await follow(next, since: store.cursor).count == 6, "it gets everything there is")
+        query.since = next.cursor
+        #expect(try await next.page(query).records == [])
+    }
+
+    @Test(arguments: ["missing", "empty", "torn", "foreign"])
+    func `without the file that says what was given out, the store has a new epoch`(_ fault: String) async throws {
+        let store = try folder.open()
+        try await put(0..<3, in: store)
+        let told = store.cursor
+        try store.close()
+        let record = URL(fileURLWithPath: SequenceReserve.path(of: folder.store))
+        switch fault {
+        case "missing": try FileManager.default.removeItem(at: record)
+        case "empty": try Data().write(to: record)
+        case "torn": try Data(repeating: 0x20, count: 12_288).write(to: record)
+        default:
+            let other = try Folder()
+            let stranger = try other.open()
+            try await put(0..<9, in: stranger)
+            try stranger.close()
+            try Data(contentsOf: URL(fileURLWithPath: SequenceReserve.path(of: other.store))).write(to: record)
+        }
+        let next = try folder.open()
+        #expect(next.loss?.cause == .lost && next.epoch != told.epoch, "\(fault)")
+        #expect(try await follow(next, since: told).count == 3)
+        #expect(try await next.verifyAccounts() == [])
+    }
+
+    @Test(arguments: 0..<3) func `one torn block takes nothing from what is known`(block: Int) async throws {
+        let store = try folder.open()
+        try await put(0..<4, in: store)
+        let left = try killed(folder)
+        let path = SequenceReserve.path(of: left.store)
+        let limit = try #require(try SequenceReserve.read(of: left.store)).limit
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: UInt64(block) * 4_096 + 30)
+        try file.write(contentsOf: Data(repeating: 0xFF, count: 100))
+        try file.close()
+        #expect(try SequenceReserve.read(of: left.store)?.limit == limit)
+        #expect(try left.open().loss == nil)
+    }
+
+    @Test func `an older reserve than the store is brought up to date`() async throws {
+        let store = try folder.open()
+        try await put(0..<2, in: store)
+        let early = try Data(contentsOf: URL(fileURLWithPath: SequenceReserve.path(of: folder.store)))
+        try await put(2..<6, in: store)
+        try store.close()
+        try early.write(to: URL(fileURLWithPath: SequenceReserve.path(of: folder.store)))
+        let next = try folder.open()
+        #expect(next.loss == nil && next.cursor == store.cursor)
+        #expect(try #require(try SequenceReserve.read(of: folder.store)).places[0].head == 6)
+    }
+
+    @Test func `no sequence is confirmed that is not reserved on the disk before`() async throws {
+        let store = try folder.open()
+        #expect(try #require(try SequenceReserve.read(of: folder.store)).limit == 0)
+        try await put(0..<1, in: store)
+        let limit = try #require(try SequenceReserve.read(of: folder.store)).limit
+        #expect(limit >= store.head)
+        try await put(1..<20, in: store)
+        #expect(try #require(try SequenceReserve.read(of: folder.store)).limit == limit, "one flush for many")
+        let many = (0..<(Int(SequenceReserve.step) + 10)).map { "m\($0)" }
+        for part in stride(from: 0, to: many.count, by: 20_000) {
+            _ = try await store.put(
+                try many[part..<min(part + 20_000, many.count)].map { Record.sample(try sample($0)) })
+            #expect(try #require(try SequenceReserve.read(of: folder.store)).limit >= store.head)
+        }
+    }
+
+    @Test func `a store whose file is gone is not begun again where it is known to have held records`() async throws {
+        let store = try folder.open()
+        try await put(0..<2, in: store)
+        let backup = folder.path + "/backup.sqlite"
+        _ = try StoreFile(folder.store).backUp(to: backup)
+        try store.close()
+        try FileManager.default.removeItem(atPath: folder.store)
+        let refusal = await failure { _ = try folder.open() }
+        #expect(refusal?.code == .corrupt)
+        #expect(refusal?.message.contains("it held sequences up to 2; nothing was changed") == true)
+        #expect(!FileManager.default.fileExists(atPath: folder.store))
+        #expect(try StoreRestore(of: backup, to: folder.store).carryOut(keepingAs: "replaced-1").replaced == nil)
+        let next = try folder.open()
+        #expect(next.head == 2 && next.loss == nil)
+    }
+
+    @Test func `a restore has the epoch it says, and is not called a loss`() async throws {
+        let store = try folder.open()
+        try await put(0..<2, in: store)
+        let backup = folder.path + "/backup.sqlite"
+        _ = try StoreFile(folder.store).backUp(to: backup)
+        try await put(2..<5, in: store)
+        try store.close()
+        let outcome = try StoreRestore(of: backup, to: folder.store).carryOut(keepingAs: "replaced-1")
+        let next = try folder.open()
+        #expect(next.loss == nil && next.epoch == outcome.epoch && next.head == 2)
+        try await put(5..<9, in: next)
+        try next.close()
+        #expect(try folder.open().loss == nil)
+    }
+
+    @Test func `a store of a hub that kept no reserve goes on as it is`() async throws {
+        let store = try folder.open()
+        try await put(0..<3, in: store)
+        try store.close()
+        let past = try DatabaseQueue(path: folder.store)
+        try await past.write { db in
+            try db.execute(
+                sql: """
+                    DROP TABLE gap;
+                    ALTER TABLE meta DROP COLUMN commits;
+                    DELETE FROM grdb_migrations WHERE identifier = 'v9';
+                    """)
+        }
+        try past.close()
+        try FileManager.default.removeItem(atPath: SequenceReserve.path(of: folder.store))
+        let next = try folder.open()
+        #expect(next.loss == nil && next.cursor == store.cursor)
+        #expect(try #require(try SequenceReserve.read(of: folder.store)).places[0].head == 3)
+    }
+}
