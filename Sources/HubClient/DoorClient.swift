@@ -77,8 +77,10 @@ package final class DoorClient {
     }
 
     /// One of the owner's answers, as JSON.
-    package func ask(_ subject: QueryRequest.Subject, number: Int64? = nil) throws -> RawJSON {
-        let result = try ask(QueryRequest(id: 0, want: subject, number: number))
+    package func ask(
+        _ subject: QueryRequest.Subject, number: Int64? = nil, limit: Int64? = nil, next: String? = nil
+    ) throws -> RawJSON {
+        let result = try ask(QueryRequest(id: 0, want: subject, limit: limit, next: next, number: number))
         guard case .answer(subject, let value) = result.content else {
             throw Failure(
                 .dialogue, "the hub answered a question about \(subject.rawValue) without \(subject.rawValue)")

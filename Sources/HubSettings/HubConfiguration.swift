@@ -155,6 +155,8 @@ public struct PluginInstance: Sendable, Hashable {
     public var memoryLimit: ByteSize
     /// Whether it runs on another machine, or is not started by the hub, and comes to ``HubSection/tcp`` with a key.
     public var isRemote = false
+    /// How many times the usual it may leave behind of what is limited for each instance: streams, sources, words and the like.
+    public var limitFactor = 1
     /// The port on which a remote instance may listen to its feed; nil if it does not.
     public var feedPort: Int?
     /// The plugin's own settings, checked against its manifest, defaults included.
@@ -304,6 +306,10 @@ extension HubConfiguration {
         .init(
             "feed_port", .integer(Bounds(1, 65_535)),
             help: "Port at the address of [hub] tcp on which a remote instance listens; it cannot if not set."),
+        .init(
+            "limit_factor", .integer(Bounds(1, 1_000)),
+            help: "Times the usual limits on the streams, sources, words and versions that its records make.",
+            default: .integer(1)),
     ]
 
     static let namePattern = "[A-Za-z0-9][A-Za-z0-9_.\\-]{0,63}"

@@ -138,7 +138,11 @@ public final class Store: Sendable {
 
     /// One page of records; see `RecordQuery`.
     public func page(_ query: RecordQuery) async throws(StoreError) -> RecordPage {
-        try await read("query") { [readerTerms] db in try Reader(db, readerTerms).page(query) }
+        try await page(query, within: .usual)
+    }
+
+    func page(_ query: RecordQuery, within slice: PageSlice) async throws(StoreError) -> RecordPage {
+        try await read("query") { [readerTerms] db in try Reader(db, readerTerms).page(query, within: slice) }
     }
 
     /// The records with these numbers in their current version, in the order asked; unknown numbers are left out.
@@ -157,20 +161,26 @@ public final class Store: Sendable {
         try await read("record") { [readerTerms] db in try Reader(db, readerTerms).record(identity) }
     }
 
-    /// The latest samples by start, `limit` (1…100) of each type and person, newest first within each.
+    /// A page of the story of a record; `nil` when there is none of this number.
     ///
-    /// - Parameter types: `nil` for every type. Fails when the answer would exceed 1,000 records.
-    public func mostRecent(
-        types: Set<TypeID>? = nil, persons: Set<RecordQuery.Owner>? = nil, limit: Int = 1
-    ) async throws(StoreError) -> [StoredRecord] {
-        try await read("most recent") { [readerTerms] db in
-            try Reader(db, readerTerms).mostRecent(types: types, persons: persons, limit: limit)
-        }
+    /// - Parameters:
+    ///   - place: where the page before ended; `nil` for the first.
+    ///   - limit: versions of the page; 0 for none, where only days are wanted.
+    public func trace(
+        _ number: Int64, from place: RecordTrace.Place? = nil, versions limit: Int = RecordQuery.maximumPage
+    )
+        async throws(StoreError) -> RecordTrace?
+    {
+        try await trace(number, from: place, versions: limit, within: .usual)
     }
 
-    /// The story of a record; `nil` when there is none of this number.
-    public func trace(_ number: Int64) async throws(StoreError) -> RecordTrace? {
-        try await read("trace") { [readerTerms] db in try Reader(db, readerTerms).trace(number) }
+    func trace(_ number: Int64, from place: RecordTrace.Place?, versions limit: Int, within slice: PageSlice)
+        async throws(StoreError) -> RecordTrace?
+    {
+        try await read("trace") { [readerTerms] db in
+            try Reader(db, readerTerms).trace(
+                number, from: place ?? .beginning, versions: min(limit, RecordQuery.maximumPage), within: slice)
+        }
     }
 
     /// The raw bytes that a version was read from, where its source's settings keep them.
@@ -209,18 +219,14 @@ public final class Store: Sendable {
     /// How many samples wait for a person to say whose they are.
     public func inboxCount() async throws(StoreError) -> Int64 {
         try await read("inbox") { db in
-            try Int64.fetchOne(db, sql: "SELECT count(*) FROM sample WHERE person IS NULL AND retracted IS NULL") ?? 0
+            try Tallies(from: db).inbox
         }
     }
 
     /// How many samples have something that is hardly true.
     public func implausibleCount() async throws(StoreError) -> Int64 {
         try await read("implausible") { db in
-            let sql = """
-                SELECT count(*) FROM sample INDEXED BY sample_implausible
-                WHERE implausible IS NOT NULL AND retracted IS NULL
-                """
-            return try Int64.fetchOne(db, sql: sql) ?? 0
+            try Tallies(from: db).implausible
         }
     }
 

@@ -129,27 +129,6 @@ import Testing
         #expect(try await keys(query) == ["a"])
     }
 
-    @Test func `the most recent samples come per type and person`() async throws {
-        let persons = try await store.ensurePersons(["me", "you"], recordedAt: 1)
-        for (index, person) in persons.enumerated() {
-            _ = try await store.put(
-                try (0..<5).flatMap { number in
-                    try ["weight", "heartRate"].map { name in
-                        .sample(try sample("\(index)\(name)\(number)", type: name, at: Int64((number * 3) % 5)))
-                    }
-                }, .person(person))
-        }
-        let all = try await store.mostRecent(limit: 2)
-        #expect(
-            keys(all).sorted() == [
-                "0heartRate1", "0heartRate3", "0weight1", "0weight3", "1heartRate1", "1heartRate3", "1weight1",
-                "1weight3",
-            ])
-        let weight = try await store.mostRecent(types: [try type("weight")], persons: [.person("you")])
-        #expect(keys(weight) == ["1weight3"])
-        #expect(await failure { _ = try await store.mostRecent(limit: 0) }?.code == .query)
-    }
-
     @Test func `pages end at the limit or at a mebibyte and join without gap or double`() async throws {
         let text = JSONObject(trusted: "{\"a\":\"" + String(repeating: "x", count: 16_000) + "\"}")
         _ = try await store.put(
@@ -225,28 +204,5 @@ import Testing
         query = RecordQuery()
         query.since = page.cursor
         #expect(try await keys(query) == ["3", "15", "new"])
-    }
-
-    @Test func `no query sorts what lies in an index`() async throws {
-        _ = try await store.put(try sample("a"), try sample("a", 71), try sample("b", group: "g"))
-        _ = try await store.put([.day(try day("2024-01-01", 70))])
-        let plans = try await store.pool.read { db in
-            var plans: [String] = []
-            for order in [RecordQuery.Order.sequence, .time, .newestFirst] {
-                var query = RecordQuery()
-                query.order = order
-                query.types = [try type("weight")]
-                query.persons = [.person("me")]
-                query.sources = ["ihealth-hs3", "gap-filler"]
-                query.from = 0
-                let filter = try Filter(query, in: db)
-                for sql in try Reader(db, TermCache()).lanes(filter, order).map(\.sql) {
-                    plans += try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] }
-                }
-            }
-            return plans
-        }
-        #expect(plans.count == 10)
-        #expect(plans.allSatisfy { $0.hasPrefix("SEARCH") }, "\(plans)")
     }
 }

@@ -8,17 +8,23 @@ struct TraceCommand: ParsableCommand {
         abstract: "The story of a record: its versions, who took it back, which sinks have it.",
         discussion: """
             The number is the last column of hub samples; it stays the same whatever
-            happens to the record.
+            happens to the record. Of a record with many versions the newest 50 are shown;
+            --all shows the others after them, a page at a time.
 
             Examples:
               hub trace 1043
+              hub trace 1043 --all
               hub trace 1043 --json | jq '.versions[].recordedAt'
+
+            With --json there is one document, with --all one for each page, a line each.
 
             Exit codes: 0; 1 there is no such record; 69 no hub answers.
             """)
 
     @Argument(help: "The number of a record.")
     var number: Int64
+    @Flag(help: "All versions, and all days that are made of it, however many there are.")
+    var all = false
     @Flag(help: "One JSON document, as the hub gives it.")
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -29,17 +35,30 @@ struct TraceCommand: ParsableCommand {
 
     func run() throws {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "trace")
-        let answer = try story(door)
-        guard answer.isObject else { throw unknown }
-        if json { return try Output.json(answer.text) }
-        for line in try TraceText(answer, options.readingUnits()).lines { try Output.print(line) }
+        var next: String?
+        repeat {
+            let answer = try story(door, next)
+            guard answer.isObject else { throw unknown }
+            let isFirst = next == nil
+            next = RawMembers.members(of: answer.bytes[...])["next"].flatMap { RawJSON(trusted: Array($0)).textValue }
+            if json {
+                try Output.json(answer.text)
+            } else {
+                let text = try TraceText(answer, options.readingUnits(), isFirst: isFirst, showsRest: all)
+                for line in text.lines { try Output.print(line) }
+            }
+        } while all && next != nil
     }
 
     private var unknown: Failure { Failure(.notWell, "there is no record \(number)") }
 
-    private func story(_ door: DoorClient) throws -> RawJSON {
+    /// Versions of a page, where only the newest are shown.
+    private static let shownVersions: Int64 = 50
+
+    private func story(_ door: DoorClient, _ next: String?) throws -> RawJSON {
         do {
-            return try door.ask(.trace, number: number)
+            let limit = all || json ? nil : TraceCommand.shownVersions
+            return try door.ask(.trace, number: number, limit: limit, next: next)
         } catch let failure as Failure where failure.exit == .usage {
             throw unknown  // The number is all that was asked: nothing else can be wrong with the question.
         }

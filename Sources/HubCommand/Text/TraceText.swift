@@ -7,10 +7,16 @@ struct TraceText {
     let lines: [String]
 
     /// - Throws: ``HubExit/dialogue`` when the answer is none that this program knows.
-    init(_ answer: RawJSON, _ units: ReadingUnits) throws(Failure) {
+    ///
+    /// - Parameters:
+    ///   - isFirst: whether it is the first page of the story, which says what the record is.
+    ///   - showsRest: whether what this page has not is shown after it.
+    init(_ answer: RawJSON, _ units: ReadingUnits, isFirst: Bool = true, showsRest: Bool = false) throws(Failure) {
         let members = RawMembers.members(of: answer.bytes[...])
         let versions = RawMembers.elements(of: members["versions"] ?? [])
-        guard !versions.isEmpty else { throw Failure(.dialogue, "the hub told a story without versions; try --json") }
+        guard !versions.isEmpty || !isFirst else {
+            throw Failure(.dialogue, "the hub told a story without versions; try --json")
+        }
         var reader = RecordReader()
         var current: StoredRecord?
         let seq = TraceText.text(members["seq"])
@@ -40,9 +46,20 @@ struct TraceText {
         {
             lines.append("topic      \(NumberText.count(count, "message")) so far, newest \(head)")
         }
-        self.lines =
-            lines + [""] + table.takeLines() + (try TraceText.deliveries(members["deliveries"]))
-            + (try TraceText.days(members["days"], &reader, units))
+        if !isFirst { lines = [] }
+        if !versions.isEmpty { lines += (isFirst ? [""] : ["", "older versions"]) + table.takeLines() }
+        if isFirst { lines += try TraceText.deliveries(members["deliveries"]) }
+        lines += try TraceText.days(members["days"], &reader, units)
+        if !showsRest, members["next"] != nil { lines += ["", TraceText.rest(members, shown: versions.count)] }
+        self.lines = lines
+    }
+
+    /// What the page has not, and how it is shown.
+    private static func rest(_ members: [String: ArraySlice<UInt8>], shown: Int) -> String {
+        let older = (text(members["versionCount"]).flatMap { Int($0) } ?? shown) - shown
+        return older > 0
+            ? "and \(NumberText.count(older, "older version")): hub trace --all"
+            : "not all days were looked through for it: hub trace --all"
     }
 
     /// A line for each day that is made of the record, and for each sink of it.

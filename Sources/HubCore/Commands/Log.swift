@@ -43,7 +43,7 @@ struct Log: OwnCommand {
         var last: [Int: StoredRecord] = [:]
         for (place, record) in records.enumerated() {
             guard case .sample(let sample) = record.record else { continue }
-            last[place] = try await hub.store.mostRecent(types: [sample.type], persons: [.person(person.uid)]).first
+            last[place] = try await hub.store.newest(of: sample.type, person)
         }
         let results = try await hub.carryOut(.log(records), isDryRun: call.isDryRun)
         return ManualReport(results, others: [:], last: last, isDryRun: call.isDryRun).json
@@ -105,5 +105,21 @@ struct Log: OwnCommand {
     private func metadata() throws -> JSONObject? {
         let entered = JSONObject(#"{"wasUserEntered":true}"#)
         return try note.map { try JSONObject.noted($0, in: entered) } ?? entered
+    }
+}
+
+extension Store {
+    /// The latest sample of a type and person, by its start.
+    fileprivate func newest(of type: TypeID, _ person: Person) async throws -> StoredRecord? {
+        var query = RecordQuery()
+        (query.types, query.persons) = ([type], [.person(person.uid)])
+        query.kinds = KindSelection(nil, followsChanges: false)
+        (query.order, query.limit) = (.newestFirst, 1)
+        while true {
+            let page = try await page(query)
+            if let record = page.records.first { return record }
+            guard let next = page.next else { return nil }
+            query.next = next
+        }
     }
 }

@@ -36,7 +36,8 @@ struct BatchIntake {
         let types = policy.grants.write.types
         let scope = WriteScope(
             types: types.contains("*") ? nil : Set(types), persons: policy.persons.map { Set($0) })
-        return IntakeBatch(instance: instance, items: items, scope: scope)
+        return IntakeBatch(
+            instance: instance, items: items, scope: scope, limits: InstanceLimits(factor: policy.limitFactor))
     }
 
     private mutating func item(

@@ -59,7 +59,8 @@ struct PageQuestion {
 
     /// The page as it is answered.
     ///
-    /// In the order of the sequence the cursor of a page that is not the last is its last record: asking again since it does what `next` does.
+    /// In the order of the sequence the cursor of a page that is not the last is its last record, or up to where it has looked in vain: asking
+    /// again since it does what `next` does.
     /// In the order of time no place in the sequence does, and only the last page has one.
     func answer(_ page: RecordPage) -> (records: [StoredRecord], next: String?, cursor: Cursor?) {
         var next = page.next
@@ -68,9 +69,7 @@ struct PageQuestion {
             next = left > 0 ? next.map { "\(left):\($0)" } : nil
         }
         var cursor = page.cursor
-        if query.order == .sequence, page.next != nil, let last = page.records.last {
-            cursor.sequence = last.sequence
-        }
+        if page.next != nil, let reached = page.reached { cursor.sequence = page.records.last?.sequence ?? reached }
         return (page.records, next, query.order == .sequence || next == nil ? cursor : nil)
     }
 }

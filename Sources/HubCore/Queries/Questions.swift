@@ -37,49 +37,64 @@ actor Questions {
         for session in tasks.keys { end(of: session) }
     }
 
-    /// Begins what waits, in the order it came.
+    /// Gives turns to what waits.
     private func beginQuestions() {
         while let question = queue.next(where: outlet.isOpen) { begin(question) }
     }
 
+    /// What a turn has brought.
+    private enum Step: Sendable {
+        case answer(QueryResult.Content)
+        /// Nothing to answer with yet, or not all of it.
+        case more(Question.Progress)
+    }
+
     private func begin(_ question: Question) {
         let (query, session) = (question.query, question.session.reference)
-        let names = FilterNames("QUERY", question.session, outlet.facts)
         tasks[session, default: [:]][query.id] = Task {
-            let message: HubMessage
-            do throws(WireError) {
-                message = .result(QueryResult(id: query.id, content: try await content(of: query, names)))
-            } catch {
-                var error = error
-                error.ref = query.id
-                if error.code == .epoch { error.epoch = store.epoch }
-                message = .error(error)
-            }
-            finish(question, message)
+            let began = ContinuousClock.now
+            let step: Result<Step, WireError>
+            do throws(WireError) { step = .success(try await self.step(question)) } catch { step = .failure(error) }
+            ended(question, step, after: began.duration(to: .now))
         }
     }
 
-    private func finish(_ question: Question, _ message: HubMessage) {
-        let (id, session) = (question.query.id, question.session.reference)
-        queue.ended(question)
-        tasks[session]?[id] = nil
+    private func ended(_ question: Question, _ step: Result<Step, WireError>, after duration: Duration) {
+        let (query, session) = (question.query, question.session.reference)
+        defer { beginQuestions() }
+        queue.ended(question, after: duration)
+        // The session that asked is over, and what was found goes nowhere.
+        guard tasks[session]?.removeValue(forKey: query.id) != nil else { return }
         if tasks[session]?.isEmpty == true { tasks[session] = nil }
-        outlet.answer(message, to: .query(id), in: session)
-        beginQuestions()
+        switch step {
+        case .success(.more(let progress)):
+            var question = question
+            question.progress = progress
+            question.used += duration
+            queue.append(question)
+        case .success(.answer(let content)):
+            outlet.answer(.result(QueryResult(id: query.id, content: content)), to: .query(query.id), in: session)
+        case .failure(var error):
+            error.ref = query.id
+            if error.code == .epoch { error.epoch = store.epoch }
+            outlet.answer(.error(error), to: .query(query.id), in: session)
+        }
     }
 
-    private func content(of query: QueryRequest, _ names: FilterNames) async throws(WireError) -> QueryResult.Content {
+    private func step(_ question: Question) async throws(WireError) -> Step {
+        let query = question.query
         do {
             switch query.want {
-            case .records: return try await records(query, names)
-            case .status: return .answer(.status, RawJSON(encoding: await status()))
-            case .plugins: return .answer(.plugins, outlet.facts.catalogue)
+            case .records: return try await records(question)
+            case .status: return .answer(.answer(.status, RawJSON(encoding: await status())))
+            case .plugins: return .answer(.answer(.plugins, outlet.facts.catalogue))
             case .persons:
-                return .answer(.persons, RawJSON(encoding: outlet.facts.statuses(of: try await store.persons())))
+                let persons = outlet.facts.statuses(of: try await store.persons())
+                return .answer(.answer(.persons, RawJSON(encoding: persons)))
             case .accounts:
-                return .answer(
-                    .accounts, RawJSON(encoding: try await store.accounts().map(HubStatus.AccountStatus.init)))
-            case .trace: return .answer(.trace, try await trace(query.number ?? 0))
+                let accounts = try await store.accounts().map(HubStatus.AccountStatus.init)
+                return .answer(.answer(.accounts, RawJSON(encoding: accounts)))
+            case .trace: return try await trace(question)
             }
         } catch let error as WireError {
             throw error
@@ -95,26 +110,60 @@ actor Questions {
         return outlet.status(reading, state)
     }
 
-    private func records(_ request: QueryRequest, _ names: FilterNames) async throws -> QueryResult.Content {
-        var question = try PageQuestion(request, names)
-        var page = try await question.page(of: store)
-        // A narrow filter may find nothing in a stretch of the sequence; an empty page would only cost the asker a round trip.
-        while page.records.isEmpty, let next = page.next {
-            try Task.checkCancellation()
-            question.query.next = next
-            page = try await question.page(of: store)
+    /// One turn: a page, or some of the way to its first record.
+    private func records(_ question: Question) async throws -> Step {
+        let began = ContinuousClock.now
+        var asked: PageQuestion
+        if case .records(let begun)? = question.progress {
+            asked = begun
+        } else {
+            asked = try PageQuestion(question.query, FilterNames("QUERY", question.session, outlet.facts))
         }
-        let answer = question.answer(page)
+        let page = try await asked.page(of: store)
+        // A narrow filter may find nothing in much; an empty page would only cost the asker a round trip.
+        if page.records.isEmpty, let next = page.next,
+            question.used + began.duration(to: .now) < Question.budget
+        {
+            asked.query.next = next
+            return .more(.records(asked))
+        }
+        let answer = asked.answer(page)
         var records = RawRecords()
         for record in answer.records { records.append { RecordEncoder.append(record, to: &$0) } }
-        return .records(records, next: answer.next, cursor: answer.cursor)
+        return .answer(.records(records, next: answer.next, cursor: answer.cursor))
     }
 
-    private func trace(_ number: Int64) async throws -> RawJSON {
-        guard let trace = try await store.trace(number) else {
-            throw WireError(.query, "QUERY.number: the hub has no record \(number)")
+    /// One turn: a page of versions, and some of the days that are made of the record.
+    private func trace(_ question: Question) async throws -> Step {
+        let (began, query) = (ContinuousClock.now, question.query)
+        let number = query.number ?? 0
+        var story: RecordTrace
+        if case .trace(let begun)? = question.progress {
+            guard let more = try await store.trace(number, from: begun.next, versions: 0) else {
+                throw WireError(.query, "QUERY.number: the hub has no record \(number)")
+            }
+            story = begun
+            story.add(days: more)
+        } else {
+            let place = try query.next.map { mark throws(WireError) in
+                guard let place = RecordTrace.Place(mark, of: number) else {
+                    throw WireError(.cursor, "QUERY.next: not the mark of a page of this record's story")
+                }
+                return place
+            }
+            let limit = Int(min(query.limit ?? .max, Int64(RecordQuery.maximumPage)))
+            guard let first = try await store.trace(number, from: place, versions: limit) else {
+                throw WireError(.query, "QUERY.number: the hub has no record \(number)")
+            }
+            story = first
         }
-        return TraceReport.json(of: trace, outlet.facts.waits)
+        // Days may be anywhere among all days; a story goes out without them only where they are very many.
+        if let next = story.next, next.hasDays, story.days.count < RecordQuery.maximumPage,
+            question.used + began.duration(to: .now) < Question.budget
+        {
+            return .more(.trace(story))
+        }
+        return .answer(.answer(.trace, TraceReport.json(of: story, outlet.facts.waits)))
     }
 }
 

@@ -8,7 +8,9 @@ enum TraceReport {
         let current = trace.current
         var bytes = Array("{\"number\":\(current.number),\"seq\":\(current.sequence),\"topic\":".utf8)
         bytes += RawJSON.string(Topic(current).text).bytes
-        bytes += ",\"topicHead\":\(trace.topicHead),\"topicCount\":\(trace.topicCount),\"versions\":[".utf8
+        bytes +=
+            ",\"topicHead\":\(trace.topicHead),\"topicCount\":\(trace.topicCount),\"versionCount\":\(trace.versionCount),\"versions\":["
+            .utf8
         for (index, version) in trace.versions.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             bytes += "{\"recordedAt\":\"\(Timestamp(microseconds: version.recordedAt).text)\",".utf8
@@ -36,6 +38,7 @@ enum TraceReport {
         bytes += ",\"deliveries\":".utf8
         bytes += RawJSON(encoding: trace.deliveries.map { Delivery($0, waits) }).bytes
         if !trace.days.isEmpty { append(trace.days, waits, to: &bytes) }
+        if let next = trace.next { bytes += ",\"next\":\"\(next.text(of: current.number))\"".utf8 }
         bytes.append(UInt8(ascii: "}"))
         return RawJSON(trusted: bytes)
     }

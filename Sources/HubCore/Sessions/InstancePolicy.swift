@@ -12,6 +12,8 @@ struct InstancePolicy: Sendable, Hashable {
     var persons: [String]?
     /// Whether the bytes its records were made from are kept.
     var keepsRaw: Bool
+    /// How many times the usual it may leave behind of what is limited.
+    var limitFactor: Int64 = 1
     /// The plugin's own settings as WELCOME carries them, secrets in plain text.
     var settings: RawJSON
     /// Those of the settings that must not be seen.
@@ -56,7 +58,7 @@ struct InstancePolicy: Sendable, Hashable {
         grants = Grants(
             read: Grants.Scope(types: Self.narrowed(reads, to: instance.grants.read), persons: scope),
             write: Grants.Scope(types: Self.narrowed(writes, to: instance.grants.write), persons: scope))
-        keepsRaw = instance.keepRaw
+        (keepsRaw, limitFactor) = (instance.keepRaw, Int64(instance.limitFactor))
         settings = Self.json(instance.settings)
         secrets = instance.secrets
     }

@@ -16,7 +16,8 @@ enum Opening {
     ) throws -> Opened {
         var configuration = Configuration()
         configuration.label = "HubStore"
-        configuration.maximumReaderCount = 4
+        // Two questions for records, two others, two pages of deliveries, and what a status asks; opened when they are needed.
+        configuration.maximumReaderCount = 8
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
             // `temp_store`: sorting health data must leave no file behind.

@@ -18,6 +18,7 @@ enum Schema {
         migrator.registerMigration("v7") { db in try db.execute(sql: version7) }
         migrator.registerMigration("v8") { db in try db.execute(sql: version8) }
         migrator.registerMigration("v9") { db in try db.execute(sql: SequenceGap.version9) }
+        migrator.registerMigration("v10") { db in try db.execute(sql: BoundsSchema.version10) }
         return migrator
     }
 

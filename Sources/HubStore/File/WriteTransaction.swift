@@ -29,9 +29,13 @@ struct WriteTransaction {
     mutating func store(_ batch: IntakeBatch) throws -> CommitResult {
         scope = batch.scope
         defer { scope = WriteScope() }
-        let foreign = try foreignMembers(of: batch)
-        let refusals = IntakeCheck.refusals(of: batch.items, caches, foreign: foreign)
         var account = caches.accounts[batch.instance] ?? Account(instance: batch.instance)
+        caches.allowance = Allowance(
+            limits: batch.instance == Account.hand ? .none : batch.limits, used: account.usage)
+        defer { caches.allowance = Allowance() }
+        var refused = try membersBeyondLimits(of: batch)
+        for place in try foreignMembers(of: batch) { refused[place] = WriteScope.refusal }
+        let refusals = IntakeCheck.refusals(of: batch.items, caches, refused)
         self.batch = BatchInProgress(items: batch.items, refusals: refusals)
         defer { self.batch = nil }
         var results: [StoreResult] = []
@@ -48,6 +52,7 @@ struct WriteTransaction {
             account.count(result)
             results.append(result)
         }
+        account.usage = caches.allowance.used
         setAccount(account)
         return CommitResult(results: results)
     }
@@ -104,10 +109,16 @@ struct WriteTransaction {
     }
 
     private mutating func store(_ intake: IntakeRecord) throws -> StoreResult {
-        switch intake.record {
-        case .sample(let sample): try put(sample, intake)
-        case .day(let day): try put(day, intake)
-        case .retraction(let retraction): try put(retraction)
+        do {
+            switch intake.record {
+            case .sample(let sample): return try put(sample, intake)
+            case .day(let day): return try put(day, intake)
+            case .retraction(let retraction): return try put(retraction)
+            }
+        } catch let limit as LimitReached {
+            // It was met while the statement was filled: nothing is written, and the next record finds it empty.
+            insertSample.clear()
+            return .rejected(limit.rejection)
         }
     }
 
@@ -160,6 +171,7 @@ struct WriteTransaction {
         let statement = try RawStatement(cached: sql, in: db)
         statement.bind(1, number)
         try statement.run()
+        try countVersion(of: number)
     }
 
     func bindRetraction(

@@ -66,7 +66,7 @@ struct SinkMatch {
         if let types { who.append("+type IN (\(SinkMatch.list(types)))") }
         let range = "BETWEEN \(after + 1) AND \(through)"
         var runs: [Run] = []
-        for (table, kinds) in [(RowCursor.Table.sample, kinds.sampleRows), (.day, kinds.dayRows)] {
+        for (table, kinds) in [(Lane.Table.sample, kinds.sampleRows), (.day, kinds.dayRows)] {
             guard let kinds else { continue }
             let moved = table == .sample ? "sample_moved" : "day_moved"
             runs.append(
@@ -83,10 +83,10 @@ struct SinkMatch {
 
     /// Rows of one table that lie in order.
     struct Run {
-        let table: RowCursor.Table
+        let table: Lane.Table
         let index: String
         let conditions: [String]
-        /// As `RowCursor` takes it.
+        /// As `Lane` takes it.
         let sort: String?
     }
 

@@ -12,15 +12,16 @@ extension SinkOverview {
                 state: sink.state(epoch: epoch), terms: sink.terms, openedAt: sink.openedAt, lag: head - sink.cursor,
                 oldestPending: try oldest(sink, head, db),
                 nextRetry: try Int64.fetchOne(
-                    db, sql: "SELECT min(due) FROM delivery WHERE sink = ? AND due IS NOT NULL AND state = ?",
-                    arguments: [sink.id, DeliveryRow.State.retry.rawValue]),
+                    db, sql: "SELECT min(due) FROM delivery WHERE sink = ? AND due > ?",
+                    arguments: [sink.id, DeliveryRow.atOnce]),
                 lastDelivered: sink.lastDelivered, lastFailure: sink.lastFailure, skips: sink.skips)
         }
     }
 
     /// When the oldest open version was stored.
     ///
-    /// After the cursor the first that waits is near, because where nothing waits the cursor is at the head.
+    /// After the cursor the first that waits is near, because where nothing waits the cursor is at the head. Where it is not, among very many
+    /// that a narrow filter leaves out, this is not told.
     private static func oldest(_ sink: SinkRecord, _ head: Int64, _ db: Database) throws -> Int64? {
         var times: [Int64] = []
         if sink.marked + sink.account.retrying > 0 {
@@ -32,7 +33,7 @@ extension SinkOverview {
             if let time = try Int64.fetchOne(db, sql: sql, arguments: [sink.id]) { times.append(time) }
         }
         var after = sink.cursor
-        while sink.implied > 0, after < head {
+        while sink.implied > 0, after < min(head, sink.cursor + 4 * SinkReader.window) {
             let end = min(after + SinkReader.window, head)
             let found = try sink.match.runs(after: after, through: end).compactMap { run in
                 try Int64.fetchOne(
@@ -56,10 +57,10 @@ extension SinkOverview {
 
 extension SinkDelivery {
     /// How a record stands with every sink that it concerns, by name.
-    static func all(of number: Int64, in db: Database) throws -> [SinkDelivery] {
+    static func all(of number: Int64, _ sinks: [SinkRecord], in db: Database) throws -> [SinkDelivery] {
         guard let current = try Facts.current(number, in: db) else { return [] }
         let head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
-        return try SinkRecord.all(in: db).compactMap { sink in
+        return try sinks.compactMap { sink in
             var sink = sink
             sink.advance(to: head)
             return SinkDelivery(sink, current, try DeliveryRow.find(sink.id, number, in: db))

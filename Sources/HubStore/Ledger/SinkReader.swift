@@ -144,16 +144,16 @@ struct SinkReader {
     private func scan(_ after: Int64, _ filling: inout Filling, _ draft: inout Draft) throws {
         let head = sink.isCounting ? sink.counted : reader.head
         let end = min(head, after + SinkReader.window)
-        var merge = Merge(
-            lanes: try sink.match.runs(after: after, through: end).map { run in
-                try RowCursor(run.table, run.index, run.conditions, by: .sequence, sort: run.sort, in: db)
-            })
-        while let front = merge.front() {
+        let lanes = sink.match.runs(after: after, through: end).map { run in
+            Lane(run.table, run.index, run.conditions, by: .sequence, sort: run.sort)
+        }
+        var merge = try Merge(lanes, .sequence, reader.termCache, in: db)
+        while merge.front != nil {
             guard !filling.isFull, draft.decisions.count < SinkReader.maximumDecisions else {
                 draft.page.hasMore = true
                 return
             }
-            let stored = try merge.lanes[front.lane].take(reader.termCache, db)
+            guard let stored = try merge.next()?.record else { continue }
             draft.page.position = stored.sequence
             let row = try DeliveryRow.find(sink.id, stored.number, in: db)
             if row?.sequence == stored.sequence { continue }

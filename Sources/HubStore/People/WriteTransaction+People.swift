@@ -256,7 +256,7 @@ extension WriteTransaction {
     mutating func bind(_ judgement: Judgement) throws {
         if judgement.isByHand { insertSample.bind(SampleColumn.assigned.parameter, 1 as Int64) }
         if let name = judgement.profileOf {
-            insertSample.bind(SampleColumn.profileOf.parameter, try caches.term(name, .other, in: db))
+            insertSample.bind(SampleColumn.profileOf.parameter, try caches.term(name, .own, in: db))
         }
     }
 

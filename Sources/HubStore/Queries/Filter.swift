@@ -72,10 +72,10 @@ struct Filter {
 
     // MARK: - Conditions
 
-    /// Person, type and source; `+` keeps SQLite from leaving the order of change for another index, which would sort millions of rows.
+    /// Person, type and source.
     var who: [String] {
         var conditions: [String] = []
-        if let types { conditions.append("+type IN (\(Filter.list(types)))") }
+        if let types { conditions.append("type IN (\(Filter.list(types)))") }
         if let persons { conditions.append("ifnull(person, 0) IN (\(Filter.list(persons)))") }
         if query.isImplausible { conditions.append("implausible IS NOT NULL") }
         return conditions + from
@@ -95,7 +95,7 @@ struct Filter {
             ways.append("(s.type <> d.type AND s.kind NOT IN (\(KindSelection.list(kinds.standing))))")
         }
         if ways.isEmpty { return nil }
-        var conditions = ["d.ended IS NULL", "(\(ways.joined(separator: " OR ")))"]
+        var conditions = ["(\(ways.joined(separator: " OR ")))"]
         if let persons { conditions.append("ifnull(d.person, 0) IN (\(Filter.list(persons)))") }
         if let types { conditions.append("d.type IN (\(Filter.list(types)))") }
         if !kinds.takenBack.isSuperset(of: RecordKind.samples) {
@@ -111,7 +111,7 @@ struct Filter {
     }
 
     /// The source alone.
-    var from: [String] { sources.map { ["+source IN (\(Filter.list($0)))"] } ?? [] }
+    var from: [String] { sources.map { ["source IN (\(Filter.list($0)))"] } ?? [] }
 
     /// When a sample was, by HealthKit's rules: without an option it must overlap [from, to).
     var sampleTimes: [String] {
@@ -128,18 +128,22 @@ struct Filter {
 
     /// The same for a day, which ends a microsecond before the next midnight UTC.
     var dayTimes: [String] {
-        var conditions: [String] = []
+        let (low, high) = dates
+        return (low > .min ? ["date >= \(low)"] : []) + (high < .max ? ["date <= \(high)"] : [])
+    }
+
+    /// The first and the last day.
+    var dates: (low: Int64, high: Int64) {
+        var (low, high) = (Int64.min, Int64.max)
         if let from = query.from {
-            let first =
-                Filter.floor(from) + (query.strictStart && from != Filter.floor(from) * Filter.dayLength ? 1 : 0)
-            conditions.append("date >= \(first)")
+            let floor = Filter.floor(from)
+            low = floor + (query.strictStart && from != floor * Filter.dayLength ? 1 : 0)
         }
         if let to = query.to {
             let floor = Filter.floor(to)
-            let bound = query.strictEnd || to == floor * Filter.dayLength ? floor : floor + 1
-            conditions.append("date < \(bound)")
+            high = (query.strictEnd || to == floor * Filter.dayLength ? floor : floor + 1) - 1
         }
-        return conditions
+        return (low, high)
     }
 
     /// The UTC day that a moment falls in.
@@ -148,5 +152,5 @@ struct Filter {
         return microseconds % dayLength < 0 ? quotient - 1 : quotient
     }
 
-    private static func list(_ ids: [Int64]) -> String { ids.map(String.init).joined(separator: ", ") }
+    static func list(_ ids: [Int64]) -> String { ids.map(String.init).joined(separator: ", ") }
 }

@@ -3,53 +3,128 @@ import Samples
 
 /// A part of a history index that holds rows: samples of one person and type, or days of one person, type and series.
 struct HistoryRange {
-    /// The SQL that chooses it.
-    let condition: String
-    /// The longest sample in it, in microseconds.
-    let longest: Int64
+    /// 0 for no person.
+    let person: Int64
+    let type: Int64
+    var series: Int64?
+    /// The longest sample that it ever had, in microseconds.
+    var longest: Int64 = 0
+
+    /// What chooses it in its index.
+    static let sample = "person IS ?2 AND type = ?3"
+    static let day = "person = ?2 AND type = ?3 AND series = ?4"
+
+    var ids: [Int64?] { [person == 0 ? nil : person, type, series] }
 
     /// The ranges of `sample_history` that a query concerns, by type, then person.
     static func samples(_ filter: Filter, in db: Database) throws -> [HistoryRange] {
         if filter.wantsRetractions { return try indexed(filter, in: db) }
         let sql = """
-            SELECT ifnull(person, 0), type, max(longest) FROM stream WHERE kind = 0 GROUP BY 1, 2 ORDER BY type, person
+            SELECT ifnull(person, 0), ifnull(type, 0), max(longest) FROM stream WHERE kind = 0 \(types(filter))
+            GROUP BY ifnull(type, 0), ifnull(person, 0)
             """
-        return try Row.fetchAll(db, sql: sql).compactMap { row in
-            let (person, type): (Int64, Int64) = (row[0], row[1])
-            guard filter.types?.contains(type) ?? true, filter.persons?.contains(person) ?? true else { return nil }
-            let whose = person == 0 ? "person IS NULL" : "person = \(person)"
-            return HistoryRange(condition: "\(whose) AND type = \(type)", longest: row[2])
-        }
+        return try all(sql, filter, in: db) { HistoryRange(person: $0, type: $1, longest: $2) }
     }
 
     /// The same, looked up in the index itself: no stream tells of a sample that was assigned again while it was retracted.
     private static func indexed(_ filter: Filter, in db: Database) throws -> [HistoryRange] {
-        let lengths = try Row.fetchAll(db, sql: "SELECT type, max(longest) FROM stream WHERE kind = 0 GROUP BY type")
+        let lengths = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT ifnull(type, 0), max(longest) FROM stream WHERE kind = 0 \(types(filter)) GROUP BY ifnull(type, 0)
+                """)
         let longest = Dictionary(lengths.map { ($0[0] as Int64, $0[1] as Int64) }, uniquingKeysWith: max)
         let everyone = [0] + (try Int64.fetchAll(db, sql: "SELECT id FROM person"))
         let next = try db.makeStatement(
             sql: "SELECT min(type) FROM sample INDEXED BY sample_history WHERE person IS ? AND type > ?")
-        var ranges: [(person: Int64, type: Int64)] = []
+        var ranges: [HistoryRange] = []
         for person in everyone where filter.persons?.contains(person) ?? true {
             var last: Int64 = 0
             while let type = try Int64.fetchOne(next, arguments: [person == 0 ? nil : person, last]) {
-                if filter.types?.contains(type) ?? true { ranges.append((person, type)) }
+                if filter.types?.contains(type) ?? true {
+                    ranges.append(HistoryRange(person: person, type: type, longest: longest[type] ?? 0))
+                }
                 last = type
             }
         }
-        return ranges.sorted { ($0.type, $0.person) < ($1.type, $1.person) }.map { person, type in
-            let whose = person == 0 ? "person IS NULL" : "person = \(person)"
-            return HistoryRange(condition: "\(whose) AND type = \(type)", longest: longest[type] ?? 0)
-        }
+        return ranges.sorted { ($0.type, $0.person) < ($1.type, $1.person) }
     }
 
     /// The ranges of `day_identity` that a query concerns.
     static func days(_ filter: Filter, in db: Database) throws -> [HistoryRange] {
-        let sql = "SELECT person, type, label FROM stream WHERE kind = 1 ORDER BY type, person, label"
-        return try Row.fetchAll(db, sql: sql).compactMap { row in
-            let (person, type, series): (Int64, Int64, Int64) = (row[0], row[1], row[2])
-            guard filter.types?.contains(type) ?? true, filter.persons?.contains(person) ?? true else { return nil }
-            return HistoryRange(condition: "person = \(person) AND type = \(type) AND series = \(series)", longest: 0)
+        let sql = """
+            SELECT person, type, label FROM stream WHERE kind = 1 \(types(filter))
+            ORDER BY ifnull(type, 0), ifnull(person, 0), ifnull(label, 0)
+            """
+        return try all(sql, filter, in: db) { HistoryRange(person: $0, type: $1, series: $2) }
+    }
+
+    /// Answered by the index of streams.
+    private static func types(_ filter: Filter) -> String {
+        filter.types.map { "AND ifnull(type, 0) IN (\(Filter.list($0)))" } ?? ""
+    }
+
+    private static func all(
+        _ sql: String, _ filter: Filter, in db: Database, _ make: (Int64, Int64, Int64) -> HistoryRange
+    ) throws -> [HistoryRange] {
+        let statement = try RawStatement(new: sql, in: db)
+        var ranges: [HistoryRange] = []
+        while try statement.step() {
+            let person = statement.integer(0)
+            guard filter.persons?.contains(person) ?? true else { continue }
+            ranges.append(make(person, statement.integer(1), statement.integer(2)))
         }
+        return ranges
+    }
+}
+
+/// Samples that begin before a span of time and reach into it.
+///
+/// Few samples are long. Those of up to an hour are found by their start, at most an hour before the span; the longer ones, and those of
+/// more than 32 days, have an index each. So one sample of a thousand years does not make every question read all years.
+enum Overhang: CaseIterable {
+    /// All samples, or all of up to an hour where there are longer ones.
+    case usual
+    case short
+    /// Longer than an hour; up to 32 days where there are longer ones.
+    case long
+    case middle
+    case endless
+
+    private static let hour: Int64 = 3_600_000_000
+    private static let month: Int64 = 2_764_800_000_000
+
+    var index: String {
+        switch self {
+        case .usual, .short: "sample_history"
+        case .long, .middle: "sample_long"
+        case .endless: "sample_endless"
+        }
+    }
+
+    /// What the index demands of a query.
+    var demand: [String] {
+        switch self {
+        case .usual, .short: []
+        case .long, .middle: ["duration > \(Overhang.hour)"]
+        case .endless: ["duration > \(Overhang.month)"]
+        }
+    }
+
+    /// What keeps out what other lanes have.
+    var limit: [String] {
+        switch self {
+        case .usual, .long, .endless: []
+        case .short: ["duration <= \(Overhang.hour)"]
+        case .middle: ["duration <= \(Overhang.month)"]
+        }
+    }
+
+    /// The lanes of a part of the history whose longest sample is so long, each with the first start that may reach into the span.
+    static func lanes(_ query: RecordQuery, longest: Int64) -> [(part: Overhang, low: Int64)] {
+        guard let from = query.from, !query.strictStart else { return [(.usual, query.from ?? .min)] }
+        if longest <= hour { return [(.usual, from - longest)] }
+        if longest <= month { return [(.short, from - hour), (.long, from - longest)] }
+        return [(.short, from - hour), (.middle, from - month), (.endless, .min)]
     }
 }

@@ -13,15 +13,13 @@ struct Reader {
         here = Samples.Cursor(epoch: try Opening.meta(db).epoch, sequence: try Int64.fetchOne(db, sql: Head.sql) ?? 0)
     }
 
-    /// How many sequences one page may look through for the few that a narrow query wants, so that no snapshot stays open for long.
-    static let window: Int64 = 200_000
-
     /// The last sequence of the snapshot.
     var head: Int64 { here.sequence }
 
     // MARK: - Pages
 
-    func page(_ asked: RecordQuery) throws -> RecordPage {
+    func page(_ asked: RecordQuery, within size: PageSlice = .usual) throws -> RecordPage {
+        let slice = size.begun()
         var query = asked
         guard (1...RecordQuery.maximumPage).contains(query.limit) else {
             throw StoreError(.query, "limit \(query.limit): a page has 1 to 1,000 records")
@@ -40,40 +38,35 @@ struct Reader {
         var page = RecordPage(records: [], next: nil, cursor: Samples.Cursor(epoch: here.epoch, sequence: head))
         if filter.isEmpty { return page }
 
-        var merge: Merge
-        var windowEnd: Int64?
-        if query.order == .sequence {
-            let after = token?.key ?? query.since?.sequence ?? 0
-            let (end, overflow) = after.addingReportingOverflow(
-                query.group == nil && query.numbers == nil && !query.isImplausible ? Reader.window : head)
-            let bound = overflow ? head : min(head, end)
-            windowEnd = bound < head ? bound : nil
-            merge = Merge(lanes: try changes(filter, after: after, through: bound))
-        } else {
-            merge = Merge(lanes: try history(filter, after: token.map { ($0.key, $0.number) }))
-        }
-
-        var bytes = 0
-        var last = (key: Int64(0), number: Int64(0))
-        while let front = merge.front() {
-            if page.records.count == query.limit || bytes >= RecordQuery.pageBytes {
-                page.next = PageToken(epoch: here.epoch, head: head, key: last.key, number: last.number).text(
-                    for: asked)
-                return page
+        let lanes =
+            query.order == .sequence
+            ? try changes(filter, after: token?.key ?? query.since?.sequence ?? 0, through: head)
+            : try history(filter, after: token.map { Place(key: $0.key, number: $0.number) })
+        var merge = try Merge(lanes, query.order, termCache, in: db)
+        var (bytes, looked) = (0, 0)
+        var last = Place(key: 0, number: 0)
+        while let row = try merge.next() {
+            looked += 1
+            last = row.place
+            if let record = row.record {
+                bytes += record.estimatedBytes
+                page.records.append(record)
             }
-            let record = try merge.lanes[front.lane].take(termCache, db)
-            bytes += record.estimatedBytes
-            page.records.append(record)
-            last = front.place
-        }
-        if let windowEnd {
-            page.next = PageToken(epoch: here.epoch, head: head, key: windowEnd, number: 0).text(for: asked)
+            guard page.records.count == query.limit || bytes >= RecordQuery.pageBytes || slice.isOver(looked) else {
+                continue
+            }
+            guard let front = merge.front else { break }
+            // A long sample also lies, passed, among the short ones: no page ends between the two.
+            if front == last { continue }
+            page.next = PageToken(epoch: here.epoch, head: head, key: last.key, number: last.number).text(for: asked)
+            page.reached = query.order == .sequence ? last.key : nil
+            break
         }
         return page
     }
 
     /// The lanes of a whole answer.
-    func lanes(_ filter: Filter, _ order: RecordQuery.Order) throws -> [RowCursor] {
+    func lanes(_ filter: Filter, _ order: RecordQuery.Order) throws -> [Lane] {
         order == .sequence ? try changes(filter, after: 0, through: here.sequence) : try history(filter, after: nil)
     }
 
@@ -112,112 +105,102 @@ struct Reader {
     }
 
     /// The order of change: rows never changed lie in the order of their numbers, the others in an index of their own.
-    private func changes(_ filter: Filter, after: Int64, through: Int64) throws -> [RowCursor] {
+    private func changes(_ filter: Filter, after: Int64, through: Int64) throws -> [Lane] {
         let text = filter.query.group
         let range = "BETWEEN \(after + 1) AND \(through)"
-        var lanes: [RowCursor] = []
+        var lanes: [Lane] = []
         if let numbers = filter.numbers {
-            let asked = ["number IN (\(numbers))", "+seq \(range)"] + filter.who
+            let asked = ["number IN (\(numbers))", "+seq \(range)"]
             if let kinds = filter.sampleKinds {
-                let conditions = asked + [kinds] + filter.sampleTimes + (text == nil ? [] : ["grouping = ?1"])
-                lanes.append(try RowCursor(.sample, "NOT INDEXED", conditions, by: .sequence, text: text, in: db))
+                let fits = [kinds] + filter.who + filter.sampleTimes + (text == nil ? [] : ["grouping = ?1"])
+                lanes.append(Lane(.sample, "NOT INDEXED", asked, fits: fits, by: .sequence, text: text))
             }
             if let kinds = filter.dayKinds, text == nil {
-                lanes.append(
-                    try RowCursor(.day, "NOT INDEXED", asked + [kinds] + filter.dayTimes, by: .sequence, in: db))
+                let fits = [kinds] + filter.who + filter.dayTimes
+                lanes.append(Lane(.day, "NOT INDEXED", asked, fits: fits, by: .sequence))
             }
-            if let departures = try departures(filter, "d.number IN (\(numbers)) AND d.seq \(range)", text) {
-                lanes.append(departures)
-            }
-            return lanes
+            let left = ["d.ended IS NULL", "d.number IN (\(numbers))", "+d.seq \(range)"]
+            return lanes + departures(filter, "INDEXED BY departure_open", left, text)
         }
         if let kinds = filter.sampleKinds {
-            let conditions = [kinds] + filter.who + filter.sampleTimes
+            let fits = [kinds] + filter.who + filter.sampleTimes
             if text != nil {
+                let group = ["grouping = ?1", "+seq \(range)"]
                 lanes.append(
-                    try RowCursor(
-                        .sample, "INDEXED BY sample_group", ["grouping = ?1", "+seq \(range)"] + conditions,
-                        by: .sequence,
-                        text: text, in: db))
+                    Lane(.sample, "INDEXED BY sample_group", group, fits: fits, by: .sequence, text: text))
             } else if filter.query.isImplausible {
-                lanes.append(
-                    try RowCursor(
-                        .sample, "INDEXED BY sample_implausible", ["+seq \(range)"] + conditions, by: .sequence, in: db)
-                )
+                let doubtful = ["implausible IS NOT NULL", "seq \(range)"]
+                lanes.append(Lane(.sample, "INDEXED BY sample_implausible", doubtful, fits: fits, by: .sequence))
             } else {
-                lanes.append(
-                    try RowCursor(
-                        .sample, "NOT INDEXED", ["number \(range)", "seq = number"] + conditions, by: .sequence,
-                        sort: "number", in: db))
-                lanes.append(
-                    try RowCursor(
-                        .sample, "INDEXED BY sample_moved", ["seq <> number", "seq \(range)"] + conditions,
-                        by: .sequence, in: db))
+                lanes += changes(.sample, "sample_moved", range, fits)
             }
         }
         if let kinds = filter.dayKinds, text == nil {
-            let conditions = [kinds] + filter.who + filter.dayTimes
-            lanes.append(
-                try RowCursor(
-                    .day, "NOT INDEXED", ["number \(range)", "seq = number"] + conditions, by: .sequence,
-                    sort: "number", in: db))
-            lanes.append(
-                try RowCursor(
-                    .day, "INDEXED BY day_moved", ["seq <> number", "seq \(range)"] + conditions, by: .sequence, in: db)
-            )
+            lanes += changes(.day, "day_moved", range, [kinds] + filter.who + filter.dayTimes)
         }
-        if let departures = try departures(filter, "d.seq \(range)", text) { lanes.append(departures) }
-        return lanes
+        return lanes + departures(filter, "", ["d.seq \(range)"], text)
     }
 
-    /// A follower of some persons or types alone must learn what has left them; `nil` where the question is about neither.
-    private func departures(_ filter: Filter, _ range: String, _ group: String?) throws -> RowCursor? {
-        guard let conditions = filter.departures else { return nil }
-        let all = [range] + conditions + (group == nil ? [] : ["s.grouping = ?1"])
-        return try RowCursor(.departure, "", all, by: .sequence, sort: "d.seq", text: group, in: db)
+    private func changes(_ table: Lane.Table, _ moved: String, _ range: String, _ fits: [String]) -> [Lane] {
+        [
+            Lane(
+                table, "NOT INDEXED", ["number \(range)"], fits: ["seq = number"] + fits, by: .sequence, sort: "number"),
+            Lane(table, "INDEXED BY \(moved)", ["seq <> number", "seq \(range)"], fits: fits, by: .sequence),
+        ]
+    }
+
+    /// A follower of some persons or types alone must learn what has left them; none where the question is about neither.
+    private func departures(_ filter: Filter, _ index: String, _ range: [String], _ group: String?) -> [Lane] {
+        guard let conditions = filter.departures else { return [] }
+        let fits = ["d.ended IS NULL"] + conditions + (group == nil ? [] : ["s.grouping = ?1"])
+        return [Lane(.departure, index, range, fits: fits, by: .sequence, sort: "d.seq", text: group)]
     }
 
     /// The order of time: one lane for each person and type that has samples, and for each series of days.
-    private func history(_ filter: Filter, after: (key: Int64, number: Int64)?) throws -> [RowCursor] {
+    private func history(_ filter: Filter, after: Place?) throws -> [Lane] {
         let query = filter.query
-        let down = query.order == .newestFirst
-        let beyond = after.map { after in
-            let (past, least) = down ? ("<", "<=") : (">", ">=")
-            return (
-                ["start \(least) \(after.key)", "(start \(past) \(after.key) OR number \(past) \(after.number))"],
-                [
-                    "date \(least) \(Filter.floor(after.key) + (down ? 1 : 0))",
-                    "(date * \(Filter.dayLength), number) \(past) (\(after.key), \(after.number))",
-                ]
-            )
-        }
-        let samples = filter.sampleKinds.map { kinds in [kinds] + filter.from + filter.sampleTimes + (beyond?.0 ?? []) }
+        let high = query.to.map { $0 - 1 } ?? .max
+        let samples = filter.sampleKinds.map { kinds in [kinds] + filter.from + filter.sampleTimes }
         if let group = query.group {
             guard let samples else { return [] }
+            let down = query.order == .newestFirst
+            let beyond = after.map { ["(start, number) \(down ? "<" : ">") (\($0.key), \($0.number))"] } ?? []
             return [
-                try RowCursor(
-                    .sample, "INDEXED BY sample_group", ["grouping = ?1"] + filter.who + samples, by: query.order,
-                    text: group, in: db)
+                Lane(
+                    .sample, "INDEXED BY sample_group", ["grouping = ?1"] + beyond, fits: samples + filter.who,
+                    by: query.order, text: group)
             ]
         }
-        var lanes: [RowCursor] = []
+        var lanes: [Lane] = []
         if let samples, query.isImplausible {
-            lanes.append(
-                try RowCursor(
-                    .sample, "INDEXED BY sample_implausible", filter.who + samples, by: query.order, in: db))
+            let form = Lane(
+                entered: .sample, "INDEXED BY sample_implausible_time", ["implausible IS NOT NULL"],
+                fits: samples + filter.who, by: query.order)
+            lanes.append(form.entered([], low: .min, high: high, after: after))
         } else if let samples {
+            let forms = Dictionary(
+                uniqueKeysWithValues: Overhang.allCases.map { part in
+                    let fits = samples + part.limit
+                    return (
+                        part,
+                        Lane(
+                            entered: .sample, "INDEXED BY \(part.index)", [HistoryRange.sample] + part.demand,
+                            fits: fits, by: query.order)
+                    )
+                })
             for range in try HistoryRange.samples(filter, in: db) {
-                var conditions = [range.condition] + samples
-                if let from = query.from, !query.strictStart { conditions.append("start >= \(from - range.longest)") }
-                lanes.append(try RowCursor(.sample, "INDEXED BY sample_history", conditions, by: query.order, in: db))
+                lanes += Overhang.lanes(query, longest: range.longest).compactMap { part, low in
+                    forms[part]?.entered(range.ids, low: low, high: high, after: after)
+                }
             }
         }
         if let kinds = filter.dayKinds {
-            let conditions = [kinds] + filter.from + filter.dayTimes + (beyond?.1 ?? [])
-            for range in try HistoryRange.days(filter, in: db) {
-                lanes.append(
-                    try RowCursor(
-                        .day, "INDEXED BY day_identity", [range.condition] + conditions, by: query.order, in: db))
+            let dates = filter.dates
+            let form = Lane(
+                entered: .day, "INDEXED BY day_identity", [HistoryRange.day], fits: [kinds] + filter.from,
+                by: query.order)
+            lanes += try HistoryRange.days(filter, in: db).map { range in
+                form.entered(range.ids, low: dates.low, high: dates.high, after: after)
             }
         }
         return lanes

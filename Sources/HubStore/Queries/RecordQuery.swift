@@ -73,6 +73,8 @@ public struct RecordPage: Hashable, Sendable {
     public var next: String?
     /// The store's head when the *first* page was read: changes since it are exactly those this answer may lack.
     public var cursor: Cursor
+    /// In the order of change, where this page is not the last: up to which sequence it has looked.
+    public var reached: Int64?
 
     public init(records: [StoredRecord], next: String?, cursor: Cursor) {
         (self.records, self.next, self.cursor) = (records, next, cursor)
@@ -96,8 +98,10 @@ public struct RecordTrace: Hashable, Sendable {
         public var isCovered: Bool
     }
 
-    /// Oldest first.
+    /// Those of this page, oldest first: on the first page the current one and the newest of the others, then older ones.
     public var versions: [Version]
+    /// How many there are in all.
+    public var versionCount: Int64
     /// What everyone sees: the newest version that is not covered.
     public var current: StoredRecord
     /// The sample or day that a retraction, where it is current, took back.
@@ -107,13 +111,76 @@ public struct RecordTrace: Hashable, Sendable {
     public var topicCount: Int64
     /// How the record stands with each sink that it concerns, by the sinks' names.
     public var deliveries: [SinkDelivery]
-    /// The days that are made of the record now, by date and series.
+    /// The days that are made of the record now, as far as this page has found them, by date and series.
     public var days: [BuiltDay]
+    /// From where the next page goes on; `nil` when this is the last.
+    public var next: Place?
+
+    /// Takes over what a later look found of the days.
+    public mutating func add(days more: RecordTrace) {
+        func place(_ day: BuiltDay) -> (LocalDate, String)? {
+            if case .day(let day) = day.record.record { (day.date, day.series) } else { nil }
+        }
+        days = (days + more.days).sorted { left, right in
+            guard let left = place(left), let right = place(right) else { return false }
+            return left < right
+        }
+        next = more.next
+    }
+
+    /// Where a page of a record's story ends.
+    public struct Place: Hashable, Sendable {
+        /// Versions below this sequence have not been told; 0 when all have.
+        var sequence = Int64.max
+        /// Days below this number have not been looked at; 0 when all have.
+        var day = Int64.max
+
+        static let beginning = Place()
+        static let end = Place(sequence: 0, day: 0)
+
+        /// Whether days are still to be looked for.
+        public var hasDays: Bool { day > 0 }
+
+        /// As text that is good for the same record.
+        public func text(of number: Int64) -> String { "\(number).\(sequence).\(day)" }
+
+        init(sequence: Int64 = .max, day: Int64 = .max) { (self.sequence, self.day) = (sequence, day) }
+
+        /// Reads what `text` gave for the record; `nil` for any other text.
+        public init?(_ text: String, of number: Int64) {
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Int64($0) }
+            guard parts.count == 3, parts[0] == number, let sequence = parts[1], let day = parts[2], sequence >= 0,
+                day >= 0
+            else { return nil }
+            self.init(sequence: sequence, day: day)
+            guard self.text(of: number) == text else { return nil }
+        }
+    }
 
     /// A day whose basis names the record.
     public struct BuiltDay: Hashable, Sendable {
         public var record: StoredRecord
         /// How the day stands with each sink that it concerns.
         public var deliveries: [SinkDelivery]
+    }
+}
+
+/// How long a page may look for what is asked before it ends with what it has.
+///
+/// So short that a question which finds little in much never makes others wait, and no snapshot stays open for long.
+struct PageSlice {
+    /// Rows that every page looks at, however long that takes: so many that a page of records that all fit is whole.
+    var rows: Int
+    var duration: Duration
+
+    static let usual = PageSlice(rows: RecordQuery.maximumPage, duration: .milliseconds(10))
+
+    func begun() -> Begun { Begun(rows: rows, end: .now + duration) }
+
+    struct Begun {
+        fileprivate let rows: Int
+        fileprivate let end: ContinuousClock.Instant
+
+        func isOver(_ looked: Int) -> Bool { looked >= rows && (looked - rows) % 32 == 0 && .now >= end }
     }
 }

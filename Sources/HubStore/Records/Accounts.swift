@@ -15,7 +15,9 @@ extension Account {
 
     static func all(in db: Database) throws -> [Account] {
         let sql = """
-            SELECT instance, received, stored, versions, retractions, duplicates, rejected FROM account ORDER BY instance
+            SELECT instance, received, stored, versions, retractions, duplicates, rejected, streams, sources, words,
+                extra_bytes
+            FROM account ORDER BY instance
             """
         return try Row.fetchAll(db, sql: sql).map { row in
             var account = Account(instance: row[0])
@@ -25,22 +27,27 @@ extension Account {
             account.retractions = row[4]
             account.duplicates = row[5]
             account.rejected = row[6]
+            account.usage = InstanceUsage(streams: row[7], sources: row[8], words: row[9], extraBytes: row[10])
             return account
         }
     }
 
     func save(to db: Database) throws {
         let sql = """
-            INSERT INTO account (instance, received, stored, versions, retractions, duplicates, rejected)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            INSERT INTO account (instance, received, stored, versions, retractions, duplicates, rejected, streams, sources,
+                words, extra_bytes)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             ON CONFLICT (instance) DO UPDATE
-            SET received = ?2, stored = ?3, versions = ?4, retractions = ?5, duplicates = ?6, rejected = ?7
+            SET received = ?2, stored = ?3, versions = ?4, retractions = ?5, duplicates = ?6, rejected = ?7,
+                streams = ?8, sources = ?9, words = ?10, extra_bytes = ?11
             """
         let statement = try RawStatement(cached: sql, in: db)
         statement.bind(1, instance)
-        for (index, count) in [received, stored, versions, retractions, duplicates, rejected].enumerated() {
-            statement.bind(Int32(index + 2), count)
-        }
+        let counts = [
+            received, stored, versions, retractions, duplicates, rejected, usage.streams, usage.sources, usage.words,
+            usage.extraBytes,
+        ]
+        for (index, count) in counts.enumerated() { statement.bind(Int32(index + 2), count) }
         try statement.run()
     }
 }
@@ -78,6 +85,16 @@ enum AccountCheck {
         expect("new versions", versions, superseded - retractions)
         let leftOut = try count("SELECT ifnull(sum(last - first + 1), 0) FROM gap")
         expect("sequences", try count(Head.sql), current + superseded + departures + leftOut)
+        let tallies = try Tallies(from: db)
+        expect(
+            "inbox", tallies.inbox,
+            try count("SELECT count(*) FROM sample WHERE person IS NULL AND retracted IS NULL"))
+        expect(
+            "implausible", tallies.implausible,
+            try count("SELECT count(*) FROM sample WHERE implausible IS NOT NULL AND retracted IS NULL"))
+        for number in try Int64.fetchAll(db, sql: revisions) {
+            found.append("record \(number): its count of versions is not that of the versions that are kept")
+        }
         found += try open(in: db)
         for row in try Row.fetchAll(db, sql: streams) {
             found.append("stream \(row[0] as Int64): its last sequence or count is not that of its records")
@@ -93,6 +110,15 @@ enum AccountCheck {
             """
         return try Int64.fetchAll(db, sql: sql).map { "departure \($0): the record is that person's, and of that type" }
     }
+
+    private static let revisions = """
+        WITH counted (number, count) AS (
+            SELECT number, count(*) FROM sample_version GROUP BY number
+            UNION ALL SELECT number, count(*) FROM day_version GROUP BY number
+        )
+        SELECT number FROM (SELECT * FROM counted EXCEPT SELECT number, count FROM revision)
+        UNION SELECT number FROM (SELECT number, count FROM revision EXCEPT SELECT * FROM counted)
+        """
 
     /// Streams whose end or count differs from that of the versions they carried, and versions without a stream.
     private static let streams = """

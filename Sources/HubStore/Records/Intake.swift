@@ -85,12 +85,18 @@ public struct IntakeBatch: Hashable, Sendable {
     public var items: [IntakeItem]
     /// What it may change of what is there.
     public var scope: WriteScope
+    /// What it may leave behind.
+    public var limits: InstanceLimits
 
     /// A batch in which some records may have been refused already.
-    public init(instance: String, items: [IntakeItem], scope: WriteScope = WriteScope()) {
+    public init(
+        instance: String, items: [IntakeItem], scope: WriteScope = WriteScope(),
+        limits: InstanceLimits = InstanceLimits()
+    ) {
         self.instance = instance
         self.items = items
         self.scope = scope
+        self.limits = limits
     }
 
     /// A batch in which every record passed the codec.
@@ -216,6 +222,8 @@ public struct Account: Hashable, Sendable {
     public var retractions: Int64 = 0
     public var duplicates: Int64 = 0
     public var rejected: Int64 = 0
+    /// What of it is limited.
+    public var usage = InstanceUsage()
 
     /// The account that what a person does by hand is charged to, and every retraction that tells of a departure.
     public static let hand = "hub"

@@ -4,8 +4,10 @@ import Samples
 enum IntakeCheck {
     /// The rule on each place of a batch; `nil` when nothing is refused, which is the usual case and costs no memory.
     ///
-    /// - Parameter foreign: the places of members of groups that would change what the instance may not.
-    static func refusals(of items: [IntakeItem], _ caches: WriterCaches, foreign: Set<Int> = []) -> [Rejection?]? {
+    /// - Parameter refused: what else refuses members of groups, by their places.
+    static func refusals(of items: [IntakeItem], _ caches: WriterCaches, _ refused: [Int: Rejection] = [:])
+        -> [Rejection?]?
+    {
         var refusals: [Rejection?]?
         var brokenGroups: [String: (place: Int, code: String)] = [:]
         func group(of item: IntakeItem) -> String? {
@@ -19,7 +21,7 @@ enum IntakeCheck {
             switch item {
             case .refused(let given, _): rejection = given
             case .record(let intake):
-                rejection = check(intake, caches) ?? (foreign.contains(place) ? WriteScope.refusal : nil)
+                rejection = check(intake, caches) ?? (refused.isEmpty ? nil : refused[place])
             }
             guard let rejection else { continue }
             if refusals == nil { refusals = Array(repeating: nil, count: items.count) }

@@ -1,109 +1,212 @@
 import GRDB
 import Samples
 
-/// One ordered run of rows, read lazily; a page is the merge of several.
-struct RowCursor {
+/// Where a row lies in an order: its sort key, then its number.
+struct Place: Hashable, Comparable {
+    var key: Int64
+    var number: Int64
+
+    static func < (left: Place, right: Place) -> Bool { (left.key, left.number) < (right.key, right.number) }
+}
+
+/// One ordered run of rows, as the SQL that reads it; a page is the merge of several.
+struct Lane {
     enum Table {
         case sample, day, departure
 
-        /// The table, or what stands for one, as SQL names it.
+        /// The table, or what takes the place of one, as SQL names it.
         var name: String {
             switch self {
             case .sample: "sample"
             case .day: "day"
-            case .departure: "departure d CROSS JOIN sample s ON s.number = d.number"
+            case .departure: "departure d"
             }
         }
 
-        fileprivate var columns: String {
+        fileprivate var columns: (list: String, count: Int32) {
             switch self {
-            case .sample: SampleColumn.list
-            case .day: DayColumn.list
-            case .departure: Departure.columns
+            case .sample: (SampleColumn.list, Int32(SampleColumn.allCases.count))
+            case .day: (DayColumn.list, Int32(DayColumn.allCases.count))
+            case .departure: (Departure.columns, 7)
             }
         }
     }
 
-    /// What it reads, for tests of how it is read.
+    let table: Table
+    let order: RecordQuery.Order
     let sql: String
-    private let table: Table
-    private let statement: RawStatement
-    private let order: RecordQuery.Order
-    /// The sort key and number of the row that the lane stands at; `nil` behind the last.
-    private(set) var head: (key: Int64, number: Int64)?
+    /// Whether its rows lie in the order of their numbers, which is that of change for those that never changed.
+    fileprivate let isByNumber: Bool
+    /// Bound to `?1` where a condition has it.
+    var text: String?
+    /// Where it may be entered at any place: the rows of one key from a number on, and how both are bound.
+    private(set) var entry: Entry?
+
+    struct Entry {
+        fileprivate var tie: String
+        /// Bound to `?2` and on: which part of the index it is.
+        fileprivate var ids: [Int64?] = []
+        /// From where it is read, in the order of the lane, and the last key, in the units of the column.
+        fileprivate var begin = Place(key: 0, number: 0)
+        fileprivate var end: Int64 = 0
+    }
+
+    /// A lane that is read from its beginning.
+    ///
+    /// - Parameters:
+    ///   - index: where the rows come from, such as `INDEXED BY sample_moved`.
+    ///   - range: conditions that an index answers, or that few rows must meet.
+    ///   - fits: conditions on each row of the range; rows that do not meet them are passed one by one, so that a page can end among them.
+    ///   - sort: another name for the order of the rows, where SQLite would sort what already lies in order.
+    init(
+        _ table: Table, _ index: String, _ range: [String], fits: [String] = [], by order: RecordQuery.Order,
+        sort: String? = nil, text: String? = nil
+    ) {
+        (self.table, self.order, self.text) = (table, order, text)
+        isByNumber = sort == "number"
+        sql = Lane.select(table, index, range, fits, sort ?? Lane.sort(table, order))
+    }
+
+    /// The form of lanes of the order of time, which can be entered anywhere without a look at what lies before.
+    ///
+    /// A store may have thousands of one form: `entered` makes them, and their SQL is made once.
+    init(entered table: Table, _ index: String, _ range: [String], fits: [String], by order: RecordQuery.Order) {
+        (self.table, self.order, isByNumber) = (table, order, false)
+        let (down, key, sort) = (order == .newestFirst, Lane.key(table), Lane.sort(table, order))
+        sql = Lane.select(
+            table, index, range + ["\(key) \(down ? "<=" : ">=") ?5", "\(key) \(down ? ">=" : "<=") ?7"], fits, sort)
+        let tie = Lane.select(table, index, range + ["\(key) = ?5", "number \(down ? "<=" : ">=") ?6"], fits, sort)
+        entry = Entry(tie: tie)
+    }
 
     /// - Parameters:
-    ///   - index: where the rows come from, such as `INDEXED BY sample_history`.
-    ///   - sort: another name for the order of the rows, where SQLite would sort what already lies in order.
-    ///   - text: bound to `?1` where a condition has it.
-    init(
-        _ table: Table, _ index: String, _ conditions: [String], by order: RecordQuery.Order, sort: String? = nil,
-        text: String? = nil,
-        in db: Database
-    ) throws {
-        self.table = table
-        self.order = order
-        let time = table == .sample ? "start" : "date"
-        let usual =
-            switch order {
-            case .sequence: "seq"
-            case .time: "\(time), number"
-            case .newestFirst: "\(time) DESC, number DESC"
-            }
-        sql =
-            "SELECT \(table.columns) FROM \(table.name) \(index) WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(sort ?? usual)"
-        statement = try RawStatement(new: sql, in: db)
-        if text != nil { statement.bind(1, text) }
+    ///   - ids: what `?2`, `?3`, … of the range are.
+    ///   - low, high: the first and last start, or day.
+    ///   - after: the place after which it begins.
+    func entered(_ ids: [Int64?], low: Int64, high: Int64, after: Place?) -> Lane {
+        let down = order == .newestFirst
+        var begin = Place(key: down ? high : low, number: down ? .max : .min)
+        if let after {
+            let floor = table == .day ? Filter.floor(after.key) : after.key
+            let next =
+                after.key % unit == 0
+                ? Place(key: floor, number: down ? after.number - 1 : after.number + 1)
+                : Place(key: down ? floor : floor + 1, number: down ? .max : .min)
+            begin = down ? min(begin, next) : max(begin, next)
+        }
+        var lane = self
+        lane.entry?.ids = ids
+        lane.entry?.begin = begin
+        lane.entry?.end = down ? low : high
+        return lane
+    }
+
+    /// All SQL that reads it, for tests of how it is read.
+    var statements: [String] { [sql] + (entry.map { [$0.tie] } ?? []) }
+
+    /// What a key of the column is in the sort key.
+    fileprivate var unit: Int64 { table == .day && order != .sequence ? Filter.dayLength : 1 }
+
+    private static func key(_ table: Table) -> String { table == .sample ? "start" : "date" }
+
+    private static func sort(_ table: Table, _ order: RecordQuery.Order) -> String {
+        switch order {
+        case .sequence: "seq"
+        case .time: "\(key(table)), number"
+        case .newestFirst: "\(key(table)) DESC, number DESC"
+        }
+    }
+
+    private static func select(
+        _ table: Table, _ index: String, _ range: [String], _ fits: [String], _ sort: String
+    ) -> String {
+        let join = table == .departure ? "CROSS JOIN sample s ON s.number = d.number" : ""
+        let fits = fits.isEmpty ? "1" : fits.map { "(\($0))" }.joined(separator: " AND ")
+        return """
+            SELECT \(table.columns.list), \(fits) FROM \(table.name) \(index) \(join) \
+            WHERE \(range.joined(separator: " AND ")) ORDER BY \(sort)
+            """
+    }
+}
+
+/// Reads a lane.
+///
+/// A class, so that a row costs no copy of it.
+final class RowCursor {
+    private let lane: Lane
+    private let db: Database
+    private var statement: RawStatement
+    private let isBrief: Bool
+    /// The column that says whether a row is asked for.
+    private let fits: Int32
+    /// The key whose rows alone `statement` reads; what comes after it is read by another.
+    private var tie: Int64?
+    /// Where the row lies that it has come to; `nil` behind the last.
+    private(set) var head: Place?
+
+    /// - Parameters:
+    ///   - place: the first row, of a lane that may be entered anywhere; else where the lane begins.
+    ///   - isBrief: whether it is for one look, before any other of the same lane's form.
+    init(_ lane: Lane, from place: Place? = nil, isBrief: Bool = false, in db: Database) throws {
+        (self.lane, self.isBrief, self.db, fits) = (lane, isBrief, db, lane.table.columns.count)
+        var sql = lane.sql
+        let begin = place.map { Place(key: $0.key / lane.unit, number: $0.number) } ?? lane.entry?.begin
+        if let begin, let entry = lane.entry, begin.number != .min, begin.number != .max {
+            (sql, tie) = (entry.tie, begin.key)
+        }
+        statement = try RowCursor.statement(sql, isBrief, db)
+        bind(begin)
         try advance()
     }
 
-    /// Whether this lane's row comes before the other's.
-    func precedes(_ other: (key: Int64, number: Int64)) -> Bool {
-        guard let head else { return false }
-        return order == .newestFirst ? head > other : head < other
+    /// Whether the row is asked for.
+    var isFit: Bool { statement.integer(fits) != 0 }
+
+    /// The row that it has come to.
+    func record(_ termCache: TermCache) throws -> StoredRecord {
+        switch lane.table {
+        case .sample: try SampleRow(statement, termCache, db).stored
+        case .day: try DayRow(statement, termCache, db).stored
+        case .departure: try Departure.record(statement, termCache, db)
+        }
     }
 
-    /// Takes the row the lane stands at and moves on.
-    mutating func take(_ termCache: TermCache, _ db: Database) throws -> StoredRecord {
-        let record =
-            switch table {
-            case .sample: try SampleRow(statement, termCache, db).stored
-            case .day: try DayRow(statement, termCache, db).stored
-            case .departure: try Departure.record(statement, termCache, db)
+    func advance() throws {
+        while try !statement.step() {
+            guard let tie, lane.entry != nil else {
+                head = nil
+                return
             }
-        try advance()
-        return record
-    }
-
-    private mutating func advance() throws {
-        guard try statement.step() else {
-            head = nil
-            return
+            let down = lane.order == .newestFirst
+            self.tie = nil
+            statement = try RowCursor.statement(lane.sql, isBrief, db)
+            bind(Place(key: down ? tie - 1 : tie + 1, number: down ? .max : .min))
         }
         let key: Int64 =
-            switch (order, table) {
+            switch (lane.order, lane.table) {
+            // A row that has been changed since lies elsewhere in the order of change, and is passed here.
+            case (.sequence, _) where lane.isByNumber: statement.integer(0)
             case (.sequence, .sample): statement.integer(SampleColumn.seq.rawValue)
             case (.sequence, .day): statement.integer(DayColumn.seq.rawValue)
             case (_, .departure): statement.integer(1)
             case (_, .sample): statement.integer(SampleColumn.start.rawValue)
             case (_, .day): statement.integer(DayColumn.date.rawValue) &* Filter.dayLength
             }
-        head = (key, statement.integer(0))
+        head = Place(key: key, number: statement.integer(0))
     }
-}
 
-/// Rows from several lanes in one order.
-struct Merge {
-    var lanes: [RowCursor]
+    private static func statement(_ sql: String, _ isBrief: Bool, _ db: Database) throws -> RawStatement {
+        isBrief ? try RawStatement(cached: sql, in: db) : try RawStatement(new: sql, in: db)
+    }
 
-    /// The lane whose row is next, and that row's place.
-    func front() -> (lane: Int, place: (key: Int64, number: Int64))? {
-        var best: (lane: Int, place: (key: Int64, number: Int64))?
-        for (index, lane) in lanes.enumerated() {
-            guard let head = lane.head else { continue }
-            if let current = best, !lane.precedes(current.place) { continue }
-            best = (index, head)
-        }
-        return best
+    /// Ends its use.
+    func close() { statement.clear() }
+
+    private func bind(_ begin: Place?) {
+        if let text = lane.text { statement.bind(1, text) }
+        guard let entry = lane.entry, let begin else { return }
+        for (index, id) in entry.ids.enumerated() { statement.bind(Int32(index + 2), id) }
+        statement.bind(5, begin.key)
+        if tie != nil { statement.bind(6, begin.number) } else { statement.bind(7, entry.end) }
     }
 }

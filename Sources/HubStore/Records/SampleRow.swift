@@ -202,7 +202,7 @@ extension SampleRow {
         if isAssignedByHand { statement.bind(SampleColumn.assigned.parameter, 1 as Int64) }
         if !edited.isEmpty { statement.bind(SampleColumn.edited.parameter, Int64(edited.rawValue)) }
         if let profileOf {
-            statement.bind(SampleColumn.profileOf.parameter, try caches.term(profileOf, .other, in: db))
+            statement.bind(SampleColumn.profileOf.parameter, try caches.term(profileOf, .own, in: db))
         }
         guard let retraction else { return }
         statement.bind(SampleColumn.retracted.parameter, retraction.author == .person ? 2 as Int64 : 1)
@@ -225,7 +225,7 @@ extension SampleRow {
         if references.person != 0 {
             set(.person, references.person)
         } else if case .nobody(let reason) = intake.assignment {
-            set(.unassigned, try caches.term(reason, .other, in: db))
+            set(.unassigned, try caches.term(reason, .own, in: db))
         }
         set(.start, sample.start.microseconds)
         set(.duration, sample.end.microseconds - sample.start.microseconds)

@@ -22,6 +22,8 @@ final class TermCache: Sendable {
     }
 
     static let capacity = 20_000
+    /// Longer texts, in bytes, are read each time.
+    static let longestText = 256
 
     private let entries = Mutex(Entries())
 
@@ -31,6 +33,7 @@ final class TermCache: Sendable {
         defer { statement.clear() }
         statement.bind(1, id)
         guard try statement.step(), let text = statement.text(0) else { throw TermCache.missing("term", id) }
+        guard text.utf8.count <= TermCache.longestText else { return text }
         entries.withLock {
             $0.bound()
             $0.terms[id] = text
@@ -53,9 +56,11 @@ final class TermCache: Sendable {
 
     func origin(_ id: Int64, in db: Database) throws -> [OriginStep] {
         if let known = entries.withLock({ $0.origins[id] }) { return known }
-        guard let origin = LineListCoding.origin(try term(id, in: db)) else {
+        let text = try term(id, in: db)
+        guard let origin = LineListCoding.origin(text) else {
             throw StoreError(.corrupt, "read a record: its origin is malformed; restore a backup")
         }
+        guard text.utf8.count <= TermCache.longestText else { return origin }
         entries.withLock { $0.origins[id] = origin }
         return origin
     }
@@ -67,6 +72,7 @@ final class TermCache: Sendable {
         statement.bind(1, id)
         guard try statement.step(), let plugin = statement.text(0) else { throw TermCache.missing("source", id) }
         let source = Source(plugin: plugin, device: statement.text(1), account: statement.text(2))
+        guard source.bytes <= TermCache.longestText else { return source }
         entries.withLock {
             $0.bound()
             $0.sources[id] = source
@@ -90,4 +96,9 @@ final class TermCache: Sendable {
     private static func missing(_ table: String, _ id: Int64) -> StoreError {
         StoreError(.corrupt, "read a record: \(table) \(id) is missing; restore a backup")
     }
+}
+
+extension Source {
+    /// Of its names.
+    var bytes: Int { plugin.utf8.count + (device?.utf8.count ?? 0) + (account?.utf8.count ?? 0) }
 }

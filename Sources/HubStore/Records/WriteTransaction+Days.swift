@@ -10,6 +10,11 @@ extension WriteTransaction {
         let references = DayRow.References(
             source: try caches.source(day.source, in: db).id, type: try caches.term(day.type.rawValue, .type, in: db),
             person: personID(intake.assignment), series: try caches.term(day.series, .other, in: db))
+        let key = StreamKey(kind: .day, type: references.type, person: references.person, label: references.series)
+        let refusal = try refusal(of: key, extra: day.extra)
+        if let refusal, try findDay(references.person, references.type, references.series, day.date) == nil {
+            return .rejected(refusal)
+        }
         let sequence = caches.head + 1
         let insert = try RawStatement(cached: DayRow.insert, in: db)
         try DayRow.bind(
@@ -24,6 +29,7 @@ extension WriteTransaction {
                 return .duplicate(number: known.number, sequence: known.sequence)
             }
             number = known.number
+            if let refusal = try refusal ?? refusalOfVersion(number) { return .rejected(refusal) }
             try archive(DayRow.archive, number)
             let replace = try RawStatement(cached: DayRow.replace, in: db)
             try DayRow.bind(
@@ -37,8 +43,9 @@ extension WriteTransaction {
         }
         caches.head = sequence
         try keepPayload(intake, number: number, sequence: sequence)
-        let key = StreamKey(kind: .day, type: references.type, person: references.person, label: references.series)
-        let previous = caches.advance(key, to: sequence, fresh: number == sequence ? VersionFacts.day : nil)
+        charge(day.extra)
+        let previous = try caches.advance(
+            key, to: sequence, fresh: number == sequence ? VersionFacts.day : nil, in: db)
         return .stored(Placement(number: number, sequence: sequence, previous: previous))
     }
 
@@ -51,6 +58,7 @@ extension WriteTransaction {
         if let version, let floor = known.retraction?.sourceVersion, version < floor {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
+        if author == .source, let refusal = try refusalOfVersion(known.number) { return .rejected(refusal) }
         let by = source ?? known.day.source
         let ids = try caches.source(by, in: db)
         let sequence = caches.head + 1
@@ -70,7 +78,7 @@ extension WriteTransaction {
         let key = StreamKey(
             kind: .retraction, type: known.typeID, person: known.personID,
             label: try caches.term(known.day.series, .other, in: db))
-        let previous = caches.advance(key, to: sequence)
+        let previous = try caches.advance(key, to: sequence, in: db)
         return .stored(Placement(number: known.number, sequence: sequence, previous: previous, record: row.stored))
     }
 
@@ -96,7 +104,7 @@ extension WriteTransaction {
         let key = StreamKey(
             kind: row.retraction == nil ? .day : .retraction, type: row.typeID, person: row.personID,
             label: try caches.term(row.day.series, .other, in: db))
-        let previous = caches.advance(key, to: row.sequence)
+        let previous = try caches.advance(key, to: row.sequence, in: db)
         return Placement(number: row.number, sequence: row.sequence, previous: previous, record: row.stored)
     }
 
@@ -129,10 +137,12 @@ extension DayRow {
         """
     static let byIdentity =
         "SELECT \(DayColumn.list) FROM day WHERE person = ?1 AND type = ?2 AND series = ?3 AND date = ?4"
+    /// Every day below a number, and whether it is a person's and made of a record.
+    ///
     /// A basis is a number a line (`LineListCoding`), so that a number stands between line feeds.
     static let madeOf = """
-        SELECT \(DayColumn.list) FROM day
-        WHERE person = ?1 AND retracted IS NULL AND instr(char(10) || basis || char(10), char(10) || ?2 || char(10)) > 0
-        ORDER BY date, series
+        SELECT number, person = ?1 AND retracted IS NULL
+            AND instr(char(10) || basis || char(10), char(10) || ?2 || char(10)) > 0
+        FROM day WHERE number < ?3 ORDER BY number DESC
         """
 }

@@ -21,6 +21,9 @@ extension WriteTransaction {
         let references = SampleRow.References(
             source: source.id, type: try caches.term(sample.type.rawValue, .type, in: db),
             person: personID(intake.assignment))
+        let key = StreamKey(kind: .sample, type: references.type, person: references.person, label: source.plugin)
+        let refusal = try refusal(of: key, extra: sample.extra)
+        if let refusal, try find(sample.source, sample.key) == nil { return .rejected(refusal) }
         let sequence = caches.head + 1
         try SampleRow.bind(
             intake, sample, number: sequence, sequence: sequence, references, recordedAt: recordedAt, to: insertSample,
@@ -30,9 +33,11 @@ extension WriteTransaction {
             caches.head = sequence
             try keepPayload(intake, number: sequence, sequence: sequence)
             let duration = sample.end.microseconds - sample.start.microseconds
-            let key = StreamKey(kind: .sample, type: references.type, person: references.person, label: source.plugin)
-            var previous = caches.advance(key, to: sequence, duration: duration, fresh: sample.value.kind.code)
-            if references.person == 0 { previous = caches.advance(.inbox, to: sequence) }
+            var previous = try caches.advance(
+                key, to: sequence, duration: duration, fresh: sample.value.kind.code, in: db)
+            if references.person == 0 { previous = try caches.advance(.inbox, to: sequence, in: db) }
+            charge(sample.extra)
+            caches.tallies.add(isInbox: references.person == 0, isImplausible: !intake.implausible.isEmpty)
             learn(
                 sample, intake, number: sequence, person: references.person, isByHand: judgement?.isByHand ?? false)
             let placement = Placement(number: sequence, sequence: sequence, previous: previous)
@@ -44,6 +49,8 @@ extension WriteTransaction {
         let standing = try sourceVersion(of: known)
         guard isNews(sample, for: standing) else { return .duplicate(number: known.number, sequence: known.sequence) }
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
+        if let refusal = try refusal ?? refusalOfVersion(known.number) { return .rejected(refusal) }
+        charge(sample.extra)
         var row = known
         (row.sample, row.canonical, row.typeID) = (sample, intake.canonical, references.type)
         row.implausible = intake.implausible
@@ -72,6 +79,7 @@ extension WriteTransaction {
             return .duplicate(number: known.number, sequence: known.sequence)
         }
         guard try mayChange(known) else { return .rejected(WriteScope.refusal) }
+        if let refusal = try refusalOfVersion(known.number) { return .rejected(refusal) }
         var row = known.isUnderHand ? standing : known
         row.retract(by: .source, reason: reason, version: version)
         return .stored(try known.isUnderHand ? cover(row) : replace(known, with: row))
@@ -119,6 +127,7 @@ extension WriteTransaction {
         row.sequence = caches.head + 1
         try archive(SampleRow.archive, known.number)
         try write(row, SampleRow.replace)
+        caches.tallies.replace(known, with: row)
         try supersede(row.number, known.facts, by: row.facts)
         if !caches.trends.isEmpty {
             caches.trends.forget(known.personID)
@@ -132,9 +141,9 @@ extension WriteTransaction {
             let key = StreamKey(
                 kind: isRetracted ? .retraction : .sample, type: row.typeID, person: row.personID, label: plugin)
             let duration = row.sample.end.microseconds - row.sample.start.microseconds
-            previous = caches.advance(key, to: row.sequence, duration: isRetracted ? 0 : duration)
+            previous = try caches.advance(key, to: row.sequence, duration: isRetracted ? 0 : duration, in: db)
         }
-        if isNobodys { previous = caches.advance(.inbox, to: row.sequence) }
+        if isNobodys { previous = try caches.advance(.inbox, to: row.sequence, in: db) }
         if departure != nil { try arrive(row) }
         return Placement(
             number: row.number, sequence: row.sequence, previous: previous, record: row.stored, departure: departure)
@@ -146,6 +155,7 @@ extension WriteTransaction {
         row.sequence = caches.head + 1
         row.edited = []
         try write(row, SampleRow.cover)
+        try countVersion(of: row.number)
         return Placement(
             number: row.number, sequence: row.sequence, previous: 0, record: row.stored, isCovered: true)
     }
@@ -184,7 +194,7 @@ extension WriteTransaction {
         let record = Departure.record(
             of: known.sample.source, known.sample.key, type: known.sample.type, from: known.assignment.person,
             number: known.number, sequence: sequence, cause: cause)
-        return Placement.Departure(record: record, previous: caches.advance(key, to: sequence))
+        return Placement.Departure(record: record, previous: try caches.advance(key, to: sequence, in: db))
     }
 
     /// Ends what tells that a record has left the person whose it is again, under the type that it has again.
@@ -203,9 +213,10 @@ extension WriteTransaction {
     // MARK: - Finding
 
     mutating func find(_ source: Source, _ key: RecordKey) throws -> SampleRow? {
+        guard let source = try caches.knownSource(source, in: db) else { return nil }
         let statement = try RawStatement(cached: SampleRow.byIdentity, in: db)
         defer { statement.clear() }
-        statement.bind(1, try caches.source(source, in: db).id)
+        statement.bind(1, source.id)
         statement.bind(2, key.text)
         return try statement.step() ? try SampleRow(statement, caches.termCache, db) : nil
     }

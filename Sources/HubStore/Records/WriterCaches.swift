@@ -19,9 +19,12 @@ struct StreamKey: Hashable {
 /// What the writer knows of a stream.
 struct StreamState {
     var key: StreamKey
+    /// Its row; 0 where it has none yet.
+    var id: Int64 = 0
     var lastSequence: Int64 = 0
     var count: Int64 = 0
-    /// The longest sample in microseconds; tells how far before a moment a sample that overlaps it may begin.
+    /// The longest sample that it ever had, in microseconds: whether it may have long ones, and how far before a moment a short one that
+    /// overlaps it may begin.
     var longest: Int64 = 0
     /// Whether the commit in progress has changed it.
     var isChanged = false
@@ -29,14 +32,19 @@ struct StreamState {
     var fresh = SIMD8<Int32>()
 }
 
-/// The writer's picture of the small tables and of the head, so that a record costs no look-up.
+/// The writer's picture of the head and of the rows that records keep coming back to, so that most records cost no look-up.
 ///
-/// It is true only of what is committed: a failed commit drops it, and the next one reads it again from the file.
+/// It is true only of what is committed: a failed commit drops it, and the next one reads it again from the file. Nothing in it grows
+/// with the data: of streams, words and sources it holds those met lately.
 struct WriterCaches {
     var head: Int64
     /// How many transactions the store has had.
     var commits: Int64
-    var streams: [StreamState] = []
+    /// What `hub status` counts of the records.
+    var tallies: Tallies
+    /// Of the batch that is being stored.
+    var allowance = Allowance()
+    private var streams: [StreamState] = []
     var accounts: [String: Account] = [:]
     var persons: [Person] = []
     var ledger: LedgerCache
@@ -59,19 +67,8 @@ struct WriterCaches {
     init(from db: Database) throws {
         head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
         commits = try Int64.fetchOne(db, sql: "SELECT commits FROM meta") ?? 0
+        tallies = try Tallies(from: db)
         ledger = try LedgerCache(from: db)
-        for row in try Row.fetchAll(
-            db,
-            sql:
-                "SELECT kind, ifnull(type, 0), ifnull(person, 0), ifnull(label, 0), last_seq, count, longest FROM stream ORDER BY id"
-        ) {
-            guard let kind = StreamKey.Kind(rawValue: row[0]) else {
-                throw StoreError(.corrupt, "open: a stream of unknown kind")
-            }
-            let key = StreamKey(kind: kind, type: row[1], person: row[2], label: row[3])
-            streamIndex[key] = streams.count
-            streams.append(StreamState(key: key, lastSequence: row[4], count: row[5], longest: row[6]))
-        }
         for account in try Account.all(in: db) { accounts[account.instance] = account }
         for row in try Row.fetchAll(db, sql: "SELECT id, uid, name FROM person ORDER BY id") {
             remember(Person(uid: row[1], name: row[2]), id: row[0])
@@ -88,18 +85,22 @@ struct WriterCaches {
     func personID(_ uidOrName: String) -> Int64? { personIndex[uidOrName] }
 
     /// What a word is for; only a hint to where it was met last.
-    enum TermUse: Int, CaseIterable { case type, unit, originalUnit, zone, name, method, version, origin, other }
+    enum TermUse: Int, CaseIterable {
+        case type, unit, originalUnit, zone, name, method, version, origin, other
+        /// The hub's own word, which is charged to no instance.
+        case own
+    }
 
     /// The id of a word, stored when it is new.
     mutating func term(_ text: String, _ use: TermUse, in db: Database) throws -> Int64 {
         let last = lastTerms[use.rawValue]
         if last.id != 0, ExactText.same(last.text, text) { return last.id }
-        let id = try term(text, in: db)
+        let id = try term(text, isCharged: use != .own, in: db)
         lastTerms[use.rawValue] = (text, id)
         return id
     }
 
-    private mutating func term(_ text: String, in db: Database) throws -> Int64 {
+    private mutating func term(_ text: String, isCharged: Bool, in db: Database) throws -> Int64 {
         let exact = ExactText(text)
         if let known = terms[exact] { return known }
         let select = try RawStatement(cached: "SELECT id FROM term WHERE text = ?", in: db)
@@ -108,12 +109,14 @@ struct WriterCaches {
         if try select.step() {
             id = select.integer(0)
         } else {
+            if isCharged { try allowance.addWord(text) }
             let insert = try RawStatement(cached: "INSERT INTO term (text) VALUES (?)", in: db)
             insert.bind(1, text)
             try insert.run()
             id = db.lastInsertedRowID
         }
         select.clear()
+        guard text.utf8.count <= TermCache.longestText else { return id }
         if terms.count > TermCache.capacity { terms.removeAll(keepingCapacity: true) }
         terms[exact] = id
         return id
@@ -121,41 +124,61 @@ struct WriterCaches {
 
     /// The ids of a source and of the name of its plugin, stored when they are new.
     mutating func source(_ source: Source, in db: Database) throws -> (id: Int64, plugin: Int64) {
+        if let known = try knownSource(source, in: db) { return known }
+        let plugin = try term(source.plugin, .other, in: db)
+        try allowance.addSource()
+        let insert = try RawStatement(
+            cached: "INSERT INTO source (plugin, device, account) VALUES (?1, ?2, ?3)", in: db)
+        insert.bind(1, source.plugin)
+        insert.bind(2, source.device)
+        insert.bind(3, source.account)
+        try insert.run()
+        return remember((db.lastInsertedRowID, plugin), of: source)
+    }
+
+    /// The same; `nil` where the source is new.
+    mutating func knownSource(_ source: Source, in db: Database) throws -> (id: Int64, plugin: Int64)? {
         if let lastSource, lastSource.source == source { return (lastSource.id, lastSource.plugin) }
-        var ids = sources[source]
-        if ids == nil {
-            let plugin = try term(source.plugin, .other, in: db)
-            let sql =
-                "SELECT id FROM source WHERE plugin = ?1 AND ifnull(device, 0) = ifnull(?2, 0) AND ifnull(account, 0) = ifnull(?3, 0)"
-            let select = try RawStatement(cached: sql, in: db)
-            let insert = try RawStatement(
-                cached: "INSERT INTO source (plugin, device, account) VALUES (?1, ?2, ?3)", in: db)
-            for statement in [select, insert] {
-                statement.bind(1, source.plugin)
-                statement.bind(2, source.device)
-                statement.bind(3, source.account)
-            }
-            if try select.step() {
-                ids = (select.integer(0), plugin)
-                insert.clear()
-            } else {
-                try insert.run()
-                ids = (db.lastInsertedRowID, plugin)
-            }
-            select.clear()
-            if sources.count > TermCache.capacity { sources.removeAll(keepingCapacity: true) }
-            sources[source] = ids
+        if let known = sources[source] {
+            lastSource = (source, known.id, known.plugin)
+            return known
         }
-        guard let ids else { throw StoreError(.internalFault, "a source has no id") }
+        let sql =
+            "SELECT id FROM source WHERE plugin = ?1 AND ifnull(device, 0) = ifnull(?2, 0) AND ifnull(account, 0) = ifnull(?3, 0)"
+        let select = try RawStatement(cached: sql, in: db)
+        defer { select.clear() }
+        select.bind(1, source.plugin)
+        select.bind(2, source.device)
+        select.bind(3, source.account)
+        guard try select.step() else { return nil }
+        return remember((select.integer(0), try term(source.plugin, .other, in: db)), of: source)
+    }
+
+    private mutating func remember(_ ids: (id: Int64, plugin: Int64), of source: Source) -> (id: Int64, plugin: Int64) {
+        // A long name is looked up each time: names without end, each long, would fill the memory.
+        guard source.bytes <= TermCache.longestText else { return ids }
+        if sources.count > TermCache.capacity { sources.removeAll(keepingCapacity: true) }
+        sources[source] = ids
         lastSource = (source, ids.id, ids.plugin)
         return ids
+    }
+
+    /// Whether a record may go to a stream: one that is there, or that its instance may begin.
+    mutating func mayUse(_ key: StreamKey, in db: Database) throws -> Bool {
+        if let lastStream, lastStream.key == key { return true }
+        let index = try index(of: key, in: db)
+        return streams[index].count > 0 || allowance.used.streams < allowance.limits.streams
     }
 
     /// Puts `sequence` at the end of a stream; what was its end before.
     ///
     /// - Parameter fresh: for the first version of a record its kind, as `VersionFacts` has it.
-    mutating func advance(_ key: StreamKey, to sequence: Int64, duration: Int64 = 0, fresh: Int? = nil) -> Int64 {
-        let index = index(of: key)
+    mutating func advance(
+        _ key: StreamKey, to sequence: Int64, duration: Int64 = 0, fresh: Int? = nil, in db: Database
+    ) throws -> Int64 {
+        let index = try index(of: key, in: db)
+        // Retractions and what has no person go to as many streams as samples and days do, at most.
+        if streams[index].count == 0, key.kind == .sample || key.kind == .day { allowance.used.streams += 1 }
         let previous = streams[index].lastSequence
         streams[index].lastSequence = sequence
         streams[index].count += 1
@@ -165,51 +188,82 @@ struct WriterCaches {
             streams[index].isChanged = true
             changedStreams.append(index)
         }
+        lastStream = (key, index)
         return previous
     }
 
-    private mutating func index(of key: StreamKey) -> Int {
+    private mutating func index(of key: StreamKey, in db: Database) throws -> Int {
         if let lastStream, lastStream.key == key { return lastStream.index }
-        let index = streamIndex[key] ?? streams.count
-        if index == streams.count {
-            streams.append(StreamState(key: key))
-            streamIndex[key] = index
-        }
-        lastStream = (key, index)
+        if let index = streamIndex[key] { return index }
+        let index = streams.count
+        streams.append(try StreamState(key, in: db))
+        streamIndex[key] = index
         return index
     }
 
+    /// Streams that stay in memory from one transaction to the next.
+    static let streamCapacity = 4_096
+
     /// Writes the streams and accounts that changed, within the transaction that changed them.
     mutating func save(to db: Database, _ marks: OfferMarks) throws {
-        if !changedStreams.isEmpty {
-            let sql = """
-                INSERT INTO stream (id, kind, type, person, label, last_seq, count, longest)
-                VALUES (?1, ?2, nullif(?3, 0), nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8)
-                ON CONFLICT (id) DO UPDATE SET last_seq = ?6, count = ?7, longest = ?8
-                """
-            let statement = try RawStatement(cached: sql, in: db)
-            for index in changedStreams {
-                streams[index].isChanged = false
-                let stream = streams[index]
-                statement.bind(1, Int64(index + 1))
-                statement.bind(2, stream.key.kind.rawValue)
-                statement.bind(3, stream.key.type)
-                statement.bind(4, stream.key.person)
-                statement.bind(5, stream.key.label)
-                statement.bind(6, stream.lastSequence)
-                statement.bind(7, stream.count)
-                statement.bind(8, stream.longest)
-                try statement.run()
-                if !ledger.isEmpty { ledger.count(stream.fresh, on: stream.key) }
-                streams[index].fresh = SIMD8()
-            }
+        for index in changedStreams {
+            try streams[index].save(to: db)
+            if !ledger.isEmpty { ledger.count(streams[index].fresh, on: streams[index].key) }
+            streams[index].fresh = SIMD8()
         }
+        if streams.count > WriterCaches.streamCapacity {
+            streams.removeAll()
+            streamIndex.removeAll()
+            lastStream = nil
+        }
+        try tallies.save(to: db)
         try ledger.save(to: db, head: head, marks)
         for instance in changedAccounts {
             if let account = accounts[instance] { try account.save(to: db) }
         }
         changedStreams.removeAll(keepingCapacity: true)
         changedAccounts.removeAll(keepingCapacity: true)
+    }
+}
+
+extension StreamState {
+    /// As the file has it, or new.
+    fileprivate init(_ key: StreamKey, in db: Database) throws {
+        self.init(key: key)
+        let select = try RawStatement(
+            cached: """
+                SELECT id, last_seq, count, longest FROM stream
+                WHERE kind = ?1 AND ifnull(type, 0) = ?2 AND ifnull(person, 0) = ?3 AND ifnull(label, 0) = ?4
+                """, in: db)
+        defer { select.clear() }
+        for (index, value) in [key.kind.rawValue, key.type, key.person, key.label].enumerated() {
+            select.bind(Int32(index + 1), value)
+        }
+        guard try select.step() else { return }
+        (id, lastSequence) = (select.integer(0), select.integer(1))
+        (count, longest) = (select.integer(2), select.integer(3))
+    }
+
+    fileprivate mutating func save(to db: Database) throws {
+        isChanged = false
+        guard id == 0 else {
+            let update = try RawStatement(
+                cached: "UPDATE stream SET last_seq = ?2, count = ?3, longest = ?4 WHERE id = ?1", in: db)
+            for (index, value) in [id, lastSequence, count, longest].enumerated() {
+                update.bind(Int32(index + 1), value)
+            }
+            try update.run()
+            return
+        }
+        let insert = try RawStatement(
+            cached: """
+                INSERT INTO stream (kind, type, person, label, last_seq, count, longest)
+                VALUES (?1, nullif(?2, 0), nullif(?3, 0), nullif(?4, 0), ?5, ?6, ?7)
+                """, in: db)
+        let values = [key.kind.rawValue, key.type, key.person, key.label, lastSequence, count, longest]
+        for (index, value) in values.enumerated() { insert.bind(Int32(index + 1), value) }
+        try insert.run()
+        id = db.lastInsertedRowID
     }
 }
 

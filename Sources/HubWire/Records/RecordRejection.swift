@@ -44,6 +44,8 @@ public struct RecordRejection: Error, Hashable, Sendable, CustomStringConvertibl
         public static let unknown = Code("unknown")
         /// A payload frame that the message does not have.
         public static let payload = Code("payload")
+        /// The instance would leave behind more than one may.
+        public static let limit = Code("limit")
 
         public var description: String { rawValue }
     }

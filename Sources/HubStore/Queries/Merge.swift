@@ -1,0 +1,94 @@
+import GRDB
+import Samples
+
+/// Rows from several lanes in one order.
+///
+/// Of lanes that can be entered anywhere only some are open at a time: a store may have thousands, and each open one costs memory.
+struct Merge {
+    /// Open at a time.
+    static let openLanes = 64
+
+    private let termCache: TermCache
+    private let db: Database
+    private var lanes: [(lane: Lane, cursor: RowCursor?)] = []
+    /// The lanes that can be closed, in the order in which they were opened.
+    private var opened: [Int] = []
+    /// A heap of the rows that the lanes have come to, the next one first.
+    private var heads: [(place: Place, lane: Int)] = []
+    private let isDown: Bool
+
+    init(_ lanes: [Lane], _ order: RecordQuery.Order, _ termCache: TermCache, in db: Database) throws {
+        (self.termCache, self.db, isDown) = (termCache, db, order == .newestFirst)
+        for lane in lanes {
+            let cursor = try RowCursor(lane, isBrief: lane.entry != nil, in: db)
+            guard let head = cursor.head else { continue }
+            push(head, self.lanes.count)
+            if lane.entry == nil {
+                self.lanes.append((lane, cursor))
+            } else {
+                cursor.close()
+                self.lanes.append((lane, nil))
+            }
+        }
+    }
+
+    /// Where the next row lies; `nil` behind the last.
+    var front: Place? { heads.first?.place }
+
+    /// The next row, or only its place where it is not asked for.
+    mutating func next() throws -> (place: Place, record: StoredRecord?)? {
+        guard let (place, index) = heads.first else { return nil }
+        let cursor = try cursor(of: index, at: place)
+        let record = cursor.isFit ? try cursor.record(termCache) : nil
+        try cursor.advance()
+        if let head = cursor.head {
+            heads[0].place = head
+        } else {
+            lanes[index].cursor = nil
+            opened.removeAll { $0 == index }
+            heads[0] = heads[heads.count - 1]
+            heads.removeLast()
+        }
+        sink()
+        return (place, record)
+    }
+
+    private mutating func cursor(of index: Int, at place: Place) throws -> RowCursor {
+        if let cursor = lanes[index].cursor { return cursor }
+        if opened.count == Merge.openLanes { lanes[opened.removeFirst()].cursor = nil }
+        opened.append(index)
+        let cursor = try RowCursor(lanes[index].lane, from: place, in: db)
+        lanes[index].cursor = cursor
+        return cursor
+    }
+
+    // MARK: - The heap
+
+    private func precedes(_ left: Int, _ right: Int) -> Bool {
+        let (left, right) = (heads[left].place, heads[right].place)
+        return isDown ? left > right : left < right
+    }
+
+    private mutating func push(_ place: Place, _ lane: Int) {
+        heads.append((place, lane))
+        var child = heads.count - 1
+        while child > 0, precedes(child, (child - 1) / 2) {
+            heads.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    /// Brings the first entry down to where it belongs.
+    private mutating func sink() {
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < heads.count && precedes(child, least) {
+                least = child
+            }
+            if least == parent { return }
+            heads.swapAt(parent, least)
+            parent = least
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/// What one instance may leave behind that costs more than a row: each stream, source and word is looked up by all who read.
+///
+/// The usual limits are several times what ten years of a household with all its devices make; a factor of `hub.conf` raises them.
+public struct InstanceLimits: Hashable, Sendable {
+    /// Streams that its records may begin: one for each type, person and plugin of samples, and each type, person and series of days.
+    public var streams: Int64
+    /// Sources: combinations of plugin, device and account.
+    public var sources: Int64
+    /// Words that are stored once, such as types, units, zones and methods; a long one counts for every 256 bytes.
+    public var words: Int64
+    /// Bytes of members that the protocol does not know, in all versions of all records.
+    public var extraBytes: Int64
+    /// Versions of one record that newer ones have replaced.
+    public var versions: Int64
+    /// Samples of one plugin in one group.
+    public var groupSamples: Int64
+
+    /// The usual limits, times a factor.
+    public init(factor: Int64 = 1) {
+        streams = 2_000 * factor
+        sources = 4_000 * factor
+        words = 50_000 * factor
+        extraBytes = 1_073_741_824 * factor
+        versions = 10_000 * factor
+        groupSamples = 1_000 * factor
+    }
+
+    /// For what people do by hand.
+    static let none: InstanceLimits = {
+        var limits = InstanceLimits()
+        (limits.streams, limits.sources, limits.words) = (.max, .max, .max)
+        (limits.extraBytes, limits.versions, limits.groupSamples) = (.max, .max, .max)
+        return limits
+    }()
+
+    /// One of the limits, for the answer to what goes beyond it.
+    enum Name: String {
+        case streams = "streams (a type, person and series each)"
+        case sources = "sources (a device and account each)"
+        case words = "words (types, units, zones, methods; a long one counts for every 256 bytes)"
+        case extraBytes = "bytes of members that the protocol does not know"
+        case versions = "versions of this record"
+        case groupSamples = "samples in this group"
+    }
+}
+
+/// What an instance has left behind of what ``InstanceLimits`` bounds; since the tenth form of the file.
+public struct InstanceUsage: Hashable, Sendable {
+    public var streams: Int64 = 0
+    public var sources: Int64 = 0
+    public var words: Int64 = 0
+    public var extraBytes: Int64 = 0
+}
+
+/// A record would go beyond a limit of its instance; nothing of it has been stored.
+struct LimitReached: Error {
+    let rejection: Rejection
+
+    init(_ name: InstanceLimits.Name, _ limit: Int64) {
+        rejection = Rejection(
+            code: "limit",
+            reason:
+                "\(name.rawValue): this instance has made \(limit), as many as it may; if they are meant, set limit_factor in its [plugin.…] of hub.conf"
+        )
+    }
+}
+
+/// What the batch in progress may still leave behind.
+struct Allowance {
+    var limits = InstanceLimits.none
+    var used = InstanceUsage()
+
+    func check(_ name: InstanceLimits.Name, _ count: Int64, _ limit: Int64) throws(LimitReached) {
+        if count > limit { throw LimitReached(name, limit) }
+    }
+
+    mutating func addStream() throws(LimitReached) {
+        try check(.streams, used.streams + 1, limits.streams)
+        used.streams += 1
+    }
+
+    mutating func addSource() throws(LimitReached) {
+        try check(.sources, used.sources + 1, limits.sources)
+        used.sources += 1
+    }
+
+    mutating func addWord(_ text: String) throws(LimitReached) {
+        let cost = Int64(text.utf8.count / 256 + 1)
+        try check(.words, used.words + cost, limits.words)
+        used.words += cost
+    }
+
+    /// The limit that is reached first.
+    var nearest: LimitReached {
+        let shares: [(InstanceLimits.Name, Int64, Int64)] = [
+            (.streams, used.streams, limits.streams), (.sources, used.sources, limits.sources),
+            (.words, used.words, limits.words), (.extraBytes, used.extraBytes, limits.extraBytes),
+        ]
+        let most = shares.max { Double($0.1) / Double(max($0.2, 1)) < Double($1.1) / Double(max($1.2, 1)) }
+        return LimitReached(most?.0 ?? .streams, most?.2 ?? limits.streams)
+    }
+
+    /// Whether a batch of so many records could reach a limit of what is counted over all records.
+    func isNear(_ records: Int) -> Bool {
+        let records = Int64(records)
+        // No frame holds more bytes than these, in whatever words and members.
+        return used.streams + records > limits.streams || used.sources + records > limits.sources
+            || used.words + 16 * records + 8_192 > limits.words || used.extraBytes + 2_097_152 > limits.extraBytes
+    }
+}
