@@ -65,6 +65,7 @@ packages:
 bench: setup
 	@.ci/setup bench || echo "going on without them" >&2
 	swift build $(RELEASE) --product hub
+	swift build $(RELEASE) --product hub-confine
 	swift build $(RELEASE) --product hub-gap-filler
 	swift build --package-path Benchmarks -c release
 	@$(MAKE) -s -C Benchmarks/Programs

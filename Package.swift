@@ -91,6 +91,7 @@ let package = Package(
         .library(name: "ScaleStandIns", targets: ["ScaleStandIns"]),
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
+        .executable(name: "hub-confine", targets: ["hub-confine"]),
         .executable(name: "hub-demo", targets: ["HubDemo"]),
         .executable(name: "hub-exist", targets: ["Exist"]),
         .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
@@ -142,6 +143,9 @@ let package = Package(
         tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "PluginKit", "Samples", "HubSettings"]),
 
         // The hub.
+        .executableTarget(
+            name: "hub-confine", path: "Sources/PluginLauncher",
+            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
         module("HubStore", ["Files", "JSON", "Samples", grdb, sqlite]),
         tests("HubStoreTests", ["Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
@@ -156,14 +160,14 @@ let package = Package(
             [
                 "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "JSON", "Samples", "ZeroMQ",
                 logging, lifecycle, grdb,
-                "HubProcess", "zoo", "example-source",
+                "HubProcess", "zoo", "example-source", "hub-confine",
             ]),
         module("HubClient", ["HubWire", "Samples", "ZeroMQ"]),
         program(
             "HubCommand",
             [
                 "DaySeries", "Files", "HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "Samples",
-                "ZeroMQ", argumentParser, logging, lifecycle, "CLinux",
+                "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
             ],
             path: "Sources/HubCommand"),
         tests(
@@ -172,7 +176,7 @@ let package = Package(
                 "HubCommand", "HubClient", "HubProcess", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire",
                 "Samples", "ZeroMQ", argumentParser, logging,
             ],
-            resources: [.copy("Help")]),
+            resources: [.copy("Help"), .copy("hostile.py")]),
         program(
             "HubDemo", ["HubClient", "HubWire", "Samples", "Seeds", argumentParser], path: "Simulators/Demo/Sources"),
         tests(

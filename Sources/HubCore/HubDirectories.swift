@@ -37,6 +37,14 @@ struct HubDirectories {
         return path
     }
 
+    /// A folder of an instance for files that need not last; emptied before each start of its process.
+    func temporary(of instance: String) throws(HubError) -> String {
+        try Self.make("\(files.data)/tmp")
+        let path = "\(files.data)/tmp/\(instance)"
+        try Self.make(path)
+        return path
+    }
+
     /// Where the logs of plugins are written.
     func logs() throws(HubError) -> PluginLogFiles {
         let files = PluginLogFiles(data: files.data)

@@ -23,6 +23,14 @@ extension ConfigurationReader {
         {
             instance.executable = path
         }
+        instance.confinement.readable = values["readable"]?.strings ?? []
+        instance.confinement.isOn = values["confine"]?.boolean ?? true
+        if !instance.confinement.isOn, let place = common.first(where: { $0.name == "confine" }) {
+            checker.report(
+                .warning, at: place.entry.position, table: table, key: "confine", found: "false",
+                "its program may do all that the hub's user may: read the store, the tokens and every file, and speak as the owner; remove the line once you have seen what you look for"
+            )
+        }
         readRemote(&instance, values, common, table: table)
         if let persons = common.first(where: { $0.name == "persons" }) {
             instance.persons = readPersons(persons.entry, table: table)
@@ -122,7 +130,7 @@ extension ConfigurationReader {
     }
 
     private mutating func readGrants(_ entry: Entry, table: String) -> PluginInstance.Grants {
-        let expected = "{ read = [types], write = [types] }"
+        let expected = "{ read = [types], write = [types], reach = [words] }"
         let types = SettingType.list(
             of: .string(
                 TextRule(
@@ -136,8 +144,12 @@ extension ConfigurationReader {
             declarations: [
                 .init("read", types, help: "Types the instance may read."),
                 .init("write", types, help: "Types the instance may write."),
+                .init(
+                    "reach", .list(of: .choice(PluginReach.allCases.map(\.rawValue))),
+                    help: "What its program may reach beyond its files."),
             ], header: nil)
-        return PluginInstance.Grants(read: values["read"]?.strings, write: values["write"]?.strings)
+        return PluginInstance.Grants(
+            read: values["read"]?.strings, write: values["write"]?.strings, reach: values["reach"]?.strings)
     }
 
     /// Names that only differ in case are one directory on some file systems, and one word to a reader.

@@ -46,11 +46,13 @@ struct ConfigurationReader {
         var plugins: [(instance: PluginInstance, position: SourcePosition)] = []
         var refused: [String] = []
         var remote: Set<String> = []
+        var confinements: [String: PluginInstance.Confinement] = [:]
         reportClashingNames(pluginFields.map { ($0.name, $0.entry.position) }, table: "plugin")
         for field in pluginFields {
             let before = checker.problems.count
             let instance = plugin(field, keepRaw: hub?.keepRaw ?? false, manifests: manifests)
             if instance?.isRemote == true { remote.insert(field.name) }
+            confinements[field.name] = instance?.confinement
             if let instance, !Array(checker.problems[before...]).hasErrors {
                 plugins.append((instance, field.entry.position))
             } else {
@@ -64,7 +66,7 @@ struct ConfigurationReader {
         return LoadedConfiguration(
             configuration: isUsable ? configuration : nil, hub: isHubKnown ? hub : nil,
             problems: checker.problems.sortedByPlace(),
-            refusedInstances: refused, remoteInstances: remote)
+            refusedInstances: refused, remoteInstances: remote, confinements: confinements)
     }
 
     /// The tables below `[<group>]`, with bad names left out after reporting them.

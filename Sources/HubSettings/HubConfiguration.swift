@@ -130,10 +130,12 @@ public struct PluginInstance: Sendable, Hashable {
         public var read: [String]?
         /// Types it may write.
         public var write: [String]?
+        /// What it may reach beyond its files: words of its manifest's `reaches`.
+        public var reach: [String]?
 
         /// Grants of these types.
-        public init(read: [String]? = nil, write: [String]? = nil) {
-            (self.read, self.write) = (read, write)
+        public init(read: [String]? = nil, write: [String]? = nil, reach: [String]? = nil) {
+            (self.read, self.write, self.reach) = (read, write, reach)
         }
     }
 
@@ -159,10 +161,22 @@ public struct PluginInstance: Sendable, Hashable {
     public var limitFactor = 1
     /// The port on which a remote instance may listen to its feed; nil if it does not.
     public var feedPort: Int?
+    /// How its program is kept to what it needs.
+    public var confinement = Confinement()
     /// The plugin's own settings, checked against its manifest, defaults included.
     ///
     /// Empty if the instance is disabled and its plugin is not installed.
     public var settings: [String: SettingValue]
+
+    /// How the program of an instance is kept to what it needs.
+    public struct Confinement: Sendable, Hashable {
+        /// Whether it is; without, it may do all that the hub's user may.
+        public var isOn = true
+        /// Absolute paths that it may read and execute too.
+        public var readable: [String] = []
+
+        public init() {}
+    }
 
     /// Whether the hub starts a process for it.
     public var startsHere: Bool { enabled && !isRemote }
@@ -200,12 +214,15 @@ public struct LoadedConfiguration: Sendable {
     public var refusedInstances: [String]
     /// Instances whose programs run on other machines, those with errors too.
     public var remoteInstances: Set<String>
+    /// By instance, those with errors too: how their programs are to be started, to be asked what they are.
+    public var confinements: [String: PluginInstance.Confinement]
 
     public init(
         configuration: HubConfiguration?, hub: HubSection? = nil, problems: [SettingsProblem],
-        refusedInstances: [String], remoteInstances: Set<String> = []
+        refusedInstances: [String], remoteInstances: Set<String> = [],
+        confinements: [String: PluginInstance.Confinement] = [:]
     ) {
-        self.remoteInstances = remoteInstances
+        (self.remoteInstances, self.confinements) = (remoteInstances, confinements)
         self.hub = configuration?.hub ?? hub
         (self.configuration, self.problems, self.refusedInstances) = (configuration, problems, refusedInstances)
     }
@@ -303,6 +320,13 @@ extension HubConfiguration {
         .init(
             "remote", .boolean, help: "Whether it runs on another machine and comes with a key (hub keys new).",
             default: .boolean(false)),
+        .init(
+            "confine", .boolean,
+            help: "Whether its program is kept to what it needs; false is for those who write it, with a debugger.",
+            default: .boolean(true)),
+        .init(
+            "readable", .list(of: .path),
+            help: "Files and folders that its program may read and execute too, such as a virtual environment."),
         .init(
             "feed_port", .integer(Bounds(1, 65_535)),
             help: "Port at the address of [hub] tcp on which a remote instance listens; it cannot if not set."),

@@ -12,6 +12,8 @@
 /// | `url` | `schemes` |
 /// | `list` | `items` (needed): an object with `type` and its members |
 /// | `boolean`, `path`, `timeZone`, `date`, `timeOfDay` | none |
+///
+/// `access` (``SettingAccess``) says what the program does at the place that a `path` or a text names.
 public struct SettingDeclaration: Sendable, Hashable {
     /// Small letters, digits and `_`, beginning with a letter: `poll_every`.
     public var name: String
@@ -25,20 +27,22 @@ public struct SettingDeclaration: Sendable, Hashable {
     public var isRequired: Bool
     /// Whether its value must not be seen; only for `string`, `url` and `path`.
     public var isSecret: Bool
+    /// What the program reaches through its value; nil: a `path` is read, and no other value names a place.
+    public var access: SettingAccess?
 
     /// A declaration; ``faults(in:)`` says whether it makes sense.
     public init(
         _ name: String, _ type: SettingType, help: String, default defaultValue: SettingValue? = nil,
-        required isRequired: Bool = false, secret isSecret: Bool = false
+        required isRequired: Bool = false, secret isSecret: Bool = false, access: SettingAccess? = nil
     ) {
         (self.name, self.type, self.help, self.defaultValue) = (name, type, help, defaultValue)
-        (self.isRequired, self.isSecret) = (isRequired, isSecret)
+        (self.isRequired, self.isSecret, self.access) = (isRequired, isSecret, access)
     }
 }
 
 extension SettingDeclaration: Codable {
     private enum Key: String, CodingKey {
-        case name, help, `default`, required, secret
+        case name, help, `default`, required, secret, access
     }
 
     /// Reads the object form.
@@ -49,7 +53,8 @@ extension SettingDeclaration: Codable {
             help: try object.decode(String.self, forKey: .help),
             default: try object.decodeIfPresent(SettingValue.self, forKey: .default),
             required: try object.decodeIfPresent(Bool.self, forKey: .required) ?? false,
-            secret: try object.decodeIfPresent(Bool.self, forKey: .secret) ?? false)
+            secret: try object.decodeIfPresent(Bool.self, forKey: .secret) ?? false,
+            access: try object.decodeIfPresent(SettingAccess.self, forKey: .access))
     }
 
     /// Writes the object form; members that say nothing are left out.
@@ -60,6 +65,7 @@ extension SettingDeclaration: Codable {
         try object.encodeIfPresent(defaultValue, forKey: .default)
         if isRequired { try object.encode(true, forKey: .required) }
         if isSecret { try object.encode(true, forKey: .secret) }
+        try object.encodeIfPresent(access, forKey: .access)
         try type.encode(to: encoder)
     }
 }
@@ -68,7 +74,7 @@ extension SettingDeclaration {
     /// Keys of `[plugin.<instance>]` that the hub reads itself and no plugin may declare.
     public static let reservedNames = [
         "enabled", "executable", "kind", "persons", "grants", "keep_raw", "memory_limit", "remote", "feed_port",
-        "limit_factor",
+        "limit_factor", "confine", "readable",
     ]
 
     /// What is wrong with the declarations themselves, in sentences for the plugin's author; empty if nothing is.
@@ -104,6 +110,11 @@ extension SettingDeclaration {
             case .string, .url, .path: break
             default: faults.append("only a string, a url or a path can be secret")
             }
+        }
+        if let access, !access.suits(type) {
+            faults.append(
+                access == .link
+                    ? "access \"link\" is for a string or a url" : "access \"\(access.rawValue)\" is for a path")
         }
         if isRequired, defaultValue != nil { faults.append("what has a default is not required") }
         faults += type.faults()

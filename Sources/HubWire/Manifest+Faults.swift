@@ -11,6 +11,10 @@ extension Manifest {
         }
         faults += protocolFaults + typeFaults
         faults += SettingDeclaration.faults(in: settings)
+        for (index, word) in reaches.enumerated() where PluginReach(rawValue: word) == nil {
+            let words = PluginReach.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+            faults.append("reaches[\(index)]: expected one of \(words), found \"\(word)\"")
+        }
         if let sink, sink.batchRecords < 1 { faults.append("sink.batchRecords: expected at least 1") }
         if let sink, sink.deliveriesAtOnce < 1 { faults.append("sink.deliveriesAtOnce: expected at least 1") }
         let names = commands.map(\.name)

@@ -26,6 +26,8 @@ public struct Manifest: Hashable, Sendable, Codable {
     public var sink: SinkAbilities?
     /// Whether it is told what `hub.conf` says of its persons' bodies (``PersonProfile``): for devices that keep users of their own.
     public var profiles: Bool
+    /// What its program reaches beyond its own files: words of ``PluginReach``.
+    public var reaches: [String]
     /// Whether its program judges settings with `--check-settings` (``SettingsVerdict``).
     public var checksSettings: Bool
 
@@ -33,8 +35,9 @@ public struct Manifest: Hashable, Sendable, Codable {
         name: String, summary: String, version: String, protocols: [Int] = ProtocolVersion.spoken, reads: [String] = [],
         writes: [String] = [], declares: [TypeDeclaration] = [], settings: [SettingDeclaration] = [],
         commands: [CommandDeclaration] = [], sink: SinkAbilities? = nil, profiles: Bool = false,
-        checksSettings: Bool = false
+        checksSettings: Bool = false, reaches: [PluginReach] = []
     ) {
+        self.reaches = reaches.map(\.rawValue)
         (self.name, self.summary, self.version, self.protocols) = (name, summary, version, protocols)
         (self.reads, self.writes, self.declares) = (reads, writes, declares)
         (self.settings, self.commands, self.sink, self.profiles) = (settings, commands, sink, profiles)
@@ -43,7 +46,7 @@ public struct Manifest: Hashable, Sendable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case name, summary, version, reads, writes, declares, settings, commands, sink, profiles,
-            checksSettings
+            checksSettings, reaches
         case protocols = "protocol"
     }
 
@@ -62,6 +65,7 @@ public struct Manifest: Hashable, Sendable, Codable {
         sink = try members.decodeIfPresent(SinkAbilities.self, forKey: .sink)
         profiles = try members.decodeIfPresent(Bool.self, forKey: .profiles) ?? false
         checksSettings = try members.decodeIfPresent(Bool.self, forKey: .checksSettings) ?? false
+        reaches = try members.decodeIfPresent([String].self, forKey: .reaches) ?? []
     }
 }
 

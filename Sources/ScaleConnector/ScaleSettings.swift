@@ -132,8 +132,11 @@ extension ScaleSettings {
             .string(
                 TextRule(
                     pattern: "(\(schemes.joined(separator: "|")))://.+", expected: expected, example: example)),
-            help: help, default: `default`, required: `default` == nil)
+            help: help, default: `default`, required: `default` == nil, access: .link)
     }
+
+    /// What the links and the Open API need.
+    public static let reaches: [PluginReach] = [.network, .listening, .bluetooth]
 
     /// `device_id` and `zone`.
     public static func placeDeclarations(deviceHelp: String) -> [SettingDeclaration] {

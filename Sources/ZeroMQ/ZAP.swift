@@ -41,7 +41,7 @@ public struct ZAPRequest: Sendable {
     public let requestID: [UInt8]
     /// The ``SocketOption/zapDomain`` of the endpoint the peer connected to.
     public let domain: String
-    /// The peer's address (empty for `ipc://`).
+    /// The peer's address; of `ipc://` it ends in `:UID:GID:PID` where the system says who connects (Linux).
     public let address: String
     /// The peer's routing id, if it set one itself.
     public let routingID: [UInt8]

@@ -41,6 +41,36 @@ enum HubSectionStub {
         #expect(!result.errors.contains("hub.service:"), "\(result.errors)")
     }
 
+    @Test(
+        .enabled(if: Need.systemdAnalyze.isMet, "\(Need.systemdAnalyze.reason)"),
+        arguments: [(SystemdUnit.Manager.system, 2.5), (.user, 5.0)])
+    func `systemd says that little is left to a hub that is broken into`(
+        _ manager: SystemdUnit.Manager, _ most: Double
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.path + "/" + SystemdUnit.name
+        try Data(unit(manager).text.utf8).write(to: URL(filePath: file))
+        let result = try await ChildProcess(
+            "/usr/bin/env",
+            [
+                "XDG_RUNTIME_DIR=\(folder.path)", "systemd-analyze", manager == .user ? "--user" : "--system",
+                "security",
+                "--no-pager", "--offline=true", file,
+            ]
+        ).result()
+        let score = try #require(
+            result.output.firstMatch(of: /exposure level for hub.service: ([0-9.]+)/).flatMap { Double($0.1) },
+            "\(result.output) \(result.errors)")
+        #expect(score <= most, "\(result.output)")
+    }
+
+    @Test func `a unit of a user asks for no namespace where the machine gives none`() {
+        var bare = unit(.user)
+        bare.hasNamespaces = false
+        #expect(!bare.text.contains("PrivateUsers") && !bare.text.contains("CapabilityBoundingSet"))
+        #expect(unit(.user).text.contains("\nPrivateUsers=yes\n"))
+    }
+
     @Test func `the unit waits for READY, watches, and starts again what shall be started again`() {
         for manager in SystemdUnit.Manager.allCases {
             let lines = unit(manager).text.split(separator: "\n")

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import HubSettings
 import HubWire
 import Testing
@@ -34,7 +35,7 @@ import Testing
             script = try folder.script("hub-probe", ApplyTests.program)
             loader = ConfigurationLoader(
                 path: folder.path + "/hub.conf", environment: .process(), programPath: folder.path + "/hub",
-                patience: .seconds(60))
+                patience: .seconds(60), launcherFolder: Programs.folder)
         }
 
         func write(_ tables: String, hub: String = "") throws {

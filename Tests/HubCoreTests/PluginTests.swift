@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import HubSettings
 import HubWire
 import Logging
@@ -18,7 +19,8 @@ import Testing
         try Data("[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n[person.me]\n\(text)".utf8)
             .write(to: URL(filePath: path))
         return await ConfigurationLoader(
-            path: path, environment: .process(), programPath: folder.path + "/hub", patience: patience
+            path: path, environment: .process(), programPath: folder.path + "/hub", patience: patience,
+            launcherFolder: Programs.folder
         ).load()
     }
 
@@ -170,21 +172,25 @@ import Testing
         let folder = try Folder()
         var setting = Setting()
         setting.lifePolicy.stopGrace = .milliseconds(200)
+        // A number by which its child is known among all processes.
+        let seconds = "\(1_000_000 + UInt32.random(in: 0..<1_000_000))"
         let script = try folder.script(
             "plugin",
-            "trap '' TERM; read token; sleep 600 & echo $! > \"$HUB_STATE/child\"; touch \"$HUB_STATE/up\"; while :; do sleep 600; done"
+            "trap '' TERM; read token; sleep \(seconds) & touch \"$HUB_STATE/up\"; while :; do sleep 600; done"
         )
         setting.add(PluginInstance(name: "deaf"), script: script)
-        let child = try await withHub(setting, in: folder) { hub in
+        func children() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
+                (FileManager.default.contents(atPath: "/proc/\(name)/cmdline") ?? Data()).elementsEqual(
+                    "sleep\0\(seconds)\0".utf8)
+            }
+        }
+        try await withHub(setting, in: folder) { hub in
             _ = try await hub.told("deaf", "up")
-            return try await hub.told("deaf", "child").trimmingCharacters(in: .newlines)
+            try await eventually("the child runs") { try !children().isEmpty }
         }
-        let pid = try #require(pid_t(child))
         // Its parent is gone; the process that inherits it takes its ending in its own time.
-        try await eventually("the child ends") {
-            let state = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? "Z"
-            return state.contains(" Z ") || state == "Z"
-        }
+        try await eventually("the child ends") { try children().isEmpty }
     }
 
     @Test func `a plugin that closes what it prints to goes on, and is told to stop like the others`() async throws {

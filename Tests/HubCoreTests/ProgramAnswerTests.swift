@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import HubSettings
 import HubWire
 import Testing
@@ -23,7 +24,8 @@ import Testing
         try "[hub]\ndata = \"\(folder.data)\"\nrun = \"\(folder.run)\"\n[person.me]\n\(text)".write(
             toFile: path, atomically: true, encoding: .utf8)
         return await ConfigurationLoader(
-            path: path, environment: .process(), programPath: folder.path + "/hub", patience: .seconds(60)
+            path: path, environment: .process(), programPath: folder.path + "/hub", patience: .seconds(60),
+            launcherFolder: Programs.folder
         ).load()
     }
 
@@ -35,21 +37,22 @@ import Testing
         let answer =
             #"{"objections":[{"setting":"count","reason":"too many for s3cret"},{"reason":"no link"}],"later":1}"#
         try answer.write(toFile: script + ".answer", atomically: true, encoding: .utf8)
-        // Found beside the hub, by the instance's name.
-        let checked = try await load("[plugin.probe]\ncount = 7\nkey = \"s3cret\"\n", in: folder)
+        // Found beside the hub, by the instance's name; not confined, or it could keep nothing of what it is asked.
+        let checked = try await load("[plugin.probe]\nconfine = false\ncount = 7\nkey = \"s3cret\"\n", in: folder)
         let problems = checked.loaded.problems.filter { $0.severity == .error }
         #expect(problems.map(\.key) == [nil, "count"])
         #expect(problems.map(\.message) == ["no link", "too many for <secret>"])
-        #expect(problems.map(\.line) == [5, 6])
+        #expect(problems.map(\.line) == [5, 7])
         let asked = JSON(try String(contentsOfFile: script + ".asked", encoding: .utf8))
         #expect(asked.fits(JSON(#"{"count":7,"key":"s3cret"}"#)))
 
         // What does not obey it is not asked about, and a default is filled in.
         try FileManager.default.removeItem(atPath: script + ".asked")
-        _ = try await load("[plugin.probe]\ncount = 0\n", in: folder)
+        _ = try await load("[plugin.probe]\nconfine = false\ncount = 0\n", in: folder)
         #expect(!FileManager.default.fileExists(atPath: script + ".asked"))
         try #"{"objections":[]}"#.write(toFile: script + ".answer", atomically: true, encoding: .utf8)
-        #expect(try await load("[plugin.probe]\n", in: folder).loaded.problems.isEmpty)
+        #expect(
+            try await load("[plugin.probe]\nconfine = false\n", in: folder).loaded.problems.map(\.key) == ["confine"])
         #expect(try String(contentsOfFile: script + ".asked", encoding: .utf8) == #"{"count":3}"#)
     }
 

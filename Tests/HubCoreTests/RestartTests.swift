@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import HubSettings
 import HubWire
 import Testing
@@ -37,7 +38,7 @@ import Testing
         func start() async throws -> RunningHub {
             let loader = ConfigurationLoader(
                 path: folder.path + "/hub.conf", environment: .process(), programPath: folder.path + "/hub",
-                patience: .seconds(60))
+                patience: .seconds(60), launcherFolder: Programs.folder)
             return try await RunningHub(
                 await loader.load(), reload: { await loader.load($0) }, policy: Setting().policy,
                 lifePolicy: LifePolicy(

@@ -1,4 +1,5 @@
 import Foundation
+import HubProcess
 import HubSessions
 import HubSettings
 import HubWire
@@ -69,7 +70,8 @@ struct Setting: Sendable {
         let configuration = HubConfiguration(hub: hub, persons: people.isEmpty ? named : people, plugins: plugins)
         return CheckedConfiguration(
             loaded: LoadedConfiguration(configuration: configuration, problems: [], refusedInstances: []),
-            manifests: manifests, executables: executables, faults: [:])
+            manifests: manifests, executables: executables, faults: [:],
+            isolation: Isolation(launcher: Programs.path(Isolation.program), line: ""))
     }
 }
 

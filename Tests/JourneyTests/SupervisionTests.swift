@@ -37,11 +37,14 @@ import Testing
         func append(_ folder: TemporaryFolder) { lock.withLock { folders.append(folder) } }
     }
 
+    /// Its processes so far, by the numbers that they have outside: what it wrote itself are those of its own namespace.
     private func pids(_ host: HubHost, count: Int) async throws -> [pid_t] {
         let path = "\(host.folder.path)/data/plugins/deaf/pids"
         while true {
             let lines = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
-            if lines.count >= count { return lines.compactMap { pid_t($0) } }
+            let log = (try? String(contentsOfFile: "\(host.folder.path)/data/logs/deaf.log", encoding: .utf8)) ?? ""
+            let started = log.matches(of: /started as process ([0-9]+)/).compactMap { pid_t($0.1) }
+            if lines.count >= count, started.count >= count { return started }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

@@ -66,7 +66,7 @@ struct ExampleProcess {
         #expect(
             try manifest.json == #"{"checksSettings":false,"commands":[],"declares":[],"#
                 + #""name":"kitchen-scale","profiles":false,"#
-                + #""protocol":[1],"reads":[],"settings":[{"help":"Host and port.","name":"address","required":true,"type":"string"}],"#
+                + #""protocol":[1],"reaches":[],"reads":[],"settings":[{"help":"Host and port.","name":"address","required":true,"type":"string"}],"#
                 + #""summary":"Weights.","version":"1.0","writes":["weight"]}"#)
         #expect(manifest.faults.isEmpty)
     }

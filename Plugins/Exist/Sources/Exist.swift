@@ -7,7 +7,7 @@ struct Exist: SinkPlugin {
     static let manifest = Manifest(
         name: "exist", summary: "Sends daily values of one person to exist.io.", version: "1.0", reads: ["*"],
         settings: ExistSettings.declarations,
-        sink: SinkAbilities(takesDeletions: true, batchRecords: 500))
+        sink: SinkAbilities(takesDeletions: true, batchRecords: 500), reaches: [.network])
 
     static let commands: [Command<Self>] = [
         .logIn(help: "Logs in to Exist.") { plugin, call in try await plugin.logIn(call) },

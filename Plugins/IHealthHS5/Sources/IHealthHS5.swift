@@ -14,7 +14,8 @@ struct IHealthHS5: ScalePlugin {
         writes: [
             "weight", "bodyFatPercentage", "x.ihealth.bodyWaterPercentage", "x.ihealth.musclePercentage",
             "x.ihealth.muscleMass", "hc.boneMass", "x.ihealth.visceralFatLevel", "x.ihealth.dailyCalorieIntake",
-        ], declares: [MuscleUnit.declaration], settings: HS5Settings.declarations, profiles: true)
+        ], declares: [MuscleUnit.declaration], settings: HS5Settings.declarations, profiles: true,
+        reaches: ScaleSettings.reaches)
     static let model = ScaleModel.hs5
     static let commands: [Command<Self>] = commonCommands + UserCommands.all + [cloud]
 

@@ -37,7 +37,8 @@ struct FileSettings: Sendable {
 
     static let declarations: [SettingDeclaration] = [
         SettingDeclaration(
-            "path", .path, help: "The directory of the files; made with mode 0700 if it is missing.", required: true),
+            "path", .path, help: "The directory of the files; made with mode 0700 if it is missing.", required: true,
+            access: .folder),
         SettingDeclaration(
             "format", .choice(Format.allCases.map(\.rawValue)),
             help: "json-lines writes each record exactly as the hub has it; csv the columns below.",

@@ -9,7 +9,8 @@ struct SAMI: SinkPlugin, SourcePlugin {
         version: "1.0", reads: Post.all.flatMap { $0.fields.keys }.sorted(),
         writes: FieldMap.written + [FieldTypes.pattern],
         declares: FieldMap.declared, settings: SAMISettings.declarations,
-        sink: SinkAbilities(takesEdits: false, takesDeletions: false, takesFilledValues: false, batchRecords: 100))
+        sink: SinkAbilities(takesEdits: false, takesDeletions: false, takesFilledValues: false, batchRecords: 100),
+        reaches: [.network])
 
     static let commands: [Command<Self>] = [
         .logIn(help: "Logs in to the exchange.") { plugin, call in try await plugin.logIn(call) },

@@ -4,7 +4,7 @@ import HubClient
 import HubCore
 import HubSettings
 
-struct ServiceCommand: ParsableCommand {
+struct ServiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "service",
         abstract: "Run the hub under systemd: print, install or remove its unit.",
@@ -40,14 +40,15 @@ struct ServiceCommand: ParsableCommand {
         if user, system { throw ValidationError("--user and --system exclude each other.") }
     }
 
-    func run() throws {
+    func run() async throws {
         let manager = system ? SystemdUnit.Manager.system : .user
         let path = try SystemdUnit.path(manager, environment: ProcessInfo.processInfo.environment)
         if action == .remove { return try remove(path, manager) }
         let file = URL(filePath: try options.path()).standardizedFileURL.path(percentEncoded: false)
         let unit = SystemdUnit(
             manager: manager, program: HubProgram.path, configuration: file,
-            files: HubFiles(try options.configuration().hub))
+            files: HubFiles(try options.configuration().hub),
+            hasNamespaces: await Isolation.look(programPath: HubProgram.path).hasNamespaces)
         if action == .print { return try Output.lines(unit.text.dropLast()) }
         try checkOurs(path)
         do {

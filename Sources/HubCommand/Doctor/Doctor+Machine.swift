@@ -41,6 +41,27 @@ extension Doctor {
         return (group, "this container")
     }
 
+    /// How far plugins are kept to what they need.
+    func isolation() -> [Finding] {
+        guard let isolation = checked.isolation else { return [] }
+        let loose = (configuration?.plugins ?? []).filter { $0.startsHere && !$0.confinement.isOn }.map { plugin in
+            Finding(
+                .warning, "isolation", "plugin \(plugin.name) may do all that the hub's user may (confine = false)",
+                repair: "remove the line from [plugin.\(plugin.name)], then hub apply")
+        }
+        if let fault = isolation.fault { return [Finding(.error, "isolation", fault)] + loose }
+        let gaps = isolation.gaps.map { gap in
+            Finding(
+                .warning, "isolation",
+                "\(Isolation.consequence(of: gap.subject)): this machine lacks what keeps them from it (\(gap.reason))",
+                repair: gap.reason.hasPrefix("no user namespace")
+                    ? "allow unprivileged user namespaces (Docs/Security.md, What the kernel must give)"
+                    : "a kernel with Landlock and seccomp (Docs/Security.md, What the kernel must give)")
+        }
+        let held = Finding(.good, "isolation", "plugins are confined: \(isolation.text)")
+        return (gaps.isEmpty ? [held] : gaps) + loose
+    }
+
     func service() -> [Finding] {
         guard access("/run/systemd/system", F_OK) == 0 else { return [] }
         let environment = ProcessInfo.processInfo.environment

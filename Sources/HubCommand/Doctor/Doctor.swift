@@ -19,12 +19,13 @@ struct Doctor: Sendable {
     /// All findings, by subject; `progress` hears what is being looked at.
     func findings(_ progress: (String) -> Void = { _ in }) -> [Finding] {
         var all: [Finding] = []
-        let everywhere = [Doctor.ofConfiguration, Doctor.ofMachine, Doctor.ofService]
+        let everywhere = [Doctor.ofConfiguration, Doctor.ofMachine, Doctor.ofIsolation, Doctor.ofService]
         let ofHub: [Check] = [
             Doctor.ofConfiguration, Check("endpoints", "the run directory") { $0.endpoints() },
             Check("modes", "modes") { $0.modes() }, Check("disk", "the disk") { $0.disk() },
             Check("clock", "the clock") { $0.clock() },
-            Check("store", isDeep ? "every record" : "the store") { $0.store() }, Doctor.ofMachine, Doctor.ofService,
+            Check("store", isDeep ? "every record" : "the store") { $0.store() }, Doctor.ofMachine, Doctor.ofIsolation,
+            Doctor.ofService,
             Check("bluetooth", "Bluetooth") { $0.bluetooth() }, Check("hub", "the running hub") { $0.hub() },
         ]
         // Where the folders of a hub are is not known without its hub.conf, and nothing is guessed.
@@ -47,6 +48,7 @@ struct Doctor: Sendable {
 
     private static let ofConfiguration = Check("config", "hub.conf") { $0.config() }
     private static let ofMachine = Check("machine", "the machine") { $0.machine() }
+    private static let ofIsolation = Check("isolation", "the isolation of plugins") { $0.isolation() }
     private static let ofService = Check("service", "the service") { $0.service() }
 
     /// A check that did not return.

@@ -17,6 +17,8 @@ struct SystemdUnit {
     let program, configuration: String
     /// Of that configuration.
     let files: HubFiles
+    /// Whether this machine gives user namespaces to a user's service manager: a unit that asks for one in vain does not start.
+    var hasNamespaces = true
 
     static let name = "hub.service"
     /// The account of the machine's hub.
@@ -46,22 +48,40 @@ struct SystemdUnit {
             "RestartPreventExitStatus=64 65 66",
             "# A sign of life comes only while the poll loop turns and commits return.", "WatchdogSec=60",
             "# The hub ends its plugins itself, in order; what is left after it is killed.", "KillMode=mixed",
-            "TimeoutStopSec=30", "LimitNOFILE=65536", "UMask=0077",
+            "TimeoutStopSec=30", "LimitNOFILE=65536", "LimitCORE=0", "UMask=0077",
         ]
     }
 
     private var hardening: [String] {
-        let common = [
-            "# Plugins run in this unit too: what they need stays, Bluetooth (RFCOMM), serial devices and the network.",
+        var lines = [
+            "# hub-confine keeps each plugin to what it needs, by namespaces, Landlock and a filter of its own: the calls for that stay, and",
+            "# so does what some plugin needs: Bluetooth (RFCOMM), serial devices, the network. No plugin gets more than this unit has.",
             "NoNewPrivileges=yes", "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK AF_BLUETOOTH",
-            "LockPersonality=yes", "RestrictRealtime=yes", "RestrictSUIDSGID=yes", "SystemCallArchitectures=native",
+            "RestrictNamespaces=user mnt pid", "SystemCallArchitectures=native",
+            "SystemCallFilter=@system-service @mount landlock_create_ruleset landlock_add_rule landlock_restrict_self",
+            "SystemCallFilter=~@clock @cpu-emulation @debug @keyring @module @obsolete @raw-io @reboot @swap",
+            "SystemCallErrorNumber=EPERM", "LockPersonality=yes", "RestrictRealtime=yes", "RestrictSUIDSGID=yes",
+            "KeyringMode=private", "PrivateMounts=yes", "ProtectClock=yes", "ProtectControlGroups=yes",
+            "ProtectHostname=yes",
+            "ProtectKernelLogs=yes", "ProtectKernelModules=yes", "ProtectKernelTunables=yes", "ProtectProc=invisible",
         ]
-        guard manager == .system else { return common }
-        return common + [
-            "CapabilityBoundingSet=", "ProtectSystem=strict", "ProtectHome=read-only", "PrivateTmp=yes",
-            "ProtectKernelTunables=yes", "ProtectKernelModules=yes", "ProtectKernelLogs=yes",
-            "ProtectControlGroups=yes", "ProtectClock=yes", "ProtectHostname=yes", "RestrictNamespaces=yes",
+        if manager == .system || hasNamespaces { lines.append("CapabilityBoundingSet=") }
+        if hasNamespaces { lines.append("PrivateUsers=yes") }
+        guard manager == .system else { return lines + ["ProtectSystem=full"] }
+        return lines + [
+            "ProtectSystem=strict", "ProtectHome=\(isAtHome ? "read-only" : "yes")", "PrivateTmp=yes", "RemoveIPC=yes",
+            "# Serial scales; systemctl edit hub adds another: DeviceAllow=char-NAME rw (/proc/devices).",
+            "DevicePolicy=closed",
+            "DeviceAllow=char-ttyUSB rw", "DeviceAllow=char-ttyACM rw", "DeviceAllow=char-ttyS rw",
+            "DeviceAllow=char-rfcomm rw",
         ] + folders
+    }
+
+    /// Whether something that the hub needs is in a person's home, which must stay visible then.
+    private var isAtHome: Bool {
+        [program, configuration, files.data, files.run].contains { path in
+            ["/home/", "/root/", "/run/user/"].contains { path.hasPrefix($0) }
+        }
     }
 
     /// The folders the hub may write: made by systemd where they are in its usual places.

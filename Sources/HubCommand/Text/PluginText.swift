@@ -26,8 +26,27 @@ struct PluginText: Codable {
     var declarations: [SettingDeclaration]?
     /// What it can be asked to do.
     var commands: [CommandDeclaration]?
+    /// What its program reaches beyond its own files.
+    var reaches: [String]?
+    /// How its program is kept to what it needs; nil: it is not.
+    var isolation: PluginIsolation?
     /// Why its program cannot be asked or started.
     var fault: String?
+
+    struct PluginIsolation: Codable {
+        struct Gap: Codable { var subject, reason: String }
+
+        var confined: [String]
+        var gaps: [Gap]
+        var fault: String?
+
+        var text: String {
+            if let fault { return "no: \(fault)" }
+            let missing = gaps.map { "\($0.subject) (\($0.reason))" }.joined(separator: ", ")
+            return (confined.isEmpty ? "nothing" : confined.joined(separator: ", "))
+                + (missing.isEmpty ? "" : "; not: \(missing)")
+        }
+    }
 
     struct Grants: Codable {
         var read, write: Scope
@@ -42,7 +61,8 @@ struct PluginText: Codable {
             ("where", remote == true ? "another machine; it comes with a key (hub keys list)" : nil),
             ("reads", PluginText.types(asked: reads, granted: grants?.read.types)),
             ("writes", PluginText.types(asked: writes, granted: grants?.write.types)),
-            ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("fault", fault),
+            ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("confined", confined),
+            ("fault", fault),
         ]
         if commands?.contains(where: { $0.name == "login" }) == true || tokens?.isEmpty == false {
             let logIns = (tokens ?? []).map(PluginText.logIn)
@@ -58,6 +78,13 @@ struct PluginText: Codable {
             table.add(["  " + declaration.name, value.map(PluginText.text) ?? "-", from, declaration.help])
         }
         return lines + (declarations?.isEmpty ?? true ? [] : table.takeLines()) + commandLines
+    }
+
+    private var confined: String? {
+        guard remote != true else { return nil }
+        guard let isolation else { return "no: it may do all that the hub's user may (confine = false)" }
+        let reached = reaches?.isEmpty == false ? "; reaches \(reaches?.joined(separator: ", ") ?? "")" : ""
+        return isolation.text + reached
     }
 
     private var told: String { profiles == true ? "; it is told their height, sex, birth date, unit and slot" : "" }

@@ -12,6 +12,8 @@ public struct CheckedConfiguration: Sendable {
     public var executables: [String: String]
     /// By instance: why its program could not be asked, in words for `hub status`.
     public var faults: [String: String]
+    /// How the programs are kept to what they need; `nil`: no one has looked.
+    public var isolation: Isolation?
     /// The file that was read, or was to be.
     public var file = "hub.conf"
     /// Its text; `nil` when it could not be read.
@@ -27,6 +29,8 @@ public struct ConfigurationLoader: Sendable {
     private let environment: SettingsEnvironment
     private let finder: ExecutableFinder
     private let patience: Duration
+    /// Where `hub-confine` is looked for.
+    private let launcherFinder: ExecutableFinder
 
     /// - Parameters:
     ///   - path: of `hub.conf`.
@@ -35,10 +39,17 @@ public struct ConfigurationLoader: Sendable {
         self.init(path: path, environment: environment, programPath: programPath, patience: .seconds(10))
     }
 
-    /// - Parameter patience: how long a plugin has to say what it is.
-    init(path: String, environment: SettingsEnvironment, programPath: String, patience: Duration) {
+    /// - Parameters:
+    ///   - patience: how long a plugin has to say what it is.
+    ///   - launcherFolder: where `hub-confine` is; beside the hub if not given.
+    init(
+        path: String, environment: SettingsEnvironment, programPath: String, patience: Duration,
+        launcherFolder: String? = nil
+    ) {
         (self.path, self.environment, self.patience) = (path, environment, patience)
-        finder = ExecutableFinder(programPath: programPath, searchPath: environment.variables["PATH"] ?? "")
+        let searchPath = environment.variables["PATH"] ?? ""
+        finder = ExecutableFinder(programPath: programPath, searchPath: searchPath)
+        launcherFinder = launcherFolder.map { ExecutableFinder(programPath: "\($0)/hub", searchPath: "") } ?? finder
     }
 
     /// All problems at once.
@@ -64,12 +75,15 @@ public struct ConfigurationLoader: Sendable {
 
         // The first reading only learns which programs there are; the second checks against what they say.
         let asked = Mutex<[String: String]>([:])
-        _ = HubConfiguration.load(text: text, file: path, fileMode: mode, environment: environment) {
+        let first = HubConfiguration.load(text: text, file: path, fileMode: mode, environment: environment) {
             instance, executable in
             asked.withLock { $0[instance] = executable }
             return nil
         }
-        let answers = await describe(asked.withLock { $0 })
+        let isolation = await Isolation.look(launcherFinder)
+        let hidden = [path] + (first.hub.map { [$0.data, $0.run] } ?? [])
+        let reaches = first.confinements.mapValues { ProgramReach($0, nil, nil, isolation, hidden: hidden) }
+        let answers = await describe(asked.withLock { $0 }, reaches, isolation)
         func reading(_ objections: [String: [SettingObjection]]) -> LoadedConfiguration {
             HubConfiguration.load(
                 text: text, file: path, fileMode: mode, environment: environment, objections: objections,
@@ -78,7 +92,9 @@ public struct ConfigurationLoader: Sendable {
         }
         var loaded = reading([:])
         if asksPlugins, let configuration = loaded.configuration {
-            let objections = await SettingsInquiry(patience: patience).objections(
+            let objections = await SettingsInquiry(patience: patience) {
+                ProgramReach($0.confinement, $1, $0, isolation, hidden: hidden)
+            }.objections(
                 to: configuration, answers.manifests, answers.executables)
             if !objections.isEmpty { loaded = reading(objections) }
         }
@@ -86,7 +102,7 @@ public struct ConfigurationLoader: Sendable {
         let elsewhere = loaded.remoteInstances
         return CheckedConfiguration(
             loaded: loaded, manifests: answers.manifests, executables: answers.executables,
-            faults: answers.faults.filter { !elsewhere.contains($0.key) }, file: path, text: text)
+            faults: answers.faults.filter { !elsewhere.contains($0.key) }, isolation: isolation, file: path, text: text)
     }
 
     private struct Answers {
@@ -95,20 +111,30 @@ public struct ConfigurationLoader: Sendable {
         var faults: [String: String] = [:]
     }
 
-    private func describe(_ programs: [String: String]) async -> Answers {
+    private func describe(
+        _ programs: [String: String], _ reaches: [String: ProgramReach], _ isolation: Isolation
+    ) async -> Answers {
         var answers = Answers()
         for (instance, program) in programs {
             let finding = finder.find(program)
             if case .found(let path) = finding { answers.executables[instance] = path }
             answers.faults[instance] = finding.fault(of: program)
+            // Never started without what is to confine it.
+            if let fault = isolation.fault, reaches[instance] != .unconfined, answers.executables[instance] != nil {
+                answers.executables[instance] = nil
+                answers.faults[instance] = fault
+            }
         }
-        let paths = Set(answers.executables.values)
-        let described = await withTaskGroup(of: (String, Result<Manifest, PluginQuestion.Failure>).self) { group in
-            for path in paths { group.addTask { (path, await manifest(of: path)) } }
+        let programs = Dictionary(
+            answers.executables.map { ($0, Asked(path: $1, reach: reaches[$0] ?? .unconfined)) },
+            uniquingKeysWith: { first, _ in first })
+        let described = await withTaskGroup(of: (Asked, Result<Manifest, PluginQuestion.Failure>).self) { group in
+            for program in Set(programs.values) { group.addTask { (program, await manifest(of: program)) } }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        for (instance, path) in answers.executables {
-            switch described[path] {
+        for (instance, program) in programs {
+            let path = program.path
+            switch described[program] {
             case .success(let manifest): answers.manifests[instance] = manifest
             case .failure(let error):
                 answers.faults[instance] =
@@ -119,8 +145,16 @@ public struct ConfigurationLoader: Sendable {
         return answers
     }
 
-    private func manifest(of path: String) async -> Result<Manifest, PluginQuestion.Failure> {
-        await PluginQuestion(path: path, arguments: ["--describe"], patience: patience).ask { bytes in
+    /// A program, once for all instances that start it in the same way.
+    private struct Asked: Hashable {
+        let path: String
+        let reach: ProgramReach
+    }
+
+    private func manifest(of program: Asked) async -> Result<Manifest, PluginQuestion.Failure> {
+        let question = PluginQuestion(
+            path: program.path, arguments: ["--describe"], reach: program.reach, patience: patience)
+        return await question.ask { bytes in
             do throws(PrintedAnswer.Fault) {
                 let manifest = try PrintedAnswer(bytes).read(Manifest.self)
                 let faults = manifest.faults

@@ -58,12 +58,26 @@ struct ConfiguredParts: Sendable {
                 return Supervisor.Program(
                     instance: instance.name, executable: executable,
                     stateDirectory: try directories.state(of: instance.name),
-                    memoryLimit: instance.memoryLimit.bytes, secrets: instance.secrets)
+                    memoryLimit: instance.memoryLimit.bytes, secrets: instance.secrets,
+                    temporaryDirectory: try directories.temporary(of: instance.name),
+                    reach: try reach(of: instance, checked, configuration))
             } catch {
                 logger.error(
                     "plugin cannot start", metadata: ["plugin": "\(instance.name)", "reason": "\(error.message)"])
                 return nil
             }
         }
+    }
+
+    private func reach(
+        of instance: PluginInstance, _ checked: CheckedConfiguration, _ configuration: HubConfiguration
+    ) throws(HubError) -> ProgramReach {
+        guard instance.confinement.isOn else { return .unconfined }
+        guard let isolation = checked.isolation, isolation.launcher != nil else {
+            throw HubError(.configuration, checked.isolation?.fault ?? "it cannot be confined")
+        }
+        return ProgramReach(
+            instance.confinement, checked.manifests[instance.name], instance, isolation,
+            hidden: [checked.file, configuration.hub.data, configuration.hub.run])
     }
 }

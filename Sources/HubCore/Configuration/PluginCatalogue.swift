@@ -22,10 +22,14 @@ enum PluginCatalogue {
         var settings: [String: SettingValue]
         var declarations: [SettingDeclaration]?
         var commands: [CommandDeclaration]?
+        /// What its program reaches beyond its own files.
+        var reaches: [String]?
+        /// How its program is kept to what it needs; absent where the hub does not start it, or `hub.conf` says not to.
+        var isolation: Isolation?
         var fault: String?
 
         struct Granted: Encodable {
-            var read, write: [String]?
+            var read, write, reach: [String]?
         }
         struct Grants: Encodable {
             var read, write: Scope
@@ -52,10 +56,14 @@ enum PluginCatalogue {
                         version: manifest?.version,
                         remote: plugin.isRemote ? true : nil, reads: manifest?.reads, writes: manifest?.writes,
                         granted: plugin.grants == PluginInstance.Grants()
-                            ? nil : Entry.Granted(read: plugin.grants.read, write: plugin.grants.write),
+                            ? nil
+                            : Entry.Granted(
+                                read: plugin.grants.read, write: plugin.grants.write, reach: plugin.grants.reach),
                         grants: Entry.Grants(InstancePolicy(plugin, manifest).grants), persons: persons,
                         profiles: manifest?.profiles, settings: plugin.settings,
                         declarations: manifest?.settings, commands: manifest?.commands,
+                        reaches: manifest?.reaches.filter { plugin.grants.reach?.contains($0) ?? true },
+                        isolation: plugin.isRemote || !plugin.confinement.isOn ? nil : checked.isolation,
                         fault: plugin.isRemote ? nil : checked.faults[plugin.name])
                 })
     }

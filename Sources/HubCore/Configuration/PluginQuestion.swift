@@ -6,6 +6,7 @@ import SystemPackage
 struct PluginQuestion: Sendable {
     let path: String
     let arguments: [String]
+    let reach: ProgramReach
     /// What it reads from stdin.
     var input = ""
     let patience: Duration
@@ -30,14 +31,17 @@ struct PluginQuestion: Sendable {
                     options.teardownSequence = [
                         .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .seconds(1))
                     ]
+                    let command = reach.command(path, arguments)
+                    let variables = PluginEnvironment.of(temporary: nil).compactMap { name, value in
+                        Environment.Key(rawValue: name).map { ($0, value) }
+                    }
                     let result = try await run(
-                        .path(FilePath(path)), arguments: Arguments(arguments), platformOptions: options,
+                        .path(FilePath(command.program)), arguments: Arguments(command.words),
+                        environment: .custom(Dictionary(variables, uniquingKeysWith: { $1 })), platformOptions: options,
                         input: .string(input), output: .bytes(limit: Self.longest), error: .bytes(limit: Self.longest))
                     guard result.terminationStatus.isSuccess else {
-                        return .failure(
-                            Failure(
-                                reason: ending(result.terminationStatus, PrintedAnswer.lastWords(result.standardError)))
-                        )
+                        let words = PrintedAnswer.lastWords(withoutLauncher(result.standardError))
+                        return .failure(Failure(reason: ending(result.terminationStatus, words)))
                     }
                     return read(result.standardOutput)
                 } catch let error as SubprocessError where error.code == .outputLimitExceeded {
@@ -54,6 +58,14 @@ struct PluginQuestion: Sendable {
             group.cancelAll()
             return first
         }
+    }
+
+    /// The first line is `hub-confine`'s.
+    private func withoutLauncher(_ bytes: [UInt8]) -> [UInt8] {
+        guard reach.launcher != nil, bytes.starts(with: "\(Isolation.program): process ".utf8),
+            let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
+        else { return bytes }
+        return Array(bytes[(end + 1)...])
     }
 
     private func ending(_ status: TerminationStatus, _ words: String?) -> String {

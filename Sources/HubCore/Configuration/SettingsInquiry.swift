@@ -6,6 +6,8 @@ import HubWire
 /// cannot say.
 struct SettingsInquiry: Sendable {
     let patience: Duration
+    /// How an instance's program is started to be asked.
+    let reach: @Sendable (PluginInstance, Manifest?) -> ProgramReach
 
     /// By instance; those that find nothing wrong, or cannot judge, are not in it.
     func objections(
@@ -15,15 +17,18 @@ struct SettingsInquiry: Sendable {
             for plugin in configuration.plugins
             where plugin.startsHere && manifests[plugin.name]?.checksSettings == true {
                 guard let path = executables[plugin.name] else { continue }
-                group.addTask { (plugin.name, await judgement(of: path, on: plugin)) }
+                let reach = reach(plugin, manifests[plugin.name])
+                group.addTask { (plugin.name, await judgement(of: path, on: plugin, reach)) }
             }
             return await group.reduce(into: [:]) { if !$1.1.isEmpty { $0[$1.0] = $1.1 } }
         }
     }
 
-    private func judgement(of path: String, on plugin: PluginInstance) async -> [SettingObjection] {
+    private func judgement(of path: String, on plugin: PluginInstance, _ reach: ProgramReach) async
+        -> [SettingObjection]
+    {
         let question = PluginQuestion(
-            path: path, arguments: ["--check-settings"], input: InstancePolicy(plugin, nil).settings.text,
+            path: path, arguments: ["--check-settings"], reach: reach, input: InstancePolicy(plugin, nil).settings.text,
             patience: patience)
         let answer = await question.ask { bytes in
             do throws(PrintedAnswer.Fault) {

@@ -122,9 +122,10 @@ extension Door {
         // Answers are small and bounded by what a peer may ask for; bytes are bounded by the proof of reading.
         try socket.set(.sendHighWaterMark, to: 20_000)
         try socket.set(.linger, to: .milliseconds(500))
-        // The owner's endpoint first, without log-in; then the plugins', which ask the gate. What makes an endpoint ask is its domain
+        // The owner's endpoint first, without log-in, though not for what the hub has started; then the plugins', which ask the gate. What makes an endpoint ask is its domain
         // alone: the option that would refuse everyone where none is named (ZMQ_ZAP_ENFORCE_DOMAIN) is a draft, and not in the libzmq
         // that systems have.
+        try socket.set(.zapDomain, to: LaunchTokens.ownerDomain)
         try socket.bind(facts.endpoints.door)
         try socket.set(.zapDomain, to: LaunchTokens.doorDomain)
         try socket.set(.plainServer, to: true)

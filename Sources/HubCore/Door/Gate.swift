@@ -1,3 +1,4 @@
+import Glibc
 import HubSessions
 import HubWire
 import Logging
@@ -49,11 +50,23 @@ final class Gate {
     // MARK: - Judging
 
     func verdict(on request: ZAPRequest, _ facts: HubFacts) -> ZAPRequest.Verdict {
-        switch request.credentials {
+        if request.domain == LaunchTokens.ownerDomain { return ownerVerdict(on: request) }
+        return switch request.credentials {
         case .curve(let key): verdict(onKey: key, domain: request.domain, facts)
         case .none: network.setting?.isInsecure == true ? .allow(userID: LogIn.anyone) : .refuse("a log-in is needed")
         default: tokens.verdict(on: request.credentials, domain: request.domain)
         }
+    }
+
+    /// The owner's endpoints are open to all processes of the owner but those that the hub has started: on a kernel that gives a plugin no
+    /// root of its own, its files do not keep it from them.
+    private func ownerVerdict(on request: ZAPRequest) -> ZAPRequest.Verdict {
+        // libzmq gives `localhost:UID:GID:PID` of a Unix socket's peer; 0 is one of another container, and none of ours.
+        guard let peer = request.address.split(separator: ":").last.flatMap({ pid_t($0) }), peer > 0,
+            peer != getpid(), ProcessTree.parent(of: getpid()) != nil
+        else { return .allow(userID: "") }
+        guard ProcessTree.parent(of: peer) != nil else { return .refuse("its process has ended") }
+        return ProcessTree.isBelow(peer, getpid()) ? .refuse("a plugin at the owner's endpoint") : .allow(userID: "")
     }
 
     /// Judges a log-in on the network, which has proved that it has its key.
@@ -103,6 +116,10 @@ extension Door {
                 instance,
                 "its log-in at HUB_DOOR was refused (\(reason)): the password is the launch token, the first line of its stdin without the line's end"
             )
+        } else if request.domain == LaunchTokens.ownerDomain {
+            logOfSessions(
+                .warning, "the owner's endpoint: a connection was refused",
+                ["process": "\(request.address)", "reason": "\(reason)"])
         } else if !request.address.isEmpty {
             logOfSessions(
                 .notice, "the network: a log-in was refused",

@@ -58,7 +58,7 @@ final class Feed {
         try socket.set(.sendHighWaterMark, to: queue)
         try socket.set(.linger, to: .milliseconds(500))
         switch security {
-        case .open: break
+        case .open: try socket.set(.zapDomain, to: LaunchTokens.ownerDomain)
         case .token(let domain):
             try socket.set(.zapDomain, to: domain)
             try socket.set(.plainServer, to: true)

@@ -3,15 +3,18 @@ import Glibc
 
 /// Processes of plugins that should be gone: what a killed hub has left behind, and what a plugin has started and not ended.
 ///
-/// They are known by their environment, which every child inherits: the plugin door of this run directory, and the instance. Only the
-/// processes of the hub's own user can be looked at, and only where there is `/proc`.
+/// They are known by their environment: the plugin door of this run directory, and the instance. `hub-confine` keeps it whatever the plugin
+/// does, and ends with all that the plugin has started; of a plugin that is not confined a child can clear it. Only the processes of the
+/// hub's own user can be looked at, and only where there is `/proc`.
 struct LeftProcesses: Sendable {
     let door: String
 
     /// - Parameter instance: `nil` for those of all.
     func find(of instance: String? = nil) -> [pid_t] {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return entries.compactMap { pid_t($0) }.filter { $0 != getpid() && belongs($0, instance) }
+        let known = entries.compactMap { pid_t($0) }.filter { $0 != getpid() && belongs($0, instance) }
+        // What they have started may have another environment.
+        return Set(known + known.flatMap(ProcessTree.below)).sorted()
     }
 
     /// SIGTERM to all, and SIGKILL to those that are still there after `grace`.
@@ -20,7 +23,7 @@ struct LeftProcesses: Sendable {
         guard !found.isEmpty else { return 0 }
         for process in found { kill(process, SIGTERM) }
         let deadline = ContinuousClock.now + grace
-        while ContinuousClock.now < deadline, found.contains(where: { belongs($0, instance) }) {
+        while ContinuousClock.now < deadline, found.contains(where: { kill($0, 0) == 0 && belongs($0, instance) }) {
             try? await Task.sleep(for: .milliseconds(20))
         }
         for process in find(of: instance) { kill(process, SIGKILL) }

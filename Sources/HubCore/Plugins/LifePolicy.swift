@@ -25,6 +25,8 @@ struct LifePolicy: Sendable, Hashable {
     var killGrace = Duration.seconds(1)
     /// How often the memory of the processes is looked at.
     var memoryInterval: Int64 = 2_000
+    /// How long a process runs at least before it is started again to see a file that has replaced another.
+    var sightPause: Int64 = 10_000
     /// After a change of `hub.conf`, how long a plugin that turns sick gets its former settings back.
     var watchPeriod: Int64 = 300_000
 

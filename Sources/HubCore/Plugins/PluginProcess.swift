@@ -2,14 +2,19 @@ import Glibc
 import HubSessions
 import Logging
 import Subprocess
+import Synchronization
 import SystemPackage
 
 /// One run of a plugin's program, from start to end.
 struct PluginProcess: Sendable {
     let instance: String
-    let executable: String
+    /// The plugin's program with its arguments, or `hub-confine` with these and what they may reach.
+    let program: String
     let arguments: [String]
+    /// All of it.
     let environment: [String: String]
+    /// Whether `hub-confine` starts it, and says as its first line which process it is.
+    let isConfined: Bool
     /// Proves to the plugin endpoints that a connection belongs to this process; valid for its life only.
     let token: String
     /// What is hidden in what the process prints; the token is one of them.
@@ -33,29 +38,33 @@ struct PluginProcess: Sendable {
     /// became of the hub. Asked to end, the plugin first sees the end of stdin, then SIGTERM, then SIGKILL; the signals go to its whole
     /// process group, and what is left of that when the process has ended is killed.
     ///
-    /// - Parameter started: called with the process id.
+    /// - Parameter started: called with the process id of the plugin, and how it is confined.
     func run(
-        _ patience: Patience, started: @escaping @Sendable (Int) async -> Void, end: ProcessEnd
+        _ patience: Patience, started: @escaping @Sendable (Int, String?) async -> Void, end: ProcessEnd
     ) async -> ProcessEnding {
-        // The service manager watches the hub: a plugin that spoke in its place would only mislead it.
-        var keys: [Environment.Key: String?] = ["NOTIFY_SOCKET": nil, "WATCHDOG_USEC": nil, "WATCHDOG_PID": nil]
+        var keys: [Environment.Key: String] = [:]
         for (name, value) in environment {
             if let key = Environment.Key(rawValue: name) { keys[key] = value }
         }
         var options = PlatformOptions()
         // Its own group: Ctrl-C in a terminal is the hub's to hear, and at the end nothing that the plugin has started stays behind.
         options.processGroupID = 0
+        let words = FirstWords()
         do {
             let result = try await Subprocess.run(
-                .path(FilePath(executable)), arguments: Arguments(arguments), environment: .inherit.updating(keys),
+                .path(FilePath(program)), arguments: Arguments(arguments), environment: .custom(keys),
                 platformOptions: options, input: .inputWriter, output: .sequence, error: .sequence
             ) { execution in
-                await started(Int(execution.processIdentifier.value))
+                if !isConfined { await started(Int(execution.processIdentifier.value), nil) }
                 // A plugin that ends before it has read its token breaks this pipe; its exit code tells the story.
                 _ = try? await execution.standardInputWriter.write(token + "\n")
-                await attend(execution, patience, end)
+                await attend(execution, patience, end, words, started)
                 // Not yet reaped, so the group is still its own.
                 try? execution.send(signal: .kill, toProcessGroup: true)
+            }
+            // The code of hub-confine itself; what it says tells it from a plugin's.
+            if isConfined, result.terminationStatus == .exited(125), let fault = words.fault {
+                return .notStarted(fault)
             }
             return switch result.terminationStatus {
             case .exited(let code): .exited(Int(code))
@@ -68,17 +77,21 @@ struct PluginProcess: Sendable {
 
     private func attend(
         _ execution: Execution<CustomWriteInput, SequenceOutput, SequenceOutput>, _ patience: Patience,
-        _ end: ProcessEnd
+        _ end: ProcessEnd, _ words: FirstWords, _ started: @escaping @Sendable (Int, String?) async -> Void
     ) async {
         let process = execution.processIdentifier.value
         let (output, errors) = (execution.standardOutput, execution.standardError)
         await withTaskGroup(of: Event.self) { group in
             group.addTask {
-                await read(output, .out)
+                await read(output, .out) { _ in false }
                 return .outputEnded
             }
             group.addTask {
-                await read(errors, .err)
+                await read(errors, .err) { line in
+                    guard isConfined, let news = words.take(line) else { return false }
+                    if case .started(let pid, let how) = news { await started(pid, how) }
+                    return true
+                }
                 return .outputEnded
             }
             group.addTask {
@@ -104,8 +117,12 @@ struct PluginProcess: Sendable {
                     guard !Task.isCancelled else { continue }
                     try? await execution.standardInputWriter.finish()
                     await Self.end(of: process, within: patience.stop, unless: end)
-                    await execution.teardown(
-                        using: [.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: patience.kill)])
+                    try? execution.send(signal: .terminate, toProcessGroup: true)
+                    await Self.end(of: process, within: patience.kill)
+                    // What has left the group ends while hub-confine, which it belongs to, is still there.
+                    for left in ProcessTree.below(process) { kill(left, SIGKILL) }
+                    if isConfined { await Self.end(of: process, within: .seconds(1)) }
+                    try? execution.send(signal: .kill, toProcessGroup: true)
                 }
             }
         }
@@ -123,18 +140,22 @@ struct PluginProcess: Sendable {
         }
     }
 
-    private static func end(of process: pid_t, within grace: Duration, unless end: ProcessEnd) async {
+    private static func end(of process: pid_t, within grace: Duration, unless end: ProcessEnd? = nil) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await Self.end(of: process) }
             group.addTask { try? await Task.sleep(for: grace) }
-            group.addTask { await end.waitForKill() }
+            if let end { group.addTask { await end.waitForKill() } }
             await group.next()
             group.cancelAll()
         }
     }
 
     /// What a plugin prints is its log: read to its end whatever it is, though not faster than is good for others.
-    private func read(_ output: SubprocessOutputSequence, _ origin: LogLine.Origin) async {
+    ///
+    /// - Parameter isOfLauncher: hears each line of `hub-confine`, which is the hub's and no plugin's.
+    private func read(
+        _ output: SubprocessOutputSequence, _ origin: LogLine.Origin, _ isOfLauncher: (String) async -> Bool
+    ) async {
         var lines = LineCutter(hiding: secrets.mask)
         let began = ContinuousClock.now
         var allowance = TokenBucket(size: 1_000, rate: 10, now: 0)
@@ -144,7 +165,12 @@ struct PluginProcess: Sendable {
                 let now = ContinuousClock.now.millisecondsSinceStart(began)
                 // A plugin prints a token only after it has come through the door.
                 lines.hide(secrets.mask)
-                for line in buffer.withUnsafeBytes({ lines.add($0) }) where allowance.take(at: now) {
+                for line in buffer.withUnsafeBytes({ lines.add($0) }) {
+                    if await isOfLauncher(line) {
+                        say(line, .hub)
+                        continue
+                    }
+                    guard allowance.take(at: now) else { continue }
                     let omitted = allowance.takeRefused()
                     if omitted > 0 { say("(\(omitted) lines left out: more than ten a second)", .hub) }
                     say(line, origin)
@@ -161,6 +187,33 @@ struct PluginProcess: Sendable {
     private func say(_ line: String, _ origin: LogLine.Origin) {
         log.write(line, from: origin)
         logger.info("plugin says", metadata: ["plugin": "\(instance)", "line": "\(line)"])
+    }
+}
+
+/// What `hub-confine` says: first that the plugin starts, and at its end what it could not do.
+private final class FirstWords: Sendable {
+    enum News { case started(Int, String), other }
+
+    private let state = Mutex((hasStarted: false, fault: String?.none))
+
+    var fault: String? { state.withLock(\.fault) }
+
+    /// - Returns: `nil` for a line of the plugin.
+    func take(_ line: String) -> News? {
+        guard line.hasPrefix("\(Isolation.program): ") else { return nil }
+        let text = line.dropFirst(Isolation.program.count + 2)
+        return state.withLock { state in
+            if text.hasPrefix("cannot ") {
+                state.fault = String(line)
+                return .other
+            }
+            guard !state.hasStarted else { return text.hasPrefix("ended ") ? .other : nil }
+            guard text.hasPrefix("process "), let end = text.firstIndex(of: ";"),
+                let pid = Int(text[..<end].dropFirst("process ".count))
+            else { return .other }
+            state.hasStarted = true
+            return .started(pid, text[text.index(end, offsetBy: 2)...].description)
+        }
     }
 }
 

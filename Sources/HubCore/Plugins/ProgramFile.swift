@@ -21,4 +21,14 @@ struct ProgramFile: Sendable, Hashable {
         inode = Int64(truncatingIfNeeded: status.st_ino)
         (size, seconds, nanoseconds) = (Int64(status.st_size), Int64(changed.tv_sec), Int64(changed.tv_nsec))
     }
+
+    /// Which file is at a path, whatever is written to it.
+    struct Identity: Sendable, Hashable {
+        private let device, inode: Int64
+
+        init?(_ path: String) {
+            guard let file = ProgramFile(path) else { return nil }
+            (device, inode) = (file.device, file.inode)
+        }
+    }
 }

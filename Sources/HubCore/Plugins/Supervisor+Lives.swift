@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HubWire
 import Logging
 
@@ -30,6 +31,8 @@ extension Supervisor {
         guard var charge = charges[instance] else { return }
         let end = ProcessEnd()
         (charge.end, charge.file) = (end, ProgramFile(charge.program.executable))
+        charge.program.reach.makePlaces()
+        (charge.sight, charge.resolver) = (charge.program.reach.sight, charge.program.reach.resolverText)
         charges[instance] = charge
         launching.yield(Launch(program: charge.program, token: LaunchTokens.random(), log: charge.log, end: end))
     }
@@ -61,16 +64,23 @@ extension Supervisor {
         let program = launch.program
         let secrets = InstanceSecrets(program.secrets + [launch.token])
         let feed = await door.admit(program.instance, token: launch.token, secrets)
+        let own = ProgramReach.Own(
+            state: program.stateDirectory, temporary: program.temporaryDirectory,
+            sockets: [endpoints.pluginDoor, feed].map { String($0.trimmingPrefix("ipc://")) })
+        empty(program.temporaryDirectory)
+        let command = program.reach.command(program.executable, ["--run"], own)
         let process = PluginProcess(
-            instance: program.instance, executable: program.executable, arguments: ["--run"],
-            environment: [
-                "HUB_DOOR": endpoints.pluginDoor, "HUB_FEED": feed, "HUB_INSTANCE": program.instance,
-                "HUB_STATE": program.stateDirectory,
-            ], token: launch.token, secrets: secrets, log: launch.log,
+            instance: program.instance, program: command.program, arguments: command.words,
+            environment: PluginEnvironment.of(
+                temporary: program.temporaryDirectory,
+                [
+                    "HUB_DOOR": endpoints.pluginDoor, "HUB_FEED": feed, "HUB_INSTANCE": program.instance,
+                    "HUB_STATE": program.stateDirectory,
+                ]), isConfined: program.reach.launcher != nil, token: launch.token, secrets: secrets, log: launch.log,
             logger: logger)
         let ending = await process.run(
             PluginProcess.Patience(stop: policy.stopGrace, kill: policy.killGrace),
-            started: { pid in await self.processBegan(program.instance, pid) }, end: launch.end)
+            started: { pid, how in await self.processBegan(program.instance, pid, how) }, end: launch.end)
         let leftBehind = await left.end(of: program.instance, grace: policy.killGrace)
         if leftBehind > 0 {
             launch.log.write("ended \(leftBehind) processes that it left behind", from: .hub)
@@ -79,9 +89,17 @@ extension Supervisor {
         await processEnded(program.instance, ending)
     }
 
-    private func processBegan(_ instance: String, _ pid: Int) async {
+    /// What a process has left where nothing has to last.
+    private nonisolated func empty(_ folder: String) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        }
+    }
+
+    private func processBegan(_ instance: String, _ pid: Int, _ how: String?) async {
         charges[instance]?.pid = pid
-        charges[instance]?.log.write("started as process \(pid)", from: .hub)
+        charges[instance]?.log.write(
+            "started as process \(pid), \(how ?? "not confined, as hub.conf says")", from: .hub)
         await report(instance)
         await rearm()
     }

@@ -1,3 +1,5 @@
+import FoundationEssentials
+import Glibc
 import HubSessions
 import HubWire
 import Logging
@@ -15,6 +17,9 @@ actor Supervisor {
         var memoryLimit: Int64?
         /// Hidden in its log.
         var secrets: [String] = []
+        /// Its own folder for files that need not last.
+        var temporaryDirectory: String
+        var reach = ProgramReach.unconfined
     }
 
     struct Launch: Sendable {
@@ -32,6 +37,9 @@ actor Supervisor {
         var pid: Int?
         /// What its program was when it was started last.
         var file: ProgramFile?
+        /// Which files it was granted.
+        var sight: [String: ProgramFile.Identity?] = [:]
+        var resolver: Data?
         /// Not to run any more: forgotten once its process has ended.
         var isDismissed = false
     }
@@ -206,12 +214,29 @@ extension Supervisor {
         if now >= memoryDue {
             memoryDue = now + policy.memoryInterval
             for (name, charge) in charges {
-                guard let pid = charge.pid, let limit = charge.program.memoryLimit,
-                    let bytes = ProcessMemory.residentBytes(of: pid), bytes > limit
-                else { continue }
-                await handle(.overweight(bytes: bytes, limit: limit), of: name)
+                guard let pid = charge.pid else { continue }
+                let bytes = ([pid_t(pid)] + ProcessTree.below(pid_t(pid))).compactMap {
+                    ProcessMemory.residentBytes(of: Int($0))
+                }.reduce(0, +)
+                if let limit = charge.program.memoryLimit, bytes > limit {
+                    await handle(.overweight(bytes: bytes, limit: limit), of: name)
+                } else if let reason = charge.newSight(at: now, after: policy.sightPause) {
+                    await handle(.restart, of: name, because: reason)
+                }
             }
         }
         await rearm()
+    }
+}
+
+extension Supervisor.Charge {
+    /// Why a confined process must be started again to see what is there now; `nil` if it sees that, or has only just started.
+    fileprivate func newSight(at now: Int64, after pause: Int64) -> String? {
+        guard case .running(let since) = life.state, now - since >= pause else { return nil }
+        let sight = program.reach.sight
+        if let path = self.sight.keys.sorted().first(where: { sight[$0] != self.sight[$0] }) {
+            return "\(path) is another file than when it was started"
+        }
+        return program.reach.resolverText == resolver ? nil : "the machine is on another network"
     }
 }

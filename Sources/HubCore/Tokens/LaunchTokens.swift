@@ -4,6 +4,8 @@ import ZeroMQ
 struct LaunchTokens {
     private var tokens: [String: String] = [:]
 
+    /// What the gate is told of those who come to the owner's endpoints.
+    static let ownerDomain = "owner"
     /// What the gate is told of those who come to the door.
     static let doorDomain = "door"
     /// What the gate is told of those who come to an instance's feed.

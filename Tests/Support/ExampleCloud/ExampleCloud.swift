@@ -17,7 +17,7 @@ import PluginKit
             .init(
                 "die", .choice(["never", "refreshed", "written", "put"]), help: "Where it is killed, once.",
                 default: .string("never")),
-        ])
+        ], reaches: [.network])
 
     static let commands: [Command<Self>] = [
         .logIn(help: "Logs in to the stand-in.") { plugin, call in

@@ -17,7 +17,9 @@ import PluginKit
             .init("seed", .integer(), help: "The same seed gives the same values.", default: .integer(1)),
             .init("type", .choice(["weight", "stepCount"]), help: "What is measured.", default: .string("weight")),
             .init("direct", .boolean, help: "Waits for the hub instead of spooling.", default: .boolean(false)),
-            .init("given", .path, help: "File that gets a line with the key of each record given.", required: true),
+            .init(
+                "given", .path, help: "File that gets a line with the key of each record given.", required: true,
+                access: .write),
         ])
 
     func run(_ hub: PluginContext) async throws {

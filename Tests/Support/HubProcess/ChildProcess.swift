@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Each pipe has a thread that reads it to its end, so that no child ever waits for the test.
 public final class ChildProcess: Sendable {
-    private let pid: pid_t
+    public let pid: pid_t
     private let output = LineBox()
     private let errors = LineBox()
     /// Of both, in the order in which they came.

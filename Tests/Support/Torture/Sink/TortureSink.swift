@@ -10,7 +10,9 @@ import TortureDiary
     static let manifest = Manifest(
         name: "torture-sink", summary: "Writes down what it gets, for tests.", version: "1.0", reads: ["*"],
         settings: [
-            .init("diary", .path, help: "File that gets a line before and after each delivery.", required: true),
+            .init(
+                "diary", .path, help: "File that gets a line before and after each delivery.", required: true,
+                access: .write),
             .init("finish", .path, help: "When this file is there, nothing fails any more.", required: true),
             .init("types", .list(of: .string()), help: "What it wants; all if not given."),
             .init("delay", .integer(Bounds(0, 60_000)), help: "Milliseconds a delivery takes.", required: true),

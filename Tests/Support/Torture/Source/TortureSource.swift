@@ -10,7 +10,9 @@ import TortureDiary
         name: "torture-source", summary: "Records, versions and retractions, for tests.", version: "1.0",
         writes: ["stepCount", "flightsClimbed"],
         settings: [
-            .init("diary", .path, help: "File that gets a line before and after each call.", required: true),
+            .init(
+                "diary", .path, help: "File that gets a line before and after each call.", required: true,
+                access: .write),
             .init("begin", .path, help: "Until this file is there, nothing is given.", required: true),
             .init("finish", .path, help: "When this file is there, nothing more is given.", required: true),
             .init("seed", .integer(), help: "The same seed gives the same calls.", required: true),

@@ -1,0 +1,41 @@
+import FoundationEssentials
+import Glibc
+
+/// Which process has started which, as `/proc` says.
+enum ProcessTree {
+    /// All that `process` has started and what that has started, without itself; empty where there is no `/proc`.
+    static func below(_ process: pid_t) -> [pid_t] {
+        var children: [pid_t: [pid_t]] = [:]
+        for entry in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            if let child = pid_t(entry), let parent = parent(of: child) { children[parent, default: []].append(child) }
+        }
+        var (found, rest) = ([pid_t](), [process])
+        while let next = rest.popLast() {
+            let more = children.removeValue(forKey: next) ?? []
+            found += more
+            rest += more
+        }
+        return found
+    }
+
+    static func parent(of process: pid_t) -> pid_t? {
+        // The name of a program, in brackets, may hold anything.
+        guard let bytes = FileManager.default.contents(atPath: "/proc/\(process)/stat"),
+            let close = bytes.lastIndex(of: UInt8(ascii: ")"))
+        else { return nil }
+        let fields = bytes[bytes.index(after: close)...].split(separator: UInt8(ascii: " "))
+        return fields.count > 1 ? pid_t(String(decoding: fields[1], as: UTF8.self)) : nil
+    }
+
+    /// Whether one of the processes that have started it is `ancestor`.
+    static func isBelow(_ process: pid_t, _ ancestor: pid_t) -> Bool {
+        var current = process
+        // The tree changes while it is climbed; no chain is longer than this.
+        for _ in 0..<256 {
+            guard current > 1, let next = parent(of: current) else { return false }
+            if next == ancestor { return true }
+            current = next
+        }
+        return false
+    }
+}

@@ -1,0 +1,138 @@
+import FoundationEssentials
+import Glibc
+import HubSettings
+import HubWire
+
+/// What the program of an instance may reach, and how it is started so that this is all.
+struct ProgramReach: Sendable, Hashable {
+    struct Place: Sendable, Hashable {
+        let path: String
+        let access: SettingAccess
+    }
+
+    /// `hub-confine`; `nil` where `hub.conf` says `confine = false`.
+    var launcher: String?
+    /// Files and folders of `hub.conf`'s `readable`.
+    var readable: [String] = []
+    /// What its settings name.
+    var places: [Place] = []
+    var words: Set<PluginReach> = []
+    /// The hub's own, which lies in no plugin's reach wherever it is.
+    var hidden: [String] = []
+
+    static let unconfined = ProgramReach()
+
+    /// What a running plugin has of the hub.
+    struct Own: Sendable, Hashable {
+        let state, temporary: String
+        let sockets: [String]
+    }
+
+    /// Where distributions keep programs and libraries.
+    private static let systems = [
+        "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store", "/gnu/store",
+    ]
+    /// What the C library, TLS and interpreters read.
+    private static let facts = [
+        "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
+        "/etc/ssl",
+        "/etc/pki", "/etc/ca-certificates", "/etc/crypto-policies", "/etc/hosts", "/etc/host.conf",
+        "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/localtime", "/etc/timezone", "/etc/locale.alias", "/etc/passwd",
+        "/etc/group", "/etc/services", "/etc/protocols", "/etc/mime.types", "/etc/python3",
+        "/sys/devices/system/cpu",
+    ]
+    private static let resolver = "/etc/resolv.conf"
+
+    /// The words of the command that starts `executable`.
+    ///
+    /// - Parameter own: `nil` while the program is only asked: it may write nothing then.
+    func command(_ executable: String, _ arguments: [String], _ own: Own? = nil) -> (program: String, words: [String]) {
+        guard let launcher else { return (executable, arguments) }
+        let executable = executable.hasPrefix("/") ? executable : Self.resolved(executable)
+        var words: [String] = []
+        func grant(_ kind: String, _ paths: [String]) { for path in paths { words += ["--\(kind)", path] } }
+        func existing(_ paths: [String]) -> [String] { paths.filter { access($0, F_OK) == 0 } }
+        for word in self.words.map(\.rawValue).sorted() where own != nil { words += ["--reach", word] }
+        grant("execute", existing(Self.systems) + programPlaces(executable) + readable)
+        grant("read", existing(Self.facts + (self.words.contains(.network) ? [Self.resolver] : [])))
+        for place in places {
+            grant(place.access == .read || own == nil ? "read" : "write", [place.path])
+        }
+        grant("hide", hidden)
+        if let own {
+            grant("write", [own.state, own.temporary])
+            grant("temporary", [own.temporary])
+            grant("socket", own.sockets)
+        }
+        return (launcher, words + ["--", executable] + arguments)
+    }
+
+    /// The program, and the folder it is in: modules, resources and libraries lie there.
+    ///
+    /// A folder of everything is not one of these.
+    private func programPlaces(_ executable: String) -> [String] {
+        let file = Self.resolved(executable)
+        let home = ProcessInfo.processInfo.environment["HOME"].map { Self.resolved($0) }
+        func isOfEverything(_ folder: String) -> Bool {
+            ["/", "/tmp", "/var/tmp", "/home", "/root", "/etc"].contains(folder) || home == folder
+        }
+        let folders = Set([executable, file].map { String($0.prefix(upTo: $0.lastIndex(of: "/") ?? $0.startIndex)) })
+            .filter { !$0.isEmpty && !isOfEverything(Self.resolved($0)) }
+        // The folder of a link has nothing of the program but the link.
+        return [executable] + folders.filter { file == executable || file.hasPrefix($0 + "/") }.sorted()
+    }
+
+    static func resolved(_ path: String) -> String {
+        guard let text = realpath(path, nil) else { return path }
+        defer { free(text) }
+        return String(cString: text)
+    }
+
+    /// Makes what settings name and is not there yet, as their declarations promise.
+    func makePlaces() {
+        guard launcher != nil else { return }
+        for place in places where access(place.path, F_OK) != 0 {
+            switch place.access {
+            case .folder: mkdir(place.path, 0o700)
+            case .write where !place.path.hasPrefix("/dev/"):
+                let file = open(place.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+                if file >= 0 { close(file) }
+            default: break
+            }
+        }
+    }
+
+    /// Which files a program that starts now sees behind what it was granted: one that comes later, or takes the place of one, it would not.
+    var sight: [String: ProgramFile.Identity?] {
+        guard launcher != nil else { return [:] }
+        return Dictionary(
+            places.map { ($0.path, ProgramFile.Identity($0.path)) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// What the names of the network are found by: replaced whenever the machine is on another network.
+    var resolverText: Data? {
+        launcher != nil && words.contains(.network) ? FileManager.default.contents(atPath: Self.resolver) : nil
+    }
+}
+
+extension ProgramReach {
+    /// - Parameter manifest: `nil` while the program is asked what it is.
+    init(
+        _ confinement: PluginInstance.Confinement, _ manifest: Manifest?, _ instance: PluginInstance?,
+        _ isolation: Isolation, hidden: [String]
+    ) {
+        guard confinement.isOn else {
+            self = .unconfined
+            return
+        }
+        launcher = isolation.launcher
+        readable = confinement.readable
+        self.hidden = Set(hidden + hidden.map(Self.resolved)).filter { $0.hasPrefix("/") }.sorted()
+        guard let manifest, let instance else { return }
+        let granted = instance.grants.reach.map(Set.init)
+        words = Set(manifest.reaches.filter { granted?.contains($0) ?? true }.compactMap(PluginReach.init))
+        places = manifest.settings.flatMap { declaration in
+            instance.settings[declaration.name].map { declaration.places(in: $0) } ?? []
+        }.map { Place(path: $0.path, access: $0.access) }
+    }
+}

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import HubSettings
+
+/// What the value of a setting lets a plugin's program reach.
+@Suite struct AccessTests {
+    private func places(
+        _ type: SettingType, _ access: SettingAccess?, _ value: SettingValue
+    ) -> [String] {
+        SettingDeclaration("a", type, help: "x", access: access).places(in: value).map {
+            "\($0.access.rawValue) \($0.path)"
+        }
+    }
+
+    @Test func `a path is read unless its declaration says otherwise`() {
+        #expect(places(.path, nil, .string("/a/b")) == ["read /a/b"])
+        #expect(places(.path, .folder, .string("/a/b")) == ["folder /a/b"])
+        #expect(places(.path, SettingAccess.none, .string("/a/b")) == [])
+        #expect(places(.list(of: .path), .write, .list([.string("/a"), .string("/b")])) == ["write /a", "write /b"])
+        #expect(places(.string(), nil, .string("/a")) == [])
+    }
+
+    @Test func `a link reaches its device or socket, and one that waits the folder of its socket`() {
+        #expect(places(.string(), .link, .string("serial:///dev/rfcomm0?speed=9600")) == ["write /dev/rfcomm0"])
+        #expect(places(.string(), .link, .string("unix-accept:///run/scale/s")) == ["folder /run/scale"])
+        #expect(places(.string(), .link, .string("tcp://127.0.0.1:7")) == [])
+    }
+
+    @Test func `an access that does not suit its type is a fault`() {
+        #expect(
+            SettingDeclaration.faults(in: [.init("a", .path, help: "x", access: .link)])
+                == ["setting \"a\": access \"link\" is for a string or a url"])
+        #expect(
+            SettingDeclaration.faults(in: [.init("a", .integer(), help: "x", access: .read)])
+                == ["setting \"a\": access \"read\" is for a path"])
+    }
+
+    @Test func `hub conf withholds what a plugin may reach, in words that are checked`() throws {
+        func load(_ grants: String) -> LoadedConfiguration {
+            HubConfiguration.load(
+                text: "[hub]\ndata = \"/d\"\nrun = \"/r\"\n[plugin.a]\nreadable = [\"/v\"]\n\(grants)\n",
+                file: "hub.conf",
+                environment: .empty
+            ) { _, _ in [] }
+        }
+        let instance = try #require(load("grants = { reach = [\"network\"] }").configuration?.plugins.first)
+        #expect(instance.grants.reach == ["network"] && instance.confinement.readable == ["/v"])
+        let wrong = load("grants = { reach = [\"internet\"] }")
+        #expect(wrong.refusedInstances == ["a"] && wrong.problems.contains { $0.message.contains("bluetooth") })
+    }
+}
