@@ -72,7 +72,8 @@ struct AssignCommand: ParsableCommand {
         if rules { return try runRules(door) }
         var numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
         if inbox {
-            numbers = try InboxReader.read(door).flatMap { $0.records.map(\.number) }
+            var reader = InboxReader(door, all: true)
+            numbers = try reader.weighings().flatMap { $0.records.map(\.number) }
             guard !numbers.isEmpty else { return Terminal.say("the inbox is empty") }
         }
         let expected = try assign(door, numbers, isDryRun: true)

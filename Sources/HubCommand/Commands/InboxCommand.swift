@@ -33,12 +33,15 @@ struct InboxCommand: ParsableCommand {
             {"number","time","person","type","value","source","why","edit"}.
             """)
     var json = false
+    @Flag(help: "All of it; else the newest 1,000 samples of each table.")
+    var all = false
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "inbox")
-        let weighings = try InboxReader.read(door)
-        let implausible = try InboxReader.implausible(door)
+        var reader = InboxReader(door, all: all)
+        let weighings = try reader.weighings()
+        let implausible = try reader.implausible()
         var output = Output()
         if json {
             for weighing in weighings { try output.json(Array(try JSON.line(weighing.summary()).utf8)[...]) }
@@ -54,6 +57,7 @@ struct InboxCommand: ParsableCommand {
         if !implausible.isEmpty {
             try Self.print(implausible.map { ImplausibleSample($0, units) }, to: &output)
         }
+        if reader.isCut { try output.line("these are the newest; older ones: hub inbox --all") }
         try output.flush()
     }
 
@@ -170,42 +174,53 @@ struct Weighing {
     mutating func add(_ record: StoredRecord) { records.append(record) }
 }
 
-/// Reads the inbox, group by group, in the order of time.
-enum InboxReader {
-    /// What is marked and not taken back, in the order of time.
-    static func implausible(_ door: DoorClient) throws -> [StoredRecord] {
-        var query = QueryRequest(id: 0, order: .time)
-        query.filter.isImplausible = true
+/// Reads the inbox, in the order of time.
+struct InboxReader {
+    /// The most samples of each table where not all are asked for: more, and a person mends the rule or the source instead.
+    static let usual = 1_000
+
+    let door: DoorClient
+    let readsAll: Bool
+    /// Whether there are older ones that were not read.
+    private(set) var isCut = false
+
+    init(_ door: DoorClient, all: Bool) { (self.door, readsAll) = (door, all) }
+
+    /// What is marked and not taken back.
+    mutating func implausible() throws -> [StoredRecord] { try newest { $0.isImplausible = true } }
+
+    /// What has no person, group by group.
+    mutating func weighings() throws -> [Weighing] {
+        var (weighings, places): ([Weighing], [String: Int]) = ([], [:])
+        for record in try newest({ $0.isOfNobody = true }) {
+            guard case .sample(let sample) = record.record, let group = sample.group else {
+                weighings.append(Weighing(record))
+                continue
+            }
+            // A group is of one plugin: another's may have the same name.
+            let name = "\(sample.source.plugin)/\(group)"
+            if let place = places[name] {
+                weighings[place].add(record)
+            } else {
+                places[name] = weighings.count
+                weighings.append(Weighing(record))
+            }
+        }
+        return weighings
+    }
+
+    private mutating func newest(_ filter: (inout QueryRequest.Filter) -> Void) throws -> [StoredRecord] {
+        var query = QueryRequest(id: 0, order: .newestFirst, limit: readsAll ? nil : Int64(InboxReader.usual + 1))
+        filter(&query.filter)
         var samples: [StoredRecord] = []
         var reader = RecordReader()
         try door.pages(query) { records, _ in
             for bytes in records { samples.append(try reader.record(bytes)) }
         }
-        return samples
-    }
-
-    static func read(_ door: DoorClient) throws -> [Weighing] {
-        var query = QueryRequest(id: 0, order: .time)
-        query.filter.isOfNobody = true
-        var (weighings, places): ([Weighing], [String: Int]) = ([], [:])
-        var reader = RecordReader()
-        try door.pages(query) { records, _ in
-            for bytes in records {
-                let record = try reader.record(bytes)
-                guard case .sample(let sample) = record.record, let group = sample.group else {
-                    weighings.append(Weighing(record))
-                    continue
-                }
-                // A group is of one plugin: another's may have the same name.
-                let name = "\(sample.source.plugin)/\(group)"
-                if let place = places[name] {
-                    weighings[place].add(record)
-                } else {
-                    places[name] = weighings.count
-                    weighings.append(Weighing(record))
-                }
-            }
+        if !readsAll, samples.count > InboxReader.usual {
+            isCut = true
+            samples.removeLast()
         }
-        return weighings
+        return samples.reversed()
     }
 }

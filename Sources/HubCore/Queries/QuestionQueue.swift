@@ -24,7 +24,7 @@ struct Question {
     var isOfRecords: Bool { query.want == .records }
 
     /// What an answer may cost; then it has what was found until then (R8.42).
-    static let budget = Duration.milliseconds(250)
+    static let budget = Duration.milliseconds(100)
 }
 
 /// The questions that wait for their turn (R8.39).
