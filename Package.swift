@@ -146,8 +146,9 @@ let package = Package(
         .executableTarget(
             name: "hub-confine", path: "Sources/PluginLauncher",
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
-        module("HubStore", ["Files", "JSON", "Samples", grdb, sqlite]),
-        tests("HubStoreTests", ["Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
+        .target(name: "CPageSums", path: "Sources/CPageSums", linkerSettings: [.linkedLibrary("sqlite3")]),
+        module("HubStore", ["CPageSums", "Files", "JSON", "Samples", grdb, sqlite]),
+        tests("HubStoreTests", ["CPageSums", "Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
         module(
             "HubCore",

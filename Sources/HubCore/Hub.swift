@@ -194,6 +194,10 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
+                await PageRounds(store: store, clock: clock).run(until: leaving)
+                return nil
+            }
+            group.addTask {
                 await deviceMemory.run(until: leaving)
                 return nil
             }

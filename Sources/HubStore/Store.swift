@@ -19,6 +19,7 @@ public final class Store: Sendable {
     private let isClosed = Mutex(false)
     private let writer: Writer
     private let reserve: SequenceReserve
+    private let latch: DamageLatch
     let marks: OfferMarks
     let readerTerms = TermCache()
     private let place: Mutex<Samples.Cursor>
@@ -39,8 +40,9 @@ public final class Store: Sendable {
 
     init(path: String, now: Int64, migrator: DatabaseMigrator) throws(StoreError) {
         self.path = path
-        checkpoints = CheckpointWatch(path)
         lock = try StoreFiles.lock(path)
+        latch = try DamageLatch(path)
+        checkpoints = CheckpointWatch(path, latch)
         try StoreLoss.check(path)
         try StoreFiles.prepare(path)
         do {
@@ -52,7 +54,7 @@ public final class Store: Sendable {
             hubID = opened.0.hub
             place = Mutex(Samples.Cursor(epoch: opened.0.epoch, sequence: opened.1.head))
             marks = OfferMarks(opened.1.ledger.sinks, head: opened.1.head)
-            writer = Writer(opened.1, marks, reserve)
+            writer = Writer(opened.1, marks, reserve, latch)
         } catch {
             throw StoreError(error, doing: "open \(path)", path)
         }
@@ -133,6 +135,33 @@ public final class Store: Sendable {
             if let connection = db.sqliteConnection { checkpoints.attempt(connection) }
         }
     }
+
+    /// The damage for which nothing is confirmed until a person decides; `nil` where none was found.
+    ///
+    /// Found by reading, by whichever call, or by `check`; it lasts over a restart. What is whole can be read all the same.
+    public var damage: String? { latch.reason }
+
+    /// Reads pages from the disk past all memory and compares them with their sums, from where the last call ended.
+    ///
+    /// What is damaged is remembered, as `damage`.
+    /// - Parameters:
+    ///   - pages: so many of 4 KiB; the log is read whole with each call.
+    ///   - now: microseconds since 1970.
+    public func check(pages: Int64, now: Int64) async throws(StoreError) -> PageCheck {
+        var check = PageCheck(of: path)
+        let first = check.next
+        let found = try await read("check") { db in try PageSums.look(db, from: first, count: pages, most: 1) }
+        if let damage = found.damage.first {
+            latch.note(StoreError(.corrupt, "check \(path): \(damage)"))
+        } else {
+            check.went(to: found.next, of: found.pages, now: now)
+            check.write(of: path)
+        }
+        return check
+    }
+
+    /// How far the check has come.
+    public var checked: PageCheck { PageCheck(of: path) }
 
     // MARK: - Reading
 
@@ -285,14 +314,16 @@ public final class Store: Sendable {
         _ verb: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            pool.asyncWriteWithoutTransaction { [path] db in
+            pool.asyncWriteWithoutTransaction { [path, latch] db in
                 do {
                     guard db.sqliteConnection != nil else {
                         throw StoreError(.closed, "\(verb) in \(path): the store is closed")
                     }
                     continuation.resume(returning: .success(try body(db)))
                 } catch {
-                    continuation.resume(returning: .failure(StoreError(error, doing: "\(verb) in \(path)", path)))
+                    let error = StoreError(error, doing: "\(verb) in \(path)", path)
+                    latch.note(error)
+                    continuation.resume(returning: .failure(error))
                 }
             }
         }
@@ -303,10 +334,13 @@ public final class Store: Sendable {
         _ verb: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            pool.asyncRead { [path] database in
+            pool.asyncRead { [path, latch] database in
                 continuation.resume(
-                    returning: Result { try body(try database.get()) }
-                        .mapError { StoreError($0, doing: "\(verb) in \(path)", path) })
+                    returning: Result { try body(try database.get()) }.mapError { error in
+                        let error = StoreError(error, doing: "\(verb) in \(path)", path)
+                        latch.note(error)
+                        return error
+                    })
             }
         }
         return try result.get()

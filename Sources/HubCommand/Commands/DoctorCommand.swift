@@ -3,6 +3,7 @@ import Foundation
 import HubClient
 import HubCore
 import HubSettings
+import HubStore
 import HubWire
 
 struct DoctorCommand: AsyncParsableCommand {
@@ -20,6 +21,7 @@ struct DoctorCommand: AsyncParsableCommand {
               hub doctor
               hub doctor --deep                       reads every record and index
               hub doctor --fix                        gives files their modes back
+              hub doctor --deep --fix                 lets a hub go on that found damage
               hub doctor --json | jq -r '.findings[] | select(.severity=="error").repair'
 
             Exit codes: by the worst finding: 0 nothing to do, 1 a warning, 2 an error;
@@ -95,8 +97,9 @@ extension Doctor {
 }
 
 extension Finding {
-    /// Gives the file its mode, where that is what is wrong.
+    /// Gives the file its mode, where that is what is wrong, and lets the hub go on with a store that was found whole.
     mutating func repairIfPossible() {
+        if let damaged { isFixed = (try? damaged.forgetDamage()) != nil }
         guard let mode else { return }
         isFixed = chmod(mode.path, mode.mode) == 0
     }

@@ -47,6 +47,7 @@ extension Doctor {
                     .error, "store", "\(files.store) is damaged: \(fault)",
                     repair: "stop the hub, then hub restore BACKUP; keep the damaged file")
             }
+            if let damage = try knownDamage(file, isWhole: isDeep && found.isEmpty) { found.append(damage) }
             if case .system = configuration?.hub.clock ?? .system { found += try times(file, summary) }
             if found.isEmpty {
                 found.append(
@@ -65,6 +66,18 @@ extension Doctor {
             }
             return [Finding(.error, "store", error.message, repair: Doctor.repair(of: error.code))]
         }
+    }
+
+    /// Why the hub confirms nothing, and what a person can decide.
+    private func knownDamage(_ file: StoreFile, isWhole: Bool) throws(StoreError) -> Finding? {
+        guard let damage = try file.knownDamage() else { return nil }
+        var finding = Finding(
+            .error, "store", "the hub confirms nothing since it found damage: \(damage)",
+            repair: isWhole
+                ? "all of it has been read now and is whole: hub doctor --deep --fix lets the hub confirm again"
+                : isDeep ? "stop the hub, then hub restore BACKUP; keep the damaged file" : "hub doctor --deep")
+        if isWhole { finding.damaged = file }
+        return finding
     }
 
     /// What the store was found to lack when it was opened.

@@ -1,5 +1,6 @@
 import Foundation
 import HubClient
+import HubStore
 
 /// One thing that `hub doctor` looked at.
 struct Finding: Encodable, Hashable {
@@ -28,6 +29,8 @@ struct Finding: Encodable, Hashable {
     var isFixed: Bool?
     /// What `--fix` does: give a file this mode.
     var mode: Mode?
+    /// What `--fix` does: let the hub confirm again what it stores here.
+    var damaged: StoreFile?
 
     struct Mode: Hashable {
         let path: String

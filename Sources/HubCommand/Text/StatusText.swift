@@ -46,6 +46,7 @@ struct StatusText {
         if store.state == "ok", let warning = store.warning {
             storeLine += ", but " + Shade.doubtful.paint(warning, colours)
         }
+        if let whole = Self.second(store.check?.whole) { storeLine += ", all of it read and found whole at \(whole)" }
         var records = status.records.map { NumberText.count($0, "record") } ?? "not known, the store cannot be read"
         if let inbox = status.inbox, inbox > 0 {
             records += ", \(NumberText.grouped(inbox)) without a person (hub samples --nobody)"

@@ -53,8 +53,17 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var free: Int64?
         /// The size of its write-ahead log.
         public var log: Int64?
+        /// How far the hub has come with reading all of the store again, and when that was last done and all was whole.
+        public var check: Check?
         /// What will become a failure unless a person looks after it, and what to do: little room, a log that grows.
         public var warning: String?
+    }
+
+    public struct Check: Codable, Hashable, Sendable {
+        /// Pages of 4 KiB.
+        public var read, pages: Int64
+        /// RFC 3339; absent until it has been done once.
+        public var whole: String?
     }
 
     /// What an instance or script gave, and what became of it: received = stored + versions + retractions + duplicates + rejected.

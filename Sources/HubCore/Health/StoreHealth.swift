@@ -27,6 +27,8 @@ actor StoreHealth {
     private var reading: (task: Task<Result<StoreReading, StoreError>, Never>, began: Int64)?
     /// Whether the log was told that confirmed records stay in the store's log.
     private var hasToldOfCheckpoint = false
+    /// Whether damage was told.
+    private var hasToldOfDamage = false
     /// Whether what was found missing at the opening was told.
     private var hasToldOfLoss = false
     /// What was found missing during the last days, while a person should know of it.
@@ -79,6 +81,11 @@ actor StoreHealth {
     }
 
     private func lookAtLoss() async {
+        if hasToldOfDamage != (store.damage != nil) {
+            hasToldOfDamage = store.damage != nil
+            tell(
+                damage ?? "the store was found whole, and the hub confirms again", isGood: !hasToldOfDamage)
+        }
         if !hasToldOfLoss {
             hasToldOfLoss = true
             if let found = store.loss { tell(found.text, isGood: found.cause == .power) }
@@ -112,8 +119,14 @@ actor StoreHealth {
         }
     }
 
+    private var damage: String? {
+        store.damage.map {
+            "nothing is confirmed since damage was found: \($0). hub doctor --deep reads all of it; then stop the hub and say hub restore BACKUP"
+        }
+    }
+
     /// What is wrong, in one line for the service manager; `nil` when nothing is.
-    var complaint: String? { fault.map { "the store does not work: \($0.message)" } ?? warning }
+    var complaint: String? { damage ?? fault.map { "the store does not work: \($0.message)" } ?? warning }
 
     // MARK: - For `hub status`
 
@@ -122,7 +135,15 @@ actor StoreHealth {
         let result = await answer()
         var state = HubStatus.StoreState(
             path: path, state: "ok", free: space.room?.free, log: space.room?.log, warning: warning)
-        if let fault {
+        let check = store.checked
+        if check.pages > 0 {
+            state.check = HubStatus.Check(
+                read: check.next - 1, pages: check.pages,
+                whole: check.whole.map { Timestamp(microseconds: $0, offsetMinutes: 0).text })
+        }
+        if let damage {
+            (state.state, state.error) = ("corrupt", damage)
+        } else if let fault {
             (state.state, state.error) = ("\(fault.code)", fault.message)
         } else if let age = committer.age, age > Self.commitPatience {
             (state.state, state.error) = ("hanging", hanging("a commit", age))

@@ -10,9 +10,10 @@ final class CheckpointWatch: Sendable {
     private static let pages: CInt = 4_000
 
     private let path: String
+    private let latch: DamageLatch
     private let lastFault = Mutex<StoreError?>(nil)
 
-    init(_ path: String) { self.path = path }
+    init(_ path: String, _ latch: DamageLatch) { (self.path, self.latch) = (path, latch) }
 
     /// Why the log could not be brought in at the last attempt; `nil` when it could, or has not been tried.
     var fault: StoreError? { lastFault.withLock { $0 } }
@@ -42,6 +43,7 @@ final class CheckpointWatch: Sendable {
                 resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
                 message: String(cString: sqlite3_errmsg(connection)))
             let fault = StoreError(error, doing: "bring the log \(path)-wal into \(path)")
+            latch.note(fault)
             lastFault.withLock { $0 = fault }
         }
     }

@@ -11,6 +11,7 @@ final class DraftFile {
     /// Begins again where an attempt was cut short; refuses where one is under way.
     init(_ path: String) throws(StoreError) {
         self.path = path
+        try PageSums.begin()
         let file = try StoreError.translated { () throws(FileError) in
             try Descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW)
         }
@@ -29,10 +30,13 @@ final class DraftFile {
     }
 
     /// A connection to copy pages into: what has not become whole is thrown away, so nothing is written twice.
-    func openForCopy() throws -> DatabaseQueue {
+    ///
+    /// - Parameter withSums: whether the pages that come have sums.
+    func openForCopy(withSums: Bool) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "HubStore.draft"
         configuration.prepareDatabase { db in
+            if withSums { try PageSums.enable(db) }
             try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -4000")
         }
         return try DatabaseQueue(path: path, configuration: configuration)

@@ -14,6 +14,8 @@ enum Opening {
     static func open(
         _ path: String, _ migrator: DatabaseMigrator, _ checkpoints: CheckpointWatch, now: Int64
     ) throws -> Opened {
+        try PageSums.begin()
+        let isConverted = try convert(path, migrator)
         var configuration = Configuration()
         configuration.label = "HubStore"
         // Two questions for records, two others, two pages of deliveries, and what a status asks; opened when they are needed.
@@ -23,12 +25,13 @@ enum Opening {
             // `temp_store`: sorting health data must leave no file behind.
             try db.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
             if db.configuration.readonly { return }
+            try PageSums.enableNew(db)
             try identify(db, path)
         }
         let pool = try DatabasePool(path: path, configuration: configuration)
         let keepsReserve = try pool.writeWithoutTransaction { db in
             try refuseNewer(db, migrator, path)
-            try copyOlder(db, migrator, path)
+            if !isConverted { try copyOlder(db, migrator, path) }
             return try migrator.appliedIdentifiers(db).contains("v9")
         }
         try migrator.migrate(pool)
@@ -124,6 +127,42 @@ enum Opening {
         )
     }
 
+    /// Gives a store that was made before pages had sums a copy with them in its place; the old one stays beside it.
+    ///
+    /// - Returns: whether that was so.
+    private static func convert(_ path: String, _ migrator: DatabaseMigrator) throws -> Bool {
+        guard PageSums.areMissing(path) else { return false }
+        let queue = try DatabaseQueue(path: path)
+        var draft: DraftFile?
+        var kept = ""
+        do {
+            try queue.writeWithoutTransaction { db in
+                guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else { return }
+                try refuseNewer(db, migrator, path)
+                let applied = try migrator.appliedIdentifiers(db)
+                kept = "\(path).before-\(migrator.migrations.first { !applied.contains($0) } ?? "sums")"
+                let copy = try DraftFile(path + ".summing")
+                try PageSums.vacuum(db, into: copy)
+                _ = try db.checkpoint(.truncate)
+                draft = copy
+            }
+            try queue.close()
+        } catch {
+            let reason = StoreError(error, doing: "copy to \(path).summing", path)
+            if [.foreign, .newerSchema].contains(reason.code) { throw reason }
+            throw StoreError(
+                reason.code,
+                "open \(path): it is copied once so that each of its pages has a sum, which failed: \(reason.message); nothing was changed"
+            )
+        }
+        guard let draft else { return false }
+        unlink(kept)
+        try StoreExchange.begin(path, keeping: kept)
+        try draft.replace(path)
+        StoreExchange.finish(path)
+        return true
+    }
+
     /// A migration is the one moment when a fault could harm everything at once.
     private static func copyOlder(_ db: Database, _ migrator: DatabaseMigrator, _ path: String) throws {
         let applied = try migrator.appliedIdentifiers(db)
@@ -132,7 +171,7 @@ enum Opening {
         do {
             // A copy that an earlier attempt left is of the same or an older state: it is made again under its own name.
             let draft = try DraftFile(copy + ".part")
-            try db.execute(sql: "VACUUM INTO ?", arguments: [draft.path])
+            try PageSums.vacuum(db, into: draft)
             try draft.replace(copy)
         } catch {
             let reason = StoreError(error, doing: "copy to \(copy)")

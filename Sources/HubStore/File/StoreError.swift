@@ -119,13 +119,14 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
                 : "\(holders.joined(separator: ", ")) holds it; end that program, or wait until it is done"
             self.init(.busy, "\(doing): the file is locked (\(reason)): \(cause)")
         case .SQLITE_CORRUPT:
-            // SQLite says so too where the disk did not give a page (SQLITE_IOERR_CORRUPTFS).
             self.init(
-                .corrupt,
-                "\(doing): the file is damaged, or its disk did not give what stands in it (\(reason)): hub doctor --deep reads it all; where that finds damage too, restore a backup, else see dmesg"
+                .corrupt, "\(doing): the file is damaged (\(reason)): hub doctor --deep reads all of it"
             )
         case .SQLITE_NOTADB:
             self.init(.foreign, "\(doing): the file is no SQLite database (\(reason))")
+        case .SQLITE_IOERR where error.extendedResultCode.rawValue == PageDamage.code:
+            self.init(
+                .corrupt, "\(doing): \(PageDamage.last): the disk has not kept it, or another program has written it")
         case .SQLITE_IOERR:
             self.init(
                 .input,

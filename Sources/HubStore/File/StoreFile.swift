@@ -1,3 +1,4 @@
+import Files
 import Glibc
 import GRDB
 import GRDBSQLite
@@ -5,7 +6,7 @@ import GRDBSQLite
 /// A store's file, read beside the hub that writes it, or where none runs.
 ///
 /// Reads only, in one snapshot for each call, without the hub's lock: neither waits for the other. The calls block.
-public struct StoreFile: Sendable {
+public struct StoreFile: Hashable, Sendable {
     public let path: String
 
     /// - Parameter path: of a store or of a backup of one; it is opened by each call.
@@ -20,7 +21,7 @@ public struct StoreFile: Sendable {
 
     /// How closely a file is looked at; each level has the one before in it.
     public enum Depth: Hashable, Sendable, Comparable {
-        /// The form of every page, and the number of records.
+        /// The sum and the form of every page, and the number of records.
         case pages
         /// That every index says what its table says: SQLite's `integrity_check`.
         case indices
@@ -31,6 +32,8 @@ public struct StoreFile: Sendable {
     /// What is damaged or does not add up, a sentence each.
     public func faults(_ depth: Depth) throws(StoreError) -> [String] {
         try read("check") { db in
+            let pages = try PageSums.look(db, isInUse: FileLock.isHeld(path + ".lock")).damage
+            guard pages.isEmpty else { return pages.map(\.description) }
             let damage = try String.fetchAll(
                 db, sql: "PRAGMA \(depth == .pages ? "quick_check" : "integrity_check")(20)")
             try refuseUnread(damage)
@@ -50,6 +53,12 @@ public struct StoreFile: Sendable {
     public func gaps() throws(StoreError) -> [SequenceGap] {
         try read("read") { db in try SequenceGap.all(in: db) }
     }
+
+    /// The damage that the hub has found in this store, and that keeps it from confirming anything; `nil` where there is none.
+    public func knownDamage() throws(StoreError) -> String? { try DamageLatch.read(of: path) }
+
+    /// Lets the hub confirm again: a person has had the store read again and found it whole.
+    public func forgetDamage() throws(StoreError) { try DamageLatch.forget(of: path) }
 
     /// When the samples that end last do so, microseconds since 1970: what is later than now has a wrong clock behind it.
     public func latestStart() throws(StoreError) -> Int64? {
@@ -102,7 +111,7 @@ public struct StoreFile: Sendable {
         do {
             let source = try open()
             defer { try? source.close() }
-            let target = try draft.openForCopy()
+            let target = try draft.openForCopy(withSums: try source.read(PageSums.areOn))
             defer { try? target.close() }
             return try withoutActuallyEscaping(progress) { progress in
                 try source.read { db in
@@ -163,6 +172,7 @@ public struct StoreFile: Sendable {
 
     /// A connection that changes nothing; refuses what is no store, or a newer hub's.
     private func open() throws -> DatabaseQueue {
+        try PageSums.begin()
         try StoreLoss.check(path)
         try StoreLoss.checkKind(path)
         var configuration = Configuration()

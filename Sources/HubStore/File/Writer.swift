@@ -8,15 +8,17 @@ final class Writer: @unchecked Sendable {
     private var caches: WriterCaches?
     private let marks: OfferMarks
     private let reserve: SequenceReserve
+    private let latch: DamageLatch
 
-    init(_ caches: WriterCaches, _ marks: OfferMarks, _ reserve: SequenceReserve) {
-        (self.caches, self.marks, self.reserve) = (caches, marks, reserve)
+    init(_ caches: WriterCaches, _ marks: OfferMarks, _ reserve: SequenceReserve, _ latch: DamageLatch) {
+        (self.caches, self.marks, self.reserve, self.latch) = (caches, marks, reserve, latch)
     }
 
     /// Runs `body` in one transaction; `committed` gets the new head once the transaction is durable.
     func transaction<Value>(
         _ db: Database, recordedAt: Int64, _ body: (inout WriteTransaction) throws -> Value, committed: (Int64) -> Void
     ) throws -> Value {
+        try latch.refuse("commit")
         let known = caches.take()
         var outcome: (value: Value, caches: WriterCaches)?
         try db.inTransaction(.immediate) {

@@ -17,10 +17,13 @@ public final class SecretStore: Sendable {
         self.path = path
         try StoreFiles.prepare(path)
         do {
+            try PageSums.begin()
+            try Self.convert(path)
             var configuration = Configuration()
             configuration.label = "SecretStore"
             configuration.busyMode = .timeout(5)
             configuration.prepareDatabase { db in
+                try PageSums.enableNew(db)
                 // A rollback journal, not a write-ahead log: old tokens would stay in that until it is reused.
                 try db.execute(
                     sql: """
@@ -40,6 +43,20 @@ public final class SecretStore: Sendable {
     /// Lets the file go; later calls throw `closed`.
     public func close() throws(StoreError) {
         do { try queue.close() } catch { throw StoreError(error, doing: "close \(path)") }
+    }
+
+    /// Gives a file that was made before pages had sums a copy with them in its place.
+    private static func convert(_ path: String) throws {
+        guard PageSums.areMissing(path) else { return }
+        let draft = try DraftFile(path + ".summing")
+        let queue = try DatabaseQueue(path: path)
+        let isOurs = try queue.writeWithoutTransaction { db in
+            guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == applicationID else { return false }
+            try PageSums.vacuum(db, into: draft)
+            return true
+        }
+        try queue.close()
+        if isOurs { try draft.replace(path) }
     }
 
     private static func identify(_ db: Database, _ path: String) throws {

@@ -1,0 +1,346 @@
+#include "CPageSums.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// MARK: The sum of a page
+
+enum {
+    PAGE = page_sums_page,
+    // Where the 12 bytes are: mark, number of the page, CRC.
+    MARK = PAGE - 12, NUMBER = PAGE - 8, SUM = PAGE - 4,
+    // The page that SQLite never uses, for its locks lie there.
+    LOCKS = 1 << 30,
+    FRAME_HEAD = 24, LOG_HEAD = 32,
+};
+static const uint8_t mark[4] = {'H', 'H', 's', '1'};
+
+static uint32_t big(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static void put_big(uint8_t *bytes, uint32_t number) {
+    for (int at = 0; at < 4; at++) bytes[at] = (uint8_t)(number >> (24 - 8 * at));
+}
+
+static void stamp(uint8_t *page, int64_t number) {
+    memcpy(page + MARK, mark, 4);
+    put_big(page + NUMBER, (uint32_t)number);
+    put_big(page + SUM, page_sums_crc(0, page, SUM));
+}
+
+static int is_right(const uint8_t *page, int64_t number) {
+    return big(page + SUM) == page_sums_crc(0, page, SUM) && big(page + NUMBER) == (uint32_t)number
+        && !memcmp(page + MARK, mark, 4);
+}
+
+// By three signs, of which one flipped bit leaves two: a database that lost its sums in silence would be the worst damage of all.
+static int has_sums(const uint8_t *first) {
+    return first[20] == page_sums_reserve || !memcmp(first + MARK, mark, 4) || big(first + SUM) == page_sums_crc(0, first, SUM);
+}
+
+// MARK: Damage
+
+static _Thread_local page_sums_damage last;
+
+page_sums_damage page_sums_last(void) { return last; }
+
+// MARK: Files
+
+typedef struct {
+    sqlite3_file base;
+    const char *path;
+    int is_log, has_sums;
+    // The log's frame from which on the transaction that is being written has changed pages in place: their sums come at its end.
+    sqlite3_int64 unsummed;
+    // Where the head of a frame was written last.
+    sqlite3_int64 head;
+} File;
+
+static sqlite3_file *below(sqlite3_file *file) { return (sqlite3_file *)((File *)file + 1); }
+#define CALL(file, method, ...) below(file)->pMethods->method(below(file), ##__VA_ARGS__)
+
+static int damage(File *file, int64_t page, int is_missing, uint32_t found) {
+    size_t length = strlen(file->path);
+    if (length >= sizeof last.path) length = sizeof last.path - 1;
+    memset(&last, 0, sizeof last);
+    memcpy(last.path, file->path, length);
+    last.page = page;
+    last.in_log = file->is_log;
+    last.is_missing = is_missing;
+    last.found = found;
+    return SQLITE_IOERR_DATA;
+}
+
+// What SQLite would turn into "malformed" is a disk that does not give a page: another thing than a wrong one.
+static int real_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at) {
+    int code = CALL(file, xRead, bytes, count, at);
+    return code == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : code;
+}
+
+static int read_page(sqlite3_file *file, uint8_t *bytes, sqlite3_int64 at) {
+    int code = real_read(file, bytes, PAGE, at);
+    int64_t number = at / PAGE + 1;
+    if (code == SQLITE_IOERR_SHORT_READ && at > 0) return damage((File *)file, number, 1, 0);
+    if (code != SQLITE_OK || at == LOCKS) return code;
+    return is_right(bytes, number) ? SQLITE_OK : damage((File *)file, number, 0, big(bytes + NUMBER));
+}
+
+static uint32_t swapped(uint32_t word) { return __builtin_bswap32(word); }
+
+// SQLite's own sum of a log, over words in the order of the machine that made it.
+static void log_sum(const uint8_t *bytes, int count, int is_swapped, uint32_t sum[2]) {
+    for (int at = 0; at < count; at += 8) {
+        uint32_t words[2];
+        memcpy(words, bytes + at, 8);
+        sum[0] += (is_swapped ? swapped(words[0]) : words[0]) + sum[1];
+        sum[1] += (is_swapped ? swapped(words[1]) : words[1]) + sum[0];
+    }
+}
+
+// The sum of a frame goes on from that of the one before it, the first's from the log's head.
+static int check_frame(sqlite3_file *file, const uint8_t *page, int size, sqlite3_int64 frame_at) {
+    uint8_t before[8], head[FRAME_HEAD];
+    sqlite3_int64 at = frame_at == LOG_HEAD ? 24 : frame_at - (FRAME_HEAD + size) + 16;
+    int code = real_read(file, before, 8, at);
+    if (code == SQLITE_OK) code = real_read(file, head, FRAME_HEAD, frame_at);
+    if (code != SQLITE_OK) return code;
+    for (int is_swapped = 0; is_swapped < 2; is_swapped++) {
+        uint32_t sum[2] = {big(before), big(before + 4)};
+        log_sum(head, 8, is_swapped, sum);
+        log_sum(page, size, is_swapped, sum);
+        if (sum[0] == big(head + 16) && sum[1] == big(head + 20)) return SQLITE_OK;
+    }
+    return damage((File *)file, (frame_at - LOG_HEAD) / (FRAME_HEAD + size) + 1, 0, 0);
+}
+
+static int is_size(int count) { return count >= 512 && count <= 65536 && !(count & (count - 1)); }
+
+static int is_frame_page(int count, sqlite3_int64 at) {
+    return is_size(count) && at >= LOG_HEAD + FRAME_HEAD && (at - LOG_HEAD) % (FRAME_HEAD + count) == FRAME_HEAD;
+}
+
+static int file_read(sqlite3_file *base, void *bytes, int count, sqlite3_int64 at) {
+    File *file = (File *)base;
+    if (file->is_log) {
+        int code = real_read(base, bytes, count, at);
+        if (code != SQLITE_OK || !is_frame_page(count, at) || at - FRAME_HEAD >= file->unsummed) return code;
+        return check_frame(base, bytes, count, at - FRAME_HEAD);
+    }
+    if (!file->has_sums || count < 512) return real_read(base, bytes, count, at);
+    if (count == PAGE && at % PAGE == 0) return read_page(base, bytes, at);
+    // A size that the first page does not have, unless it is damaged.
+    uint8_t page[PAGE];
+    for (sqlite3_int64 next = at - at % PAGE; next < at + count; next += PAGE) {
+        int code = read_page(base, page, next);
+        if (code != SQLITE_OK) return code;
+    }
+    return real_read(base, bytes, count, at);
+}
+
+static int file_write(sqlite3_file *base, const void *bytes, int count, sqlite3_int64 at) {
+    File *file = (File *)base;
+    if (file->is_log) {
+        if (count == FRAME_HEAD) {
+            file->head = at;
+            if (at <= file->unsummed) file->unsummed = INT64_MAX;
+        } else if (is_frame_page(count, at) && file->head != at - FRAME_HEAD && at - FRAME_HEAD < file->unsummed) {
+            file->unsummed = at - FRAME_HEAD;
+        }
+    } else if (file->has_sums) {
+        if (count != PAGE || at % PAGE) return SQLITE_IOERR_WRITE;
+        uint8_t page[PAGE];
+        memcpy(page, bytes, PAGE);
+        stamp(page, at / PAGE + 1);
+        return CALL(base, xWrite, page, PAGE, at);
+    }
+    return CALL(base, xWrite, bytes, count, at);
+}
+
+enum { ENABLE = 0x48485331, IS_ON = 0x48485332 };
+
+static int file_control(sqlite3_file *base, int operation, void *argument) {
+    File *file = (File *)base;
+    switch (operation) {
+    case ENABLE: file->has_sums = 1; return SQLITE_OK;
+    case IS_ON: *(int *)argument = file->has_sums; return SQLITE_OK;
+    default: return CALL(base, xFileControl, operation, argument);
+    }
+}
+
+static int file_close(sqlite3_file *file) { return CALL(file, xClose); }
+static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
+    ((File *)file)->unsummed = INT64_MAX;
+    return CALL(file, xTruncate, size);
+}
+static int file_sync(sqlite3_file *file, int flags) { return CALL(file, xSync, flags); }
+static int file_size(sqlite3_file *file, sqlite3_int64 *size) { return CALL(file, xFileSize, size); }
+static int file_lock(sqlite3_file *file, int level) { return CALL(file, xLock, level); }
+static int file_unlock(sqlite3_file *file, int level) { return CALL(file, xUnlock, level); }
+static int file_is_reserved(sqlite3_file *file, int *result) { return CALL(file, xCheckReservedLock, result); }
+static int file_sector(sqlite3_file *file) { return CALL(file, xSectorSize); }
+static int file_device(sqlite3_file *file) { return CALL(file, xDeviceCharacteristics); }
+static int file_shm_map(sqlite3_file *file, int region, int size, int extends, void volatile **memory) {
+    return CALL(file, xShmMap, region, size, extends, memory);
+}
+static int file_shm_lock(sqlite3_file *file, int offset, int count, int flags) { return CALL(file, xShmLock, offset, count, flags); }
+static void file_shm_barrier(sqlite3_file *file) { CALL(file, xShmBarrier); }
+static int file_shm_unmap(sqlite3_file *file, int deletes) { return CALL(file, xShmUnmap, deletes); }
+
+// Version 2: without the methods by which SQLite would map the file into memory, past these.
+static const sqlite3_io_methods methods = {
+    2, file_close, file_read, file_write, file_truncate, file_sync, file_size, file_lock, file_unlock, file_is_reserved,
+    file_control, file_sector, file_device, file_shm_map, file_shm_lock, file_shm_barrier, file_shm_unmap, 0, 0,
+};
+
+// MARK: The layer
+
+static sqlite3_vfs layer;
+static sqlite3_vfs *system_files(void) { return layer.pAppData; }
+
+static int layer_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int flags, int *out) {
+    (void)vfs;
+    if (!path || !(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)))
+        return system_files()->xOpen(system_files(), path, base, flags, out);
+    File *file = (File *)base;
+    memset(file, 0, sizeof *file);
+    int code = system_files()->xOpen(system_files(), path, below(base), flags, out);
+    if (code != SQLITE_OK) return code;
+    file->path = path;
+    file->is_log = (flags & SQLITE_OPEN_WAL) != 0;
+    file->unsummed = INT64_MAX;
+    file->head = -1;
+    file->base.pMethods = &methods;
+    uint8_t first[PAGE];
+    // One that cannot be read now cannot be read later either, and says so then.
+    if (!file->is_log && real_read(base, first, PAGE, 0) == SQLITE_OK) file->has_sums = has_sums(first);
+    return SQLITE_OK;
+}
+
+#define REST(name, parameters, ...) \
+    static int layer_##name parameters { (void)vfs; return system_files()->x##name(system_files(), ##__VA_ARGS__); }
+REST(Delete, (sqlite3_vfs *vfs, const char *path, int syncs), path, syncs)
+REST(Access, (sqlite3_vfs *vfs, const char *path, int flags, int *out), path, flags, out)
+REST(FullPathname, (sqlite3_vfs *vfs, const char *path, int count, char *out), path, count, out)
+REST(Randomness, (sqlite3_vfs *vfs, int count, char *out), count, out)
+REST(Sleep, (sqlite3_vfs *vfs, int microseconds), microseconds)
+REST(CurrentTime, (sqlite3_vfs *vfs, double *out), out)
+REST(GetLastError, (sqlite3_vfs *vfs, int count, char *out), count, out)
+REST(CurrentTimeInt64, (sqlite3_vfs *vfs, sqlite3_int64 *out), out)
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int begun = SQLITE_ERROR;
+
+static void begin(void) {
+    sqlite3_vfs *system = sqlite3_vfs_find(0);
+    if (!system || system->iVersion < 2) return;
+    layer = (sqlite3_vfs){
+        .iVersion = 2, .szOsFile = (int)sizeof(File) + system->szOsFile, .mxPathname = system->mxPathname,
+        .zName = "page-sums", .pAppData = system, .xOpen = layer_open, .xDelete = layer_Delete, .xAccess = layer_Access,
+        .xFullPathname = layer_FullPathname, .xRandomness = layer_Randomness, .xSleep = layer_Sleep,
+        .xCurrentTime = layer_CurrentTime, .xGetLastError = layer_GetLastError,
+        .xCurrentTimeInt64 = layer_CurrentTimeInt64,
+    };
+    begun = sqlite3_vfs_register(&layer, 1);
+}
+
+int page_sums_begin(void) {
+    pthread_once(&once, begin);
+    return begun;
+}
+
+// MARK: For the store
+
+int page_sums_enable(sqlite3 *base) {
+    int reserve = page_sums_reserve;
+    int code = sqlite3_file_control(base, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
+    return code ? code : sqlite3_file_control(base, "main", ENABLE, 0);
+}
+
+int page_sums_are_on(sqlite3 *base) {
+    int is_on = 0;
+    return sqlite3_file_control(base, "main", IS_ON, &is_on) == SQLITE_OK && is_on;
+}
+
+int page_sums_are_in(const char *path) {
+    uint8_t first[PAGE];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    ssize_t count = pread(file, first, PAGE, 0);
+    close(file);
+    return count < 0 ? -1 : count == PAGE && has_sums(first);
+}
+
+int page_sums_stamp(const char *path) {
+    uint8_t page[PAGE];
+    int file = open(path, O_RDWR | O_CLOEXEC), failure = 0;
+    if (file < 0) return errno;
+    struct stat status;
+    if (fstat(file, &status)) failure = errno;
+    for (off_t at = 0; !failure && at < status.st_size; at += PAGE) {
+        if (at == LOCKS) continue;
+        if (pread(file, page, PAGE, at) != PAGE) failure = errno ? errno : EIO;
+        if (failure) break;
+        stamp(page, at / PAGE + 1);
+        if (pwrite(file, page, PAGE, at) != PAGE) failure = errno ? errno : EIO;
+    }
+    close(file);
+    return failure;
+}
+
+static sqlite3_file *file_of(sqlite3 *base, int operation) {
+    sqlite3_file *file = 0;
+    if (sqlite3_file_control(base, "main", operation, &file) != SQLITE_OK || !file) return 0;
+    return file->pMethods == &methods ? file : 0;
+}
+
+int page_sums_check_page(sqlite3 *base, int64_t page) {
+    uint8_t bytes[PAGE];
+    sqlite3_file *file = file_of(base, SQLITE_FCNTL_FILE_POINTER);
+    if (!file) return SQLITE_MISUSE;
+    if ((page - 1) * PAGE == LOCKS || !((File *)file)->has_sums) return SQLITE_OK;
+    return read_page(file, bytes, (page - 1) * PAGE);
+}
+
+int page_sums_log(sqlite3 *base, uint32_t *frames, uint32_t *written) {
+    *frames = *written = 0;
+    sqlite3_file *file = file_of(base, SQLITE_FCNTL_FILE_POINTER), *log = file_of(base, SQLITE_FCNTL_JOURNAL_POINTER);
+    if (!file || !log || !((File *)log)->is_log) return SQLITE_OK;
+    void volatile *memory = 0;
+    int code = file_shm_map(file, 0, 32768, 0, &memory);
+    if (code != SQLITE_OK || !memory) return code;
+    // As the file format has it: the index's head says how many frames there are, and what follows how many are in the file.
+    const volatile uint32_t *words = memory;
+    *frames = words[4];
+    *written = words[24];
+    return SQLITE_OK;
+}
+
+int page_sums_check_frame(sqlite3 *base, uint32_t frame, uint32_t *page) {
+    sqlite3_file *log = file_of(base, SQLITE_FCNTL_JOURNAL_POINTER);
+    if (!log || !((File *)log)->is_log) return SQLITE_MISUSE;
+    uint8_t start[LOG_HEAD], head[FRAME_HEAD], bytes[PAGE];
+    *page = 0;
+    int code = real_read(log, start, LOG_HEAD, 0);
+    if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? damage((File *)log, frame, 1, 0) : code;
+    if (frame == 0) {
+        int is_whole = big(start + 8) == PAGE;
+        for (int is_swapped = 0; is_swapped < 2 && is_whole; is_swapped++) {
+            uint32_t sum[2] = {0, 0};
+            log_sum(start, 24, is_swapped, sum);
+            if (sum[0] == big(start + 24) && sum[1] == big(start + 28)) return SQLITE_OK;
+        }
+        return damage((File *)log, 0, 0, 0);
+    }
+    sqlite3_int64 at = LOG_HEAD + (sqlite3_int64)(frame - 1) * (FRAME_HEAD + PAGE);
+    code = real_read(log, head, FRAME_HEAD, at);
+    if (code == SQLITE_OK) code = file_read(log, bytes, PAGE, at + FRAME_HEAD);
+    if (code == SQLITE_IOERR_SHORT_READ) return damage((File *)log, frame, 1, 0);
+    if (code != SQLITE_OK) return code;
+    *page = big(head);
+    // The log's random number, by which its frames are told from those of an earlier round.
+    return memcmp(head + 8, start + 16, 8) ? damage((File *)log, frame, 0, 0) : SQLITE_OK;
+}
