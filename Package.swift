@@ -153,8 +153,8 @@ let package = Package(
         module(
             "HubCore",
             [
-                "Files", "HubSessions", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging, lifecycle,
-                subprocess,
+                "CLinux", "Files", "HubSessions", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging,
+                lifecycle, subprocess,
             ]),
         tests(
             "HubCoreTests",

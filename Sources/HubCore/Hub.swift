@@ -29,6 +29,8 @@ public final class Hub: Service, Sendable {
     private let reload: ConfigurationReload?
     private let keeper = Mutex<ConfigurationKeeper?>(nil)
     private let notifier: ServiceNotifier?
+    /// Where it cannot leave at `memory_limit` in good order.
+    private let endAtOnce: (@Sendable () -> Void)?
 
     /// How long plugins and open answers get at the end.
     private static let stopDeadline = Duration.seconds(5)
@@ -44,15 +46,17 @@ public final class Hub: Service, Sendable {
         if let most = checked.loaded.configuration?.hub.livePerSecond { policy.limits.livePerSecond = most }
         try self.init(
             checked, reload: reload, policy: policy,
-            notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment), logger: logger)
+            notifier: ServiceNotifier(environment: ProcessInfo.processInfo.environment),
+            endAtOnce: { _exit(EX_TEMPFAIL) }, logger: logger)
     }
 
     /// - Parameter notifier: the service manager that started this process.
     init(
         _ checked: CheckedConfiguration, reload: ConfigurationReload? = nil, policy: SessionPolicy,
-        lifePolicy: LifePolicy = LifePolicy(), notifier: ServiceNotifier? = nil, logger: Logger
+        lifePolicy: LifePolicy = LifePolicy(), notifier: ServiceNotifier? = nil,
+        endAtOnce: (@Sendable () -> Void)? = nil, logger: Logger
     ) throws(HubError) {
-        self.reload = reload
+        (self.reload, self.endAtOnce) = (reload, endAtOnce)
         (self.lifePolicy, self.notifier) = (lifePolicy, notifier)
         guard let configuration = checked.loaded.configuration else {
             throw HubError(
@@ -201,7 +205,8 @@ public final class Hub: Service, Sendable {
                 await deviceMemory.run(until: leaving)
                 return nil
             }
-            group.addTask { [told] in await ResourceWatch(keeper, door).run(until: leaving) { told.raise() } }
+            let watch = ResourceWatch(keeper, door, committer, endAtOnce: endAtOnce, logger: logger)
+            group.addTask { [told] in await watch.run(until: leaving) { told.raise() } }
             group.addTask {
                 while !leaving.isRaised {
                     await doorParts.storeHealth.look(at: StoreSpace(store: directories.storePath))

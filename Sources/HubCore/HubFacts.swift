@@ -31,6 +31,13 @@ struct HubFacts: Sendable {
     var plugins: [PluginStatus]
     let started: ContinuousClock.Instant
 
+    /// At which the hub leaves; `nil` for none.
+    var memoryLimit: Int?
+    /// What all sessions together may have it hold, before it is stored.
+    var totalCredit: Int? { memoryLimit.map { $0 / 2 } }
+    /// What may wait for one listener of a feed that does not read.
+    var mostFeedBytes: Int { max(8 << 20, (memoryLimit ?? 1 << 30) / 16) }
+
     /// What an instance may read: nothing, if `hub.conf` does not name it.
     func reading(of instance: String) -> ReadGrant {
         ReadGrant(instances[instance]?.grants.read ?? Grants.Scope(types: [], persons: []), of: instance)

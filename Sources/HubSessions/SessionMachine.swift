@@ -53,17 +53,17 @@ public struct SessionMachine: Sendable {
     }
 
     /// - Parameters:
+    ///   - credit: what WELCOME grants.
     ///   - isStopping: whether the hub is already about to stop.
     ///   - proof: what the peer has read of earlier sessions.
     init(
-        _ hello: Hello, endpoint: Endpoint, serial: UInt64, policy: SessionPolicy, isStopping: Bool,
-        proof: ReadingProof,
-        at now: Int64
+        _ hello: Hello, endpoint: Endpoint, serial: UInt64, policy: SessionPolicy, credit: Credit, isStopping: Bool,
+        proof: ReadingProof, at now: Int64
     ) {
         self.proof = proof
         (self.hello, self.endpoint, self.serial, self.policy) = (hello, endpoint, serial, policy)
         (self.isStopping, heardAt, welcomedAt) = (isStopping, now, now)
-        window = CreditWindow(policy.credit)
+        window = CreditWindow(credit)
         passing = TokenBucket(size: policy.limits.livePerSecond, rate: policy.limits.livePerSecond, now: now)
     }
 
@@ -93,6 +93,9 @@ public struct SessionMachine: Sendable {
         heardAt = now
         if greeting == .repeated { welcomedAt = now }
     }
+
+    /// Something has come in and is not read yet.
+    mutating func heard(at now: Int64) { heardAt = now }
 
     /// A message that could not be read; the session goes on (§3).
     mutating func receive(malformed error: WireError, at now: Int64) -> [SessionAction] {

@@ -36,6 +36,7 @@ public struct SessionTable: Sendable {
     /// The sessions in mode `run`, by instance.
     private var runners: [String: RoutingID] = [:]
     private var lastSerial: UInt64 = 0
+    private var budget = CreditBudget()
     private var isStopping = false
     /// What peers without a session have not read yet.
     private var unread = UnreadPeers()
@@ -60,6 +61,15 @@ public struct SessionTable: Sendable {
     }
 
     public var count: Int { sessions.count }
+    /// Bytes that the credit of all open sessions may come to; `nil` for no bound.
+    ///
+    /// A lower one takes nothing away from open sessions (R4.15).
+    public var totalCredit: Int? {
+        get { budget.total }
+        set { budget.total = newValue }
+    }
+    /// Bytes of credit that open sessions have been granted.
+    public var grantedCredit: Int { budget.granted }
     /// Every session, by peer.
     public var all: [RoutingID: SessionMachine] { sessions }
     /// The session of a peer.
@@ -105,6 +115,11 @@ extension SessionTable {
         do throws(WireError) {
             let verb = try ClientMessage.verb(verb, frameCount: frameCount, serving: policy.serves)
             if verb == .samples, let session = reference(to: peer) { return .samples(session) }
+            if verb == .live || verb == .event, body.count > policy.limits.passingBytes {
+                throw WireError(
+                    .limit, "\(verb.rawValue): at most \(policy.limits.passingBytes) bytes, found \(body.count)",
+                    closed: false)
+            }
             let message = try ClientMessage(verb: verb, body: body)
             if case .hello(let hello) = message {
                 try judge(hello, from: peer, endpoint: endpoint)
@@ -151,6 +166,11 @@ extension SessionTable {
         return act(on: peer) { $0.receive(malformed: error, at: now) }
     }
 
+    /// Something of a peer has come in and is not read yet.
+    public mutating func heard(_ peer: RoutingID, at now: Int64) {
+        sessions[peer]?.heard(at: now)
+    }
+
     /// The peer's session, where an acceptable HELLO is the one that began it and nothing has been said since (R4.30).
     ///
     /// Send its WELCOME again instead of `open`.
@@ -171,9 +191,12 @@ extension SessionTable {
             runners[hello.instance] = peer
         }
         lastSerial += 1
+        // `judge` has seen that there is enough, or that a session ends for this one.
+        let credit = budget.grant(upTo: policy.credit, keeping: keptCredit(hello, endpoint))
         sessions[peer] = SessionMachine(
-            hello, endpoint: endpoint, serial: lastSerial, policy: policy, isStopping: isStopping,
-            proof: unread.take(peer) ?? ReadingProof(), at: now)
+            hello, endpoint: endpoint, serial: lastSerial, policy: policy,
+            credit: credit ?? budget.grantLeast(upTo: policy.credit),
+            isStopping: isStopping, proof: unread.take(peer) ?? ReadingProof(), at: now)
         return (SessionReference(peer: peer, serial: lastSerial), actions)
     }
 
@@ -188,6 +211,19 @@ extension SessionTable {
     /// A script that leaks sessions must lock out neither the hub's own plugins nor who comes to see what is wrong.
     private var keptSessions: Int { policy.limits.sessions / 16 }
 
+    private func isKeptFor(_ hello: Hello, _ endpoint: Endpoint) -> Bool {
+        switch endpoint {
+        case .owner: hello.mode != .run
+        case .plugin: true
+        case .remote: false
+        }
+    }
+
+    /// Bytes of credit that a session leaves to those for whom some are kept.
+    private func keptCredit(_ hello: Hello, _ endpoint: Endpoint) -> Int {
+        isKeptFor(hello, endpoint) ? 0 : min(keptSessions * CreditBudget.least.bytes, (budget.total ?? 0) / 4)
+    }
+
     private func judge(_ hello: Hello, from peer: RoutingID, endpoint: Endpoint) throws(WireError) {
         if let user = endpoint.user, user != hello.instance {
             throw WireError(.forbidden, "HELLO.instance: this log-in is of instance \(user)", closed: true)
@@ -199,15 +235,16 @@ extension SessionTable {
             )
         }
         let makesRoom = sessions[peer] != nil || hello.mode == .run && runners[hello.instance] != nil
-        let isKeptFor =
-            switch endpoint {
-            case .owner: hello.mode != .run
-            case .plugin: true
-            case .remote: false
-            }
-        guard sessions.count < policy.limits.sessions - (isKeptFor ? 0 : keptSessions) || makesRoom else {
+        guard sessions.count < policy.limits.sessions - (isKeptFor(hello, endpoint) ? 0 : keptSessions) || makesRoom
+        else {
             throw WireError(
                 .limit, "HELLO: the hub has \(sessions.count) sessions, which is its limit; try again later")
+        }
+        guard makesRoom || budget.offer(upTo: policy.credit, keeping: keptCredit(hello, endpoint)) != nil else {
+            throw WireError(
+                .limit,
+                "HELLO: the sessions of the hub have \(budget.granted) bytes of credit, and half of memory_limit is \(budget.total ?? 0); end some, or raise memory_limit"
+            )
         }
         // Nor may the holder of one stolen key lock out the other machines.
         guard case .remote = endpoint, !makesRoom else { return }
@@ -305,6 +342,7 @@ extension SessionTable {
         // A machine is large: it is copied only at its end.
         if !sessions.values[index].isAlive {
             let session = sessions.remove(at: index).value
+            budget.take(back: session.window.window)
             droppedBefore += Int64(session.passing.refused)
             unread.keep(session.proof, of: peer)
             if runners[session.hello.instance] == peer { runners[session.hello.instance] = nil }

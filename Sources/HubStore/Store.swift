@@ -82,6 +82,19 @@ public final class Store: Sendable {
         }
     }
 
+    /// As ``commit(_:recordedAt:)``, of batches that are asked for one by one: what comes while the transaction is open can still be in it.
+    ///
+    /// - Parameter next: called on the store's own queue, at once after the batch before is stored; `nil` ends the transaction.
+    public func commit(
+        recordedAt: Int64, of next: @escaping @Sendable () -> IntakeBatch?
+    ) async throws(StoreError) -> [CommitResult] {
+        try await write("commit", recordedAt) { transaction in
+            var results: [CommitResult] = []
+            while let batch = next() { results.append(try transaction.store(batch)) }
+            return results
+        }
+    }
+
     /// Does what a person asked for by hand, in one durable transaction.
     ///
     /// A result per record, in order, groups included; what cannot be done to one is its rejection and stops nothing else.

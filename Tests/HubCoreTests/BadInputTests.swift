@@ -413,6 +413,24 @@ import Testing
         }
     }
 
+    @Test(arguments: ["LIVE", "EVENT"])
+    func `R5.11 one that is too long is refused and not published, and the session goes on`(
+        verb: String
+    ) async throws {
+        try await withHub { hub in
+            let (listener, peer) = (try await hub.listener("live/", "device/"), try await hub.client())
+            func body(_ count: Int) -> String {
+                let start =
+                    verb == "LIVE" ? #"{"type":"weight","value":1,"unit":"kg","x":""# : #"{"event":"tick","x":""#
+                return start + String(repeating: "x", count: count - start.utf8.count - 2) + "\"}"
+            }
+            #expect(try await peer.ask(verb, body(8_193)).code == "limit")
+            await peer.say(verb, body(8_192))
+            #expect(try await listener.next().text(2).utf8.count > 8_192)
+            try await expectUnharmed(peer)
+        }
+    }
+
     @Test func `a flood of subscriptions, or of nonsense on the feed, slows no other`() async throws {
         try await withHub { hub in
             let listener = try await hub.listener("sample/weight/")

@@ -2,6 +2,7 @@ import HubSessions
 import HubStore
 import HubWire
 import Samples
+import Seeds
 import Synchronization
 import Testing
 
@@ -9,14 +10,69 @@ import Testing
 
 /// The line in which batches wait for the store.
 @Suite struct CommitterTests {
-    private func work(_ peer: UInt8, _ batch: Int64) throws -> Committer.Work {
+    private func work(_ peer: UInt8, _ batch: Int64, records: Int = 1) throws -> Committer.Work {
         let sample = Sample(
             source: Source(plugin: "p"), key: try #require(RecordKey("\(peer)-\(batch)")), type: try TypeID("weight"),
             value: .quantity(70, unit: "kg"), start: Timestamp(microseconds: 0), end: Timestamp(microseconds: 0))
         let record = IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "test"))
         return Committer.Work(
             session: SessionReference(peer: [peer], serial: UInt64(peer)), batch: batch, isBackfill: false,
-            intake: IntakeBatch(instance: "i\(peer)", items: [.record(record)]))
+            intake: IntakeBatch(instance: "i\(peer)", items: Array(repeating: .record(record), count: records)))
+    }
+
+    private func taken(_ queue: inout BatchQueue) -> [String] {
+        var share = BatchQueue.Share()
+        while queue.next(for: &share) != nil {}
+        return share.works.map { "\($0.intake.instance):\($0.batch)" }
+    }
+
+    @Test func `R4.33 sessions with much have turns, and one with little goes before them and ends the transaction`()
+        throws
+    {
+        var queue = BatchQueue()
+        for batch in 1...3 as ClosedRange<Int64> {
+            for peer in [1, 2] as [UInt8] { queue.append(try work(peer, batch, records: 400)) }
+        }
+        var share = BatchQueue.Share()
+        // A turn is 500 records, and no batch is cut.
+        for _ in 0..<3 { _ = queue.next(for: &share) }
+        #expect(share.works.map(\.intake.instance) == ["i1", "i1", "i2"])
+        queue.append(try work(3, 1))
+        #expect(queue.next(for: &share)?.session.peer == [3])
+        #expect(queue.next(for: &share) == nil)
+        queue.append(try work(3, 2))
+        #expect(taken(&queue) == ["i3:2"], "what is little waits for nothing that is much")
+        queue.append(try work(3, 3))
+        #expect(taken(&queue) == ["i3:3", "i2:2"], "twice in turn would be too often for those with much")
+        #expect(queue.records == 800)
+        #expect(taken(&queue) == ["i1:3", "i2:3"])
+        #expect(queue.isEmpty && queue.records == 0)
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func `each batch is taken once, and those of a session in order`(
+        seed: UInt64
+    ) throws {
+        var random = SeededGenerator(seed: seed)
+        var (queue, given, got) = (BatchQueue(), [UInt8: [Int64]](), [UInt8: [Int64]]())
+        var share = BatchQueue.Share()
+        func note(_ work: Committer.Work?) {
+            guard let work else { return share = BatchQueue.Share() }
+            let peer = UInt8(work.session.serial)
+            got[peer, default: []].append(work.batch)
+        }
+        for batch in 1...400 as ClosedRange<Int64> {
+            let peer = UInt8.random(in: 1...6, using: &random)
+            queue.append(try work(peer, batch, records: [1, 1, 30, 65, 700].randomElement(using: &random) ?? 1))
+            given[peer, default: []].append(batch)
+            for _ in 0..<Int.random(in: 0...2, using: &random) { note(queue.next(for: &share)) }
+            if batch % 97 == 0 {
+                queue.drop { $0.peer == [peer] }
+                given[peer] = got[peer]
+            }
+        }
+        while !queue.isEmpty { note(queue.next(for: &share)) }
+        #expect(got == given)
+        #expect(queue.records == 0)
     }
 
     @Test func `what waits for a session that is over is dropped, the rest is stored in order`() async throws {
@@ -30,7 +86,7 @@ import Testing
         committer.finish()
         let seen = Mutex<[[Int64]]>([])
         await committer.run { outcome in
-            guard case .committed(let batches) = outcome else { return }
+            guard case .committed(let batches, _) = outcome else { return }
             seen.withLock { $0.append(batches.map(\.work.batch)) }
             #expect(batches.allSatisfy { $0.work.session.peer == [2] })
         }
@@ -43,25 +99,30 @@ import Testing
         let folder = try Folder()
         let store = try Store(path: folder.path + "/hub.sqlite", now: 0)
         let committer = Committer(store: store, clock: .system)
-        let seen = Mutex<[String]>([])
+        let (reports, report) = AsyncStream<String>.makeStream()
         let running = Task {
             await committer.run { outcome in
                 switch outcome {
-                case .committed(let batches): seen.withLock { $0.append("batches \(batches.count)") }
-                case .hand(let results): seen.withLock { $0.append("by hand \(results.count)") }
-                case .failed: seen.withLock { $0.append("failed") }
+                case .answers: break
+                case .committed(let batches, _): report.yield("batches \(batches.count)")
+                case .hand(let results): report.yield("by hand \(results.count)")
+                case .failed: report.yield("failed")
                 }
             }
+            report.finish()
         }
+        var seen = reports.makeAsyncIterator()
         committer.submit(try work(1, 1))
+        #expect(await seen.next() == "batches 1")
         let results = try await committer.carryOut(.retract(numbers: [1], reason: nil))
         #expect(results?.count == 1)
         // Its outcome has been reported when it returns.
-        #expect(seen.withLock { $0 } == ["batches 1", "by hand 1"])
+        #expect(await seen.next() == "by hand 1")
         committer.submit(try work(1, 2))
         committer.finish()
         await running.value
-        #expect(seen.withLock { $0 } == ["batches 1", "by hand 1", "batches 1"])
+        #expect(await seen.next() == "batches 1")
+        #expect(await seen.next() == nil)
         #expect(try await committer.carryOut(.retract(numbers: [2], reason: nil)) == nil)
         try store.close()
     }

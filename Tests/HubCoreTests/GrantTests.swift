@@ -280,7 +280,9 @@ import Testing
             let bound = Subscriptions.Bound.instance.prefixes
             for number in 0..<bound { try await loud.subscribe("sample/x.a.\(number)/") }
             try await eventually("its feed rests") {
-                hub.log.lines.contains { $0.contains("too many subscriptions") && $0.contains("of=loud") }
+                hub.log.lines.contains {
+                    $0.contains("subscribed to") && $0.contains("a feed rests") && $0.contains("of=loud")
+                }
             }
             let source = try await hub.client()
             let before = try #require(try await source.status()["head"].int)

@@ -34,7 +34,7 @@ import Testing
         case 3: return live(#"{"type":"heartRate","unit":"count/min","value":\#(number),"n":\#(n)}"#, type: "heartRate")
         case 4: return live(#"{"type":"bodyMass","value":\#(number),"unit":"lb","n":\#(n)}"#)
         case 5:
-            let long = String(repeating: "x", count: Int.random(in: 0..<20_000, using: &random))
+            let long = String(repeating: "x", count: Int.random(in: 0..<8_000, using: &random))
             return live(#"{"type":"weight","device":"\#(long)","n":\#(n)}"#)
         default: return live(#"{"type":"weight","value":\#(number),"unit":"kg","n":\#(n)}"#)
         }

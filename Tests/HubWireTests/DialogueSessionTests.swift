@@ -216,6 +216,38 @@ import Testing
         }
     }
 
+    @Test
+    func
+        `R4.32 all credit together is bounded: late sessions get less, the last are refused, and what ends makes room`()
+    {
+        var table = SessionTable()
+        table.totalCredit = 128 << 20
+        func hello(_ number: Int, mode: String = "run") -> Arrival {
+            let body = #"{"protocol":[1],"instance":"i\#(number)","plugin":"p","version":"1","mode":"\#(mode)"}"#
+            let arrival = table.receive("HELLO", body, from: [UInt8(number)])
+            if case .hello(let hello) = arrival {
+                _ = table.open(hello, from: [UInt8(number)], endpoint: .owner, at: 0)
+            }
+            return arrival
+        }
+        var windows: [Credit] = []
+        while hello(windows.count).error == nil {
+            windows.append(table[[UInt8(windows.count)]]?.window.window ?? .zero)
+        }
+        #expect(
+            windows.first?.bytes == ((128 - 20) << 20) / 64 && windows.last == Credit(records: 1_562, bytes: 1_310_720))
+        #expect(zip(windows, windows.dropFirst()).allSatisfy { $0.bytes >= $1.bytes })
+        #expect(table.grantedCredit == windows.map(\.bytes).reduce(0, +))
+        #expect(table.grantedCredit <= (128 - 20) << 20, "some is kept")
+        #expect(hello(200).error?.code == .limit)
+        _ = table.receive("BYE", "{}", from: [0])
+        #expect(hello(200).error == nil, "one that ends makes room")
+        #expect(hello(3).error == nil, "one that greets again has its own room")
+        for number in 0..<16 { #expect(hello(201 + number, mode: "once").error == nil) }
+        #expect(hello(240, mode: "once").error?.code == .limit)
+        #expect(table.grantedCredit <= 128 << 20)
+    }
+
     @Test func `R4.13 a batch beyond credit closes the session and is not stored`() {
         var table = SessionTable(policy: SessionPolicy(credit: Credit(records: 3, bytes: 1_000)))
         table.hello()

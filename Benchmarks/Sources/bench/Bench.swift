@@ -49,6 +49,7 @@ struct Bench {
         singles()
         batches()
         latency()
+        fairness()
         replay()
         idle()
         ready()

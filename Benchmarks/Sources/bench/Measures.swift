@@ -136,6 +136,39 @@ extension Bench {
         }
     }
 
+    /// A record alone beside imports, and imports beside records alone.
+    mutating func fairness() {
+        let (single, together) = ("single_beside_16_importers_p99_ms", "importers16_vs_alone")
+        guard wants(single, together) else { return }
+        let place = place
+        var waits: [Double] = []
+        do {
+            let measured = try alternate(
+                {
+                    try place.withHub { _ in
+                        let made = try figures(place.program("fair"), [place.door, "16", "30000", "1000"])
+                        guard let rate = made["records_per_s"], let wait = made["p99_ms"] else {
+                            throw Trouble("fair did not say its figures")
+                        }
+                        waits.append(wait)
+                        return rate
+                    }
+                },
+                [
+                    {
+                        try place.withHub { _ in
+                            try place.figure("records_per_s", "fair", place.door, "16", "30000", "0")
+                        }
+                    }
+                ])
+            add(row(single, "ms", waits, .below(20)))
+            add(row(together, "records/s", measured.ours, measured.peers[0], .atLeast(0.95)))
+        } catch {
+            add(failed(single, "ms", error, .below(20)))
+            add(failed(together, "records/s", error, .atLeast(0.95)))
+        }
+    }
+
     mutating func replay() {
         let name = "replay_records_per_s"
         guard wants(name) else { return }

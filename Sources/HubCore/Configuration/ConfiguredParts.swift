@@ -45,7 +45,8 @@ struct ConfiguredParts: Sendable {
             knownPersons: Set(known.flatMap { [$0.name, $0.uid] }),
             rules: PersonRules(configuration.persons, uids: uids, certainty: configuration.hub.assignCertainty),
             storePath: directories.storePath, catalogue: PluginCatalogue.json(configuration, checked),
-            plugins: PluginCatalogue.statuses(configuration, checked), started: began)
+            plugins: PluginCatalogue.statuses(configuration, checked), started: began,
+            memoryLimit: configuration.hub.memoryLimit.map { Int($0.bytes) })
     }
 
     /// What can be started; what cannot stops nothing else.

@@ -24,6 +24,10 @@ actor Door {
     /// What is sent, one message at a time; its memory is used again.
     var outgoing = Multipart()
 
+    /// What has come in and waits for its turn.
+    var backlog = Backlog()
+    var isBacklogScheduled = false
+
     var sessions: SessionTable
     /// Of each session what the hub keeps beside its state.
     var clients: [RoutingID: Client] = [:]
@@ -43,6 +47,7 @@ actor Door {
         (self.facts, self.store, self.secrets, self.committer) = (facts, store, secrets, committer)
         (self.loop, self.plugins, self.logger) = (loop, plugins, logger)
         sessions = SessionTable(policy: facts.policy)
+        sessions.totalCredit = facts.totalCredit
         gate = Gate(in: context, Network(facts.network), logger: logger)
         feeds = Feeds(of: store, on: loop, in: context, facts, logger: logger)
     }
@@ -57,6 +62,7 @@ actor Door {
     func adopt(_ facts: HubFacts, ending: Set<String>) {
         let before = self.facts
         self.facts = facts
+        sessions.totalCredit = facts.totalCredit
         plugins.adopt(instances: facts.plugins.map(\.name))
         for client in clients.values {
             client.intake.rules = facts.rules

@@ -16,6 +16,7 @@ extension Door {
         defer {
             clear(&turn.burst)
             swap(&turn, &self.turn)
+            feeds.restWhereTooMuchWaits()
         }
         turn.burst.look += 1
         for count in 1...PollLoop.messagesPerTurn {
@@ -27,7 +28,8 @@ extension Door {
                 case .complete:
                     if takeLive(turn.message, on: &turn.burst, at: time) { break }
                     clear(&turn.burst)
-                    receive(turn.message, at: time)
+                    bytes += turn.message.byteCount
+                    hold(&turn.message, at: time)
                 case .overLimit(let frames, let bytes):
                     clear(&turn.burst)
                     refuseOverLong(turn.message, frames: frames, bytes: bytes)
@@ -37,7 +39,6 @@ extension Door {
                 return
             }
             // The clock is asked every few messages, or after a large one: asking costs a tenth of a small one.
-            bytes += turn.message.byteCount
             guard count.isMultiple(of: 16) || bytes > 16_384 else { continue }
             (time, bytes) = (now, 0)
             turn.burst.look += 1
@@ -48,6 +49,48 @@ extension Door {
     /// After so long a turn ends, however many messages wait: one of a megabyte costs as much as thousands of small ones, and answers
     /// and the feed wait for the turn.
     private static let longestTurn = Duration.milliseconds(5)
+
+    /// Reads a message now, or keeps it until it has its turn (``Backlog``).
+    private func hold(_ message: inout Multipart, at now: Int64) {
+        let peer = message.lend(0) { RoutingID($0) }
+        let verb = message.lend(1) { Verb($0) }
+        guard backlog.holds(verb, of: peer, bytes: message.byteCount) else { return receive(message, at: now) }
+        // It is there, if it waits or not.
+        sessions.heard(peer, at: now)
+        backlog.append(&message, of: verb, from: peer)
+        // More than it may send: then it hears at once what is wrong with that.
+        while backlog.bytes(of: peer) > facts.policy.credit.bytes, let waiting = backlog.popFirst(of: peer) {
+            receive(waiting.message, at: now)
+        }
+        scheduleBacklog()
+    }
+
+    /// Goes on with what waits, in the next turn of the loop.
+    func scheduleBacklog() {
+        guard !isBacklogScheduled, !backlog.isEmpty, committer.waitingRecords < Self.mostWaitingRecords else { return }
+        isBacklogScheduled = true
+        loop.schedule(after: .zero) { [weak self] in
+            self?.assumeIsolated { door in
+                door.isBacklogScheduled = false
+                door.readBacklog()
+                door.scheduleBacklog()
+            }
+        }
+    }
+
+    /// What is read waits for the store, and takes more memory there than here.
+    private static let mostWaitingRecords = 20_000
+
+    private func readBacklog() {
+        let end = ContinuousClock.now + Self.longestBacklogTurn
+        while let (_, waiting) = backlog.popFirst() {
+            receive(waiting.message, at: now)
+            guard ContinuousClock.now < end else { return }
+        }
+    }
+
+    /// Who sends little waits for so long, and for the rest of one batch.
+    private static let longestBacklogTurn = Duration.milliseconds(1)
 
     /// - Parameter now: monotonic milliseconds, of this turn.
     private func receive(_ message: borrowing Multipart, at now: Int64) {

@@ -29,6 +29,8 @@ final class Feed {
     private(set) var audience: Subscriptions { didSet { changes.note() } }
     private let changes: FeedChanges
     private var socket: Socket?
+    /// What may wait for a listener that does not read.
+    private(set) var volume = FeedVolume(ofLast: 0)
     /// Whether the log says that it cannot be opened.
     var hasFailed = false
 
@@ -56,6 +58,7 @@ final class Feed {
         let socket = try Socket(.xpub, in: context)
         try socket.set(.maxMessageSize, to: 4_096)  // Only subscriptions come in.
         try socket.set(.sendHighWaterMark, to: queue)
+        volume = FeedVolume(ofLast: queue)
         try socket.set(.linger, to: .milliseconds(500))
         switch security {
         case .open: try socket.set(.zapDomain, to: LaunchTokens.ownerDomain)
@@ -81,6 +84,7 @@ final class Feed {
     /// Ends the connections of all that listen here.
     func close() {
         socket = nil
+        volume = FeedVolume(ofLast: 0)
         audience = Subscriptions(audience.bound)
     }
 
@@ -108,11 +112,13 @@ final class Feed {
 
     /// Sends what is wanted; a listener that does not read loses it, and no other (R7.5).
     func send(_ frames: inout Multipart) throws(ZeroMQError) {
+        volume.add(messages: 1, bytes: frames.byteCount)
         _ = try socket?.sendMultipart(&frames)
     }
 
     /// Sends several messages of so many frames each, as if they were sent one by one.
     func send(_ messages: inout Multipart, framesEach frames: Int) throws(ZeroMQError) {
+        volume.add(messages: messages.count / frames, bytes: messages.byteCount)
         try socket?.sendMessages(&messages, framesEach: frames)
     }
 }

@@ -94,27 +94,38 @@ extension Feeds {
         } catch {
             isBroken(feed, error)
         }
-        if feed.audience.isTooLarge { rest(feed) }
+        if feed.audience.isTooLarge {
+            rest(
+                feed,
+                "its listeners subscribed to \(feed.audience.prefixes.count) prefixes, and at most \(feed.audience.bound.prefixes) are kept"
+            )
+        }
     }
 
     private static let pause = Duration.seconds(1)
 
-    /// Too many subscriptions: the feed's listeners are sent away, and libzmq lets go of what it kept for them.
+    /// Where messages are so large that a listener that does not read may keep too much of them (R7.11).
+    func restWhereTooMuchWaits() {
+        for feed in all { restIfTooMuchWaits(feed) }
+    }
+
+    func restIfTooMuchWaits(_ feed: Feed) {
+        guard feed.volume.bytes > facts.mostFeedBytes else { return }
+        rest(
+            feed,
+            "its last messages have \(feed.volume.bytes) bytes, and at most \(facts.mostFeedBytes) are kept for a listener that does not read"
+        )
+    }
+
+    /// The feed's listeners are sent away, and libzmq lets go of what it kept for them.
     ///
     /// They connect again by themselves, and `previous` tells them what they missed.
-    private func rest(_ feed: Feed) {
+    private func rest(_ feed: Feed, _ reason: String) {
         let instance = feed.grant?.instance
         logger.warning(
-            "a feed has too many subscriptions and rests",
-            metadata: [
-                "of": "\(instance ?? "the owner")", "prefixes": "\(feed.audience.prefixes.count)",
-                "for": "\(Self.pause)",
-            ])
-        if let instance {
-            outlet?.note(
-                "its listeners subscribed to more than \(feed.audience.bound.prefixes) prefixes; its feed rested",
-                of: instance)
-        }
+            "a feed rests",
+            metadata: ["of": "\(instance ?? "the owner")", "reason": "\(reason)", "for": "\(Self.pause)"])
+        if let instance { outlet?.note("\(reason); its feed rested", of: instance) }
         feed.close()
         loop.schedule(after: Self.pause) { [weak self] in self?.wake(of: instance) }
     }

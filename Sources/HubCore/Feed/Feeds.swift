@@ -122,6 +122,7 @@ final class Feeds {
                 } else {
                     try feed.send(&frames)
                 }
+                restIfTooMuchWaits(feed)
             } catch {
                 isBroken(feed, error)
             }

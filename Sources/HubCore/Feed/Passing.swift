@@ -12,7 +12,9 @@ extension Door {
     /// A scale with a person on it, or a waveform, sends these faster than all else together.
     /// - Returns: `false` when it is nothing for the burst; then nothing has happened.
     func takeLive(_ message: borrowing Multipart, on burst: inout LiveBurst, at now: Int64) -> Bool {
-        guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)) else { return false }
+        guard message.count == 3, Verb.isLive(message.unsafeBytes(of: 1)),
+            message.unsafeBytes(of: 2).count <= facts.policy.limits.passingBytes
+        else { return false }
         let peer = RoutingID(message.unsafeBytes(of: 0))
         if burst.client?.reference.peer != peer {
             leave(&burst)

@@ -1,50 +1,104 @@
+import CLinux
+import Foundation
 import HubSettings
+import Logging
+import Synchronization
 
 /// What a hub may hold of the machine: memory and file descriptors.
 ///
-/// libzmq hides one growth, an unfinished multipart message, and aborts when it cannot accept a connection; nothing else bounds these.
-struct ResourceWatch: Sendable {
+/// libzmq hides one growth, an unfinished multipart message, and aborts when it cannot accept a connection; nothing else bounds these. On
+/// a thread of its own: it waits for nothing that may be busy because of what it looks for.
+final class ResourceWatch: Sendable {
     private let keeper: ConfigurationKeeper
     private let door: Door
+    private let committer: Committer
+    private let logger: Logger
+    /// Ends the process, where it cannot leave in good order.
+    private let endAtOnce: (@Sendable () -> Void)?
+    /// Bytes at which the hub leaves; `Int.max` for none.
+    private let limit = Atomic(Int.max)
+    private let hasEnded = Atomic(false)
 
-    init(_ keeper: ConfigurationKeeper, _ door: Door) { (self.keeper, self.door) = (keeper, door) }
+    /// While little is held, and while much is: a fast peer makes the hub hold a few megabytes more in that time.
+    private static let (calm, busy) = (Duration.milliseconds(250), Duration.milliseconds(20))
+    /// How often the door may be asked to do something about it.
+    private static let patience = Duration.seconds(1)
 
-    /// Leaves cleanly at `memory_limit`, and when the file descriptors are nearly used up.
+    init(
+        _ keeper: ConfigurationKeeper, _ door: Door, _ committer: Committer, endAtOnce: (@Sendable () -> Void)?,
+        logger: Logger
+    ) {
+        (self.keeper, self.door, self.committer, self.logger) = (keeper, door, committer, logger)
+        self.endAtOnce = endAtOnce
+    }
+
+    /// Leaves cleanly at `memory_limit`, and when the file descriptors are nearly used up; gives back what memory is free.
     ///
     /// Before that, what comes from other machines is sent away: it may be the cause, and the hub's own machine should not pay for it.
     /// - Returns: why it left; `nil` when `leaving` came first.
-    func run(until leaving: Flag, leave: @Sendable () -> Void) async -> HubError? {
-        var turn = 0
-        while !leaving.isRaised {
-            let limit = turn % 8 == 0 ? await keeper.configuration.hub.memoryLimit : nil
-            if let most = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree, open > most / 2 {
-                await door.relieveNetwork(open: open, of: most)
-            }
-            if let pressure = memoryPressure(limit) { await door.restNetwork(because: pressure) }
-            // Connections come faster than memory grows.
-            if let shortage = descriptorShortage() ?? memoryShortage(limit) {
-                leave()
-                return shortage
-            }
-            turn += 1
-            await leaving.wait(upTo: .milliseconds(250))
+    func run(until leaving: Flag, leave: @escaping @Sendable () -> Void) async -> HubError? {
+        let (shortages, shortage) = AsyncStream<HubError>.makeStream()
+        await followLimit()
+        Thread.detachNewThread { [self] in
+            if let found = watch(leave) { shortage.yield(found) }
+            shortage.finish()
         }
+        while !leaving.isRaised {
+            await leaving.wait(upTo: .seconds(2))
+            await followLimit()
+        }
+        hasEnded.store(true, ordering: .relaxed)
+        for await found in shortages { return found }
         return nil
     }
 
-    /// Why what comes from other machines is sent away for a while; `nil` while there is enough for all.
-    private func memoryPressure(_ limit: ByteSize?) -> String? {
-        guard let limit, let resident = ProcessMemory.residentBytes(), resident > Int64(limit.bytes) / 4 * 3 else {
-            return nil
-        }
-        return "the hub holds \(resident) bytes, of memory_limit = \(limit.bytes)"
+    private func followLimit() async {
+        let bytes = await keeper.configuration.hub.memoryLimit?.bytes
+        limit.store(bytes.map { Int(clamping: $0) } ?? .max, ordering: .relaxed)
     }
 
-    private func memoryShortage(_ limit: ByteSize?) -> HubError? {
-        guard let limit = limit?.bytes, let resident = ProcessMemory.residentBytes() else {
-            return nil
+    // MARK: - On the thread
+
+    private func watch(_ leave: () -> Void) -> HubError? {
+        var memory = MemoryReturn()
+        var (shortage, asked): (HubError?, ContinuousClock.Instant?) = (nil, nil)
+        while !hasEnded.load(ordering: .relaxed) {
+            let limit = limit.load(ordering: .relaxed)
+            let resident = Int(clamping: ProcessMemory.residentBytes() ?? 0)
+            if shortage == nil, let found = descriptorShortage() ?? memoryShortage(resident, limit) {
+                shortage = found
+                leave()
+            }
+            // What makes it grow may keep it from leaving; what is STORED is safe.
+            if resident - limit > limit / 16, let endAtOnce {
+                logger.critical(
+                    "memory grows while the hub leaves: it ends at once",
+                    metadata: ["bytes": "\(resident)", "memory_limit": "\(limit)"])
+                endAtOnce()
+            }
+            if asked.map({ $0.duration(to: .now) > Self.patience }) ?? true, askForRelief(resident, limit) {
+                asked = .now
+            }
+            memory.look(at: resident, isIdle: committer.isIdle)
+            Thread.sleep(forTimeInterval: (resident > limit / 2 ? Self.busy : Self.calm) / .seconds(1))
         }
-        guard resident > Int64(limit) else { return nil }
+        return shortage
+    }
+
+    /// Asks the door to send away what comes from other machines, where there is not enough for all.
+    private func askForRelief(_ resident: Int, _ limit: Int) -> Bool {
+        if let most = ProcessDescriptors.limit, let open = ProcessDescriptors.lowestFree, open > most / 2 {
+            Task { [door] in await door.relieveNetwork(open: open, of: most) }
+            return true
+        }
+        guard resident > limit / 4 * 3 else { return false }
+        let reason = "the hub holds \(resident) bytes, of memory_limit = \(limit)"
+        Task { [door] in await door.restNetwork(because: reason) }
+        return true
+    }
+
+    private func memoryShortage(_ resident: Int, _ limit: Int) -> HubError? {
+        guard resident > limit else { return nil }
         return HubError(
             .memory,
             "the hub held \(resident) bytes, more than memory_limit = \(limit) bytes, and left; start it again")
@@ -58,5 +112,26 @@ struct ResourceWatch: Sendable {
             .memory,
             "the hub had \(open) files and connections open, of \(limit) that the system allows (ulimit -n), and left; find out which program connects so often, and start the hub again"
         )
+    }
+}
+
+/// Gives memory that is free back to the system after a burst; the C library keeps it otherwise.
+private struct MemoryReturn {
+    /// What was held after the last time.
+    private var least = Int.max
+    private var triedAt: ContinuousClock.Instant?
+
+    /// More than before by so much is worth the look through all that is free.
+    private static let worth = 16 << 20
+    private static let interval = Duration.seconds(5)
+
+    mutating func look(at resident: Int, isIdle: Bool) {
+        least = min(least, resident)
+        guard isIdle, resident > least + Self.worth,
+            triedAt.map({ $0.duration(to: .now) > Self.interval }) ?? true
+        else { return }
+        malloc_trim(0)
+        triedAt = .now
+        least = Int(clamping: ProcessMemory.residentBytes() ?? 0)
     }
 }

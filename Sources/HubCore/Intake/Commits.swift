@@ -8,12 +8,20 @@ import Samples
 extension Door {
     /// A transaction has ended: answers its batches, publishes what was stored.
     ///
-    /// STORED and publishing follow the commit (R5.1, R7.1); both in the order of the sequence.
+    /// STORED and publishing follow the commit (R5.1, R7.1): STORED in the order of a session's batches (R5.6), publishing in that of the
+    /// sequence.
     func report(_ outcome: Committer.Outcome) {
+        defer { scheduleBacklog() }
         switch outcome {
-        case .committed(let batches):
+        case .answers(let batches):
             parts.storeHealth.assumeIsolated { $0.recovered() }
-            for (work, results) in batches { settle(work, results) }
+            for batch in batches { answer(batch) }
+        case .committed(let batches, let answered):
+            parts.storeHealth.assumeIsolated { $0.recovered() }
+            for batch in batches {
+                if !answered.contains(batch.work.session) { answer(batch) }
+                publish(batch)
+            }
         case .hand(let results):
             parts.storeHealth.assumeIsolated { $0.recovered() }
             let placements = results.compactMap {
@@ -37,8 +45,8 @@ extension Door {
     /// How long a source waits before it sends again what could not be stored, in milliseconds.
     private static let retryAfter: Int64 = 2_000
 
-    private func settle(_ work: Committer.Work, _ results: [StoreResult]) {
-        let answers = results.map { result -> RecordResult in
+    private func answer(_ batch: Committer.Settled) {
+        let answers = batch.results.map { result -> RecordResult in
             switch result {
             case .stored(let placement): .stored(number: placement.number, sequence: placement.sequence)
             case .duplicate(let number, let sequence): .duplicate(number: number, sequence: sequence)
@@ -46,8 +54,11 @@ extension Door {
                 .rejected(RecordRejection.Code(received: rejection.code), reason: rejection.reason)
             }
         }
-        answer(work, .stored(Stored(batch: work.batch, results: answers, credit: .zero)))
+        answer(batch.work, .stored(Stored(batch: batch.work.batch, results: answers, credit: .zero)))
+    }
 
+    private func publish(_ batch: Committer.Settled) {
+        let (work, results) = (batch.work, batch.results)
         let stored = results.count { if case .stored = $0 { true } else { false } }
         guard stored > 0 else { return }
         let (instance, now) = (work.intake.instance, facts.clock.now())

@@ -55,6 +55,8 @@ public struct Limits: Hashable, Sendable {
     public var pageRecords = 1_000
     /// About so many bytes of a page.
     public var pageBytes = 1_048_576
+    /// The body of a LIVE or EVENT.
+    public var passingBytes = 8_192
     /// LIVE and EVENT together, each second.
     public var livePerSecond = 50
     /// Sessions of the hub.
@@ -76,6 +78,7 @@ extension Limits: BodyCoding {
         queries = try count("queries")
         pageRecords = try count("pageRecords")
         pageBytes = try count("pageBytes")
+        passingBytes = try count("passingBytes")
         livePerSecond = try count("livePerSecond")
         sessions = try count("sessions")
         if object.value("wants") != nil { wants = try count("wants") }
@@ -90,6 +93,7 @@ extension Limits: BodyCoding {
         body.member("queries", integer: Int64(queries))
         body.member("pageRecords", integer: Int64(pageRecords))
         body.member("pageBytes", integer: Int64(pageBytes))
+        body.member("passingBytes", integer: Int64(passingBytes))
         body.member("livePerSecond", integer: Int64(livePerSecond))
         body.member("sessions", integer: Int64(sessions))
         body.member("wants", integer: Int64(wants))

@@ -1,0 +1,30 @@
+/// How many bytes the last messages of a feed have: so much may wait for a listener that does not read.
+///
+/// libzmq bounds what waits for a listener by the number of messages alone. Counted in pieces, so that it costs a message next to nothing.
+struct FeedVolume {
+    private static let pieces = 16
+
+    /// Messages that are counted, at least.
+    private let messages: Int
+    private var newest = (messages: 0, bytes: 0)
+    private var older = FIFO<Int>()
+    private var olderCount = 0
+    private(set) var bytes = 0
+
+    /// - Parameter messages: the most that wait for a listener.
+    init(ofLast messages: Int) { self.messages = max(Self.pieces, messages) }
+
+    mutating func add(messages count: Int, bytes added: Int) {
+        newest.messages += count
+        newest.bytes += added
+        bytes += added
+        guard newest.messages >= messages / Self.pieces else { return }
+        older.append(newest.bytes)
+        olderCount += 1
+        newest = (0, 0)
+        if olderCount > Self.pieces {
+            bytes -= older.popFirst() ?? 0
+            olderCount -= 1
+        }
+    }
+}
