@@ -1,5 +1,6 @@
 # make demo    three people and three simulated scales: a year's days, and a month in two minutes  (ARGS="--days 10 --for 20")
 # make test    format check, build, all tests   (ONLY="HubWireTests SamplesTests": these alone, and only what they need is built)
+# make attack  hostile programs against a hub, and what held                    (NAMES="importers quiet-listener")
 # make torture kill -9 and SIGSTOP of hub, sources and sinks at random           (SECONDS=3600 SEED=1)
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
@@ -7,7 +8,7 @@
 # make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test torture build format lint fuzz bench packages setup setup-test
+.PHONY: demo test attack torture build format lint fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
 # Swift's own libraries inside, and nothing that only a debugger reads: for machines that have no Swift.
@@ -42,6 +43,11 @@ endif
 torture: setup-test
 	swift build --build-tests
 	TORTURE_SECONDS=$(SECONDS) $(if $(SEED),TORTURE_SEED=$(SEED)) swift test --skip-build --filter TortureTests.TortureTests
+
+# Against the hub that people run. make test has each of them in small.
+attack: setup-test
+	for program in hub hub-attack; do swift build -c release --product $$program || exit 1; done
+	.build/release/hub-attack $(NAMES)
 
 format:
 	swift format format --in-place --parallel --recursive $(SOURCES)

@@ -219,6 +219,10 @@ let package = Package(
 
         // Across programs.
         .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
+        .target(
+            name: "DoorPeer", dependencies: ["ZeroMQ"], path: "Tests/Support/DoorPeer", swiftSettings: strict),
+        program("hub-attack", ["DoorPeer", "HubProcess", "ZeroMQ", argumentParser], path: "Tests/Attack/Sources"),
+        tests("AttackTests", ["HubCommand", "HubProcess", "hub-attack"], path: "Tests/Attack/Tests"),
         tests(
             "InteropTests",
             ["Seeds", "DaySeries", "HubProcess", "HubCommand", "Samples", "example-source", "hub-sami-server"],
@@ -226,7 +230,7 @@ let package = Package(
             resources: [.copy("days.py"), .copy("hostile.py"), .copy("sami_sdk.py"), .copy("stranger.py")]),
         tests(
             "TortureTests",
-            ["Seeds", "HubProcess", "HubCommand", "TortureDiary", "ZeroMQ", "torture-source", "torture-sink"]),
+            ["DoorPeer", "Seeds", "HubProcess", "HubCommand", "TortureDiary", "torture-source", "torture-sink"]),
         .target(name: "TortureDiary", path: "Tests/Support/Torture/Diary", swiftSettings: strict),
         program("torture-source", ["Seeds", "PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Source"),
         program("torture-sink", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Sink"),

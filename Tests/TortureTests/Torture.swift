@@ -1,4 +1,5 @@
 import Foundation
+import DoorPeer
 import HubProcess
 import Seeds
 import Synchronization
@@ -219,7 +220,8 @@ final class Torture {
     }
 
     func status(within patience: Duration) throws -> StatusSample {
-        try Door(door, patience: patience).ask("\"want\":\"status\"", "status")
+        try DoorPeer(door, instance: "torture", #","mode":"once""#, patience: patience).ask(
+            "\"want\":\"status\"", "status")
     }
 
     /// Ends those from outside, then the hub; how each ended.
@@ -248,7 +250,7 @@ final class Torture {
 
     /// The whole story of every record, and the accounts, asked at the door.
     func askAll(_ evidence: inout Evidence) throws {
-        let door = try Door(door, patience: .seconds(30))
+        let door = try DoorPeer(door, instance: "torture", #","mode":"once""#, patience: .seconds(30))
         let status = try door.ask("\"want\":\"status\"", "status", as: StatusSample.self)
         evidence.last = status
         var cursor = "\(status.epoch)-0"
@@ -281,7 +283,7 @@ final class Watcher: Sendable {
         Thread.detachNewThread { [self] in
             while !state.withLock(\.isOver) {
                 let asked = millisecondsNow()
-                let status = try? Door(door, patience: .seconds(1)).ask(
+                let status = try? DoorPeer(door, instance: "torture", #","mode":"once""#, patience: .seconds(1)).ask(
                     "\"want\":\"status\"", "status", as: StatusSample.self)
                 if let status {
                     let sighting = Sighting(asked: asked, answered: millisecondsNow(), status: status)

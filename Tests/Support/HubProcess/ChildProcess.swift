@@ -98,6 +98,12 @@ public final class ChildProcess: Sendable {
 
     public var isRunning: Bool { end.status == nil }
 
+    /// The memory that it holds; `nil` once it has ended.
+    public var residentBytes: Int? {
+        let fields = try? String(contentsOfFile: "/proc/\(pid)/statm", encoding: .utf8).split(separator: " ")
+        return fields.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 * 4_096 }
+    }
+
     /// Sends a signal, unless the program has ended.
     public func signal(_ signal: CInt) {
         end.whileRunning { _ = kill(pid, signal) }

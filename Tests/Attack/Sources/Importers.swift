@@ -1,0 +1,174 @@
+import DoorPeer
+import Foundation
+import HubProcess
+
+extension Attack {
+    /// The importers keep to the protocol; it is the hub that has to be fair.
+    static let importers = Attack(
+        name: "importers",
+        does: "sixteen importers give at full speed, and one scale gives a record every ten milliseconds",
+        holds: "the scale's record is STORED soon; memory stays within memory_limit, and is given back"
+    ) { scene in
+        let each = scene.size(40_000, quick: 3_000)
+        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+            let door = host.door
+            let most = MostMemory(of: hub)
+            let areDone = Latch()
+            let scale = Task { try await scene.onThread { try weighings(door, until: areDone) } }
+            let begin = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<16 {
+                    group.addTask {
+                        try await scene.onThread { try Importer(door, "importer\(index)").give(each, batch: 500) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            scene.note("the importers", Double(16 * each) / (begin.duration(to: .now) / .seconds(1)), "records/s")
+            areDone.close()
+            let times = Quantiles(try await scale.value)
+            scene.note("STORED of the scale, middle", times.at(0.5), "ms")
+            scene.note("STORED of the scale, 99 of 100", times.at(0.99), "ms", atMost: 20, isTime: true)
+            scene.note("memory at most", await most.end(), "MiB", atMost: 256 * 1.1)
+            try await scene.expectMemoryBack(hub)
+        }
+    }
+
+    static let singleRecords = Attack(
+        name: "single-records",
+        does: "sixty sessions give all that their credit allows at once, each record in a batch of its own",
+        holds: "memory stays within memory_limit, and is given back; each record is STORED"
+    ) { scene in
+        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+            let door = host.door
+            let most = MostMemory(of: hub)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<scene.size(60, quick: 20) {
+                    group.addTask {
+                        let count = scene.size(5_000, quick: 500)
+                        try await scene.onThread { try Importer(door, "single\(index)").give(count, batch: 1) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            scene.note("memory at most", await most.end(), "MiB", atMost: 256 * 1.1)
+            try await scene.expectMemoryBack(hub)
+        }
+    }
+
+    static let manySessions = Attack(
+        name: "many-sessions",
+        does: "as many sessions as the hub lets in send the whole of their credit at once, and read no answer",
+        holds:
+            "the hub stays, within memory_limit; a person still gets an answer, and those who go leave nothing behind"
+    ) { scene in
+        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+            let (door, busy, most) = (host.door, scene.size(250, quick: 40), MostMemory(of: hub))
+            let (haveSpent, isOver) = (Latch(), Latch())
+            let sessions = Task {
+                try await scene.onThread {
+                    var (sessions, refused): ([Importer], Int) = ([], 0)
+                    for index in 0..<250 {
+                        do { sessions.append(try Importer(door, "many\(index)")) } catch is DoorPeer.Silence {
+                            refused += 1
+                        }
+                    }
+                    for session in sessions.prefix(busy) { try session.spendAll(batch: 1_000) }
+                    haveSpent.close()
+                    while !isOver.isClosed { usleep(10_000) }
+                    return (open: sessions.count, refused: refused)
+                }
+            }
+            _ = try await scene.wait(upTo: 120) { haveSpent.isClosed }
+            let status = try await host.command("status", "--json")
+            scene.expectNone("hub status had no answer", status.lines.isEmpty ? 1 : 0)
+            isOver.close()
+            let counts = try await sessions.value
+            scene.note("sessions", Double(counts.open), "")
+            scene.note("sessions refused", Double(counts.refused), "")
+            scene.note("memory at most", await most.end(), "MiB", atMost: 256 * 1.1)
+            scene.expectNone("the hub left", hub.isRunning ? 0 : 1)
+            try await scene.expectMemoryBack(hub)
+        }
+    }
+}
+
+/// A source that keeps to its credit.
+///
+/// For one thread.
+final class Importer {
+    private let peer: DoorPeer
+    private let name: String
+    private var (records, bytes): (Int, Int)
+    private var lastBatch = 0
+
+    private struct Terms: Decodable {
+        struct Credit: Decodable { var records, bytes: Int }
+        var credit: Credit
+    }
+
+    init(_ door: String, _ name: String) throws {
+        peer = try DoorPeer(door, instance: name, patience: .seconds(120))
+        self.name = name
+        let credit = try JSONDecoder().decode(Terms.self, from: peer.welcome).credit
+        (records, bytes) = (credit.records, credit.bytes)
+    }
+
+    /// A second apart each.
+    static func record(_ name: String, _ number: Int) -> String {
+        let time = Date(timeIntervalSince1970: 1_420_070_400 + Double(number)).ISO8601Format()
+        return #"{"type":"heartRate","value":60.5,"unit":"count/min","start":"\#(time)","key":"\#(name)-\#(number)"}"#
+    }
+
+    /// Returns when all are STORED.
+    func give(_ count: Int, batch size: Int) throws {
+        var (sent, answered) = (0, 0)
+        let batches = (count + size - 1) / size
+        while answered < batches {
+            while sent < batches, let cost = try sendBatch(from: sent * size, min(size, count - sent * size)) {
+                records -= cost.records
+                bytes -= cost.bytes
+                sent += 1
+            }
+            let answer = try JSONDecoder().decode(Terms.self, from: peer.receive("STORED"))
+            records += answer.credit.records
+            bytes += answer.credit.bytes
+            answered += 1
+        }
+    }
+
+    /// Sends as much as it may, and reads nothing.
+    func spendAll(batch size: Int) throws {
+        var from = 0
+        while let cost = try sendBatch(from: from, size) {
+            records -= cost.records
+            bytes -= cost.bytes
+            from += size
+        }
+    }
+
+    /// - Returns: what it cost; `nil` where the credit does not allow it.
+    private func sendBatch(from first: Int, _ count: Int) throws -> (records: Int, bytes: Int)? {
+        guard count <= records else { return nil }
+        let all = (first..<(first + count)).map { Self.record(name, $0) }.joined(separator: ",")
+        let body = "{\"batch\":\(lastBatch),\"records\":[\(all)]}"
+        guard body.utf8.count <= bytes else { return nil }
+        lastBatch += 1
+        try peer.send("SAMPLES", body)
+        return (count, body.utf8.count)
+    }
+}
+
+/// Milliseconds from SAMPLES to STORED, one record after the other, until it is over, and at least 50.
+private func weighings(_ door: String, until over: Latch) throws -> [Double] {
+    let peer = try DoorPeer(door, instance: "scale", patience: .seconds(60))
+    var times: [Double] = []
+    while times.count < 50 || !over.isClosed {
+        usleep(10_000)
+        let begin = ContinuousClock.now
+        try peer.send("SAMPLES", #"{"batch":\#(times.count),"records":[\#(Importer.record("scale", times.count))]}"#)
+        _ = try peer.receive("STORED")
+        times.append(begin.duration(to: .now) / .milliseconds(1))
+    }
+    return times
+}

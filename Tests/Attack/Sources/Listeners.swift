@@ -1,0 +1,82 @@
+import DoorPeer
+import Foundation
+import HubProcess
+import ZeroMQ
+
+extension Attack {
+    static let largeEvents = Attack(
+        name: "large-events",
+        does: "a plugin sends EVENTs of a megabyte while a listener is stopped",
+        holds: "they are refused, and the hub holds none of them"
+    ) { scene in
+        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+            let (door, feed, count, before) = (host.door, host.feed, scene.size(500, quick: 50), hub.residentMiB)
+            let refused = try await scene.onThread {
+                let listener = try StoppedListener(feed, "device/")
+                defer { _ = consume listener }
+                let peer = try DoorPeer(door, instance: "loud", patience: .seconds(60))
+                let text = String(repeating: "x", count: 1_000_000)
+                var refused = 0
+                for _ in 0..<count {
+                    try peer.send("EVENT", #"{"event":"loud","text":"\#(text)"}"#)
+                    do { _ = try peer.receive("STORED") } catch let silence as DoorPeer.Silence {
+                        if silence.error?.contains("\"limit\"") == true { refused += 1 }
+                    }
+                }
+                return refused
+            }
+            scene.expectNone("EVENTs that were not refused", count - refused)
+            scene.note("memory that the hub took", hub.residentMiB - before, "MiB", atMost: 32)
+        }
+    }
+
+    static let quietListener = Attack(
+        name: "quiet-listener",
+        does: "a listener stops reading while records of sixteen kilobytes are stored",
+        holds: "what waits for it stays below a sixteenth of memory_limit; others hear all"
+    ) { scene in
+        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+            let (door, feed, count, before) = (host.door, host.feed, scene.size(8_000, quick: 1_600), hub.residentMiB)
+            let most = MostMemory(of: hub)
+            try await scene.onThread {
+                let listener = try StoppedListener(feed, "sample/")
+                defer { _ = consume listener }
+                let peer = try DoorPeer(door, instance: "writer", patience: .seconds(60))
+                let text = String(repeating: "x", count: 16_000)
+                for number in 0..<count {
+                    let record = Importer.record("large", number).dropLast() + #","metadata":{"note":"\#(text)"}}"#
+                    try peer.send("SAMPLES", #"{"batch":\#(number),"records":[\#(record)]}"#)
+                    let answer = String(decoding: try peer.receive("STORED"), as: UTF8.self)
+                    guard answer.contains(#""result":"stored""#) else { throw NotStored(answer: answer) }
+                }
+            }
+            // The queue, and what the store and the allocator hold beside it.
+            scene.note("memory that the hub took", await most.end() - before, "MiB", atMost: 16 + 48)
+            let rests = hub.errorLines.filter { $0.contains("a feed rests") && $0.contains("of=\"the owner\"") }
+            scene.expectNone("the feed was not ended", rests.isEmpty ? 1 : 0)
+            scene.expectNone("the hub left", hub.isRunning ? 0 : 1)
+            try await scene.expectMemoryBack(hub)
+        }
+    }
+}
+
+/// Listens to a feed, and reads none of it.
+private final class StoppedListener {
+    private let context: Context
+    private let socket: Socket
+
+    init(_ endpoint: String, _ prefix: String) throws {
+        context = try Context()
+        socket = try Socket(.sub, in: context)
+        try socket.set(.linger, to: .zero)
+        try socket.set(.receiveHighWaterMark, to: 1)
+        try socket.subscribe(prefix)
+        try socket.connect(endpoint)
+        // The first pulse shows that the hub knows of it.
+        try socket.subscribe("hub/pulse/")
+    }
+}
+
+private struct NotStored: Error {
+    let answer: String
+}

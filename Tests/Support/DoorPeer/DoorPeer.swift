@@ -1,0 +1,87 @@
+public import Foundation
+import ZeroMQ
+
+/// A peer at the hub's door, as a program in any language would be one: JSON over a DEALER, blocking, for one thread.
+public final class DoorPeer {
+    private let context: Context
+    private let socket: Socket
+    private let patience: Duration
+    private var lastID = 0
+
+    /// No answer in time, or none that was asked for: the hub is dead, stopped or starting; or the ERROR that came instead.
+    public struct Silence: Error, CustomStringConvertible {
+        /// Its body.
+        public let error: String?
+        public var description: String { error.map { "ERROR \($0)" } ?? "no answer" }
+    }
+
+    /// What WELCOME said.
+    public private(set) var welcome = Data()
+
+    /// Says HELLO, and waits for WELCOME.
+    ///
+    /// - Parameters:
+    ///   - members: more members of HELLO, such as `,"mode":"once"`.
+    ///   - patience: for each answer.
+    public init(_ endpoint: String, instance: String, _ members: String = "", patience: Duration) throws {
+        self.patience = patience
+        context = try Context()
+        socket = try Socket(.dealer, in: context)
+        try socket.set(.linger, to: .zero)
+        try socket.connect(endpoint)
+        try send(
+            "HELLO", #"{"protocol":[1],"instance":"\#(instance)","plugin":"\#(instance)","version":"1"\#(members)}"#)
+        welcome = try receive("WELCOME")
+    }
+
+    deinit { try? send("BYE", "{}") }
+
+    /// The answer to a QUERY.
+    public func ask(_ members: String) throws -> Data {
+        lastID += 1
+        try send("QUERY", "{\"id\":\(lastID),\(members)}")
+        return try receive("RESULT")
+    }
+
+    /// The member `name` of an answer to a QUERY.
+    public func ask<Value: Decodable>(
+        _ members: String, _ name: String, as type: Value.Type = Value.self
+    ) throws -> Value {
+        let answer = try JSONDecoder().decode([String: Lenient<Value>].self, from: try ask(members))
+        guard let value = answer[name]?.value else { throw Silence(error: nil) }
+        return value
+    }
+
+    /// A member that is of the asked type, or is not looked at.
+    private struct Lenient<Value: Decodable>: Decodable {
+        let value: Value?
+        init(from decoder: any Decoder) throws { value = try? Value(from: decoder) }
+    }
+
+    /// Gives a message to libzmq; waits where its queue is full, as long as for an answer.
+    public func send(_ verb: String, _ body: String) throws {
+        var frames = Multipart()
+        frames.append(verb)
+        frames.append(body)
+        let end = ContinuousClock.now + patience
+        while try socket.sendMultipart(&frames) != .sent {
+            guard ContinuousClock.now < end else { throw Silence(error: nil) }
+            _ = try socket.wait(for: .writable, upTo: end - .now)
+        }
+    }
+
+    /// Waits for a message of this verb, and answers PINGs meanwhile; other messages are dropped.
+    public func receive(_ verb: String) throws -> Data {
+        let end = ContinuousClock.now + patience
+        var frames = Multipart()
+        while ContinuousClock.now < end {
+            guard try socket.wait(for: .readable, upTo: end - .now).contains(.readable),
+                case .complete = try socket.receiveMultipart(into: &frames)
+            else { continue }
+            if frames.text(of: 0) == "PING" { try send("PONG", frames.text(of: 1) ?? "{}") }
+            if frames.text(of: 0) == verb { return Data(frames.bytes(of: 1)) }
+            if frames.text(of: 0) == "ERROR" { throw Silence(error: frames.text(of: 1)) }
+        }
+        throw Silence(error: nil)
+    }
+}
