@@ -57,6 +57,19 @@ import Testing
             StatusText(try status(plugins: told), colours: false).lines[9] == "ihealth-hs3 says: the battery is low")
     }
 
+    @Test func `what fills the memory is said when it is more than half of what there may be`() throws {
+        var status = try status(plugins: "")
+        let memory =
+            #"{"limit":67108864,"atDoor":12582912,"mostOf":"importer","recordsForStore":1200,"onFeeds":3145728,"credit":31457280}"#
+        status.memory = try JSON.decode(HubStatus.Memory.self, from: memory.utf8)
+        #expect(!StatusText(status, colours: false).lines.contains { $0.hasPrefix("memory") })
+        status.residentBytes = 40 << 20
+        #expect(
+            StatusText(status, colours: false).lines.contains(
+                "memory   40 MiB of 64 MiB: 12 MiB wait at the door, most of it of importer, 1,200 records for the store, "
+                    + "up to 3 MiB for listeners; sessions may send 30 MiB"))
+    }
+
     @Test func `only a lamp that is out, or the store, makes a hub unwell`() throws {
         #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true"#))))
         #expect(StatusText.isWell(try status(plugins: "")))

@@ -66,7 +66,18 @@ struct StatusText {
                 "network  \(tcp)" + (fault.map { "  " + Shade.bad.paint("closed", colours) + ": \($0)" } ?? ""))
         }
         if status.clock != "system" { lines.append("clock    \(status.clock)") }
+        if let memory { lines.append(memory) }
         return lines
+    }
+
+    /// What fills the memory, when it is more than half of what there may be.
+    private var memory: String? {
+        guard let memory = status.memory, let limit = memory.limit, status.residentBytes > limit / 2 else { return nil }
+        func size(_ bytes: Int64) -> String { "\(NumberText.grouped(bytes / (1 << 20))) MiB" }
+        let most = memory.mostOf.map { ", most of it of \($0)" } ?? ""
+        return "memory   " + Shade.doubtful.paint("\(size(status.residentBytes)) of \(size(limit))", colours)
+            + ": \(size(memory.atDoor)) wait at the door\(most), \(NumberText.count(memory.recordsForStore, "record")) for the store, "
+            + "up to \(size(memory.onFeeds)) for listeners; sessions may send \(size(memory.credit))"
     }
 
     private var plugins: [String] {

@@ -26,6 +26,9 @@ struct Backlog {
 
     var isEmpty: Bool { lines.isEmpty }
 
+    /// The peer of whom most waits.
+    var largest: RoutingID? { lines.max { $0.value.bytes < $1.value.bytes }?.key }
+
     func bytes(of peer: RoutingID) -> Int { lines[peer]?.bytes ?? 0 }
 
     /// Whether a message of this peer has to wait: behind what waits of it already, or because reading it takes long.

@@ -33,6 +33,8 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var devices: [DeviceStatus]
     /// Memory the hub holds.
     public var residentBytes: Int64
+    /// What of it programs cause; absent in a status of a hub that does not say.
+    public var memory: Memory?
     /// LIVE and EVENT messages beyond the allowance.
     public var dropped: Int64
 
@@ -42,6 +44,22 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var tcp: String?
         /// Why no client can come in there.
         public var tcpFault: String?
+    }
+
+    /// What sessions and listeners make the hub hold, in bytes unless said otherwise.
+    public struct Memory: Codable, Hashable, Sendable {
+        /// `memory_limit`; absent without one.
+        public var limit: Int64?
+        /// Messages that have come in and are not read yet.
+        public var atDoor: Int64
+        /// The instance of which most of them are.
+        public var mostOf: String?
+        /// Records that wait for their commit.
+        public var recordsForStore: Int64
+        /// The last messages of all feeds: what a listener that does not read may keep.
+        public var onFeeds: Int64
+        /// What all sessions together may send at a time.
+        public var credit: Int64
     }
 
     public struct StoreState: Codable, Hashable, Sendable {

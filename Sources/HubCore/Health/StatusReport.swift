@@ -27,8 +27,16 @@ extension Door {
             accounts: reading?.accounts.map(HubStatus.AccountStatus.init) ?? [], sinks: sinks,
             persons: facts.statuses(of: reading?.persons ?? []),
             devices: plugins.devices.all.map(HubStatus.DeviceStatus.init),
-            residentBytes: ProcessMemory.residentBytes() ?? 0,
+            residentBytes: ProcessMemory.residentBytes() ?? 0, memory: memoryStatus,
             dropped: sessions.dropped)
+    }
+
+    private var memoryStatus: HubStatus.Memory {
+        HubStatus.Memory(
+            limit: facts.memoryLimit.map(Int64.init), atDoor: Int64(backlog.bytes),
+            mostOf: backlog.largest.flatMap { clients[$0]?.hello.instance },
+            recordsForStore: Int64(committer.waitingRecords),
+            onFeeds: feeds.all.reduce(0) { $0 + Int64($1.volume.bytes) }, credit: Int64(sessions.grantedCredit))
     }
 
     private func status(

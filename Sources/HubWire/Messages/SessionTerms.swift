@@ -78,9 +78,10 @@ extension Limits: BodyCoding {
         queries = try count("queries")
         pageRecords = try count("pageRecords")
         pageBytes = try count("pageBytes")
-        passingBytes = try count("passingBytes")
         livePerSecond = try count("livePerSecond")
         sessions = try count("sessions")
+        // Hubs of before do not say these.
+        if object.value("passingBytes") != nil { passingBytes = try count("passingBytes") }
         if object.value("wants") != nil { wants = try count("wants") }
     }
 
