@@ -35,6 +35,8 @@ package final class FeedFollower {
     /// Sequences handed out live since ``cursor``.
     private var handled: Set<Int64> = []
     private var mustCatchUp = false
+    /// The hub is another process than before, or the connection is another: it may have lost what was handed out live (R8.38).
+    private var mustProve = false
     /// The question whose pages are being read.
     private var question: QueryRequest?
     private var decoder = StoredRecordDecoder()
@@ -99,7 +101,7 @@ package final class FeedFollower {
         case .handshakeSucceeded where isThere != true:
             isThere = true
             events.append(.back)
-            mustCatchUp = cursor != nil
+            (mustCatchUp, mustProve) = (cursor != nil, cursor != nil)
         case .disconnected where isThere != false, .connectRetried where isThere == nil, .closed where isThere == nil:
             isThere = false
             events.append(.away)
@@ -164,6 +166,13 @@ package final class FeedFollower {
             (openDoor, lastAsked) = (client, .now)
             let welcome = try client.open()
             if welcome.epoch != since.epoch { return restart(welcome.epoch) }
+            if mustProve, let newest = handled.max(), newest > since.sequence {
+                // The answer does not matter: the hub refuses a cursor of what it has lost.
+                var proof = QueryRequest(id: 0, since: Cursor(epoch: since.epoch, sequence: newest))
+                (proof.filter, proof.limit) = (filter, 1)
+                _ = try client.ask(proof)
+            }
+            mustProve = false
             var query = question ?? QueryRequest(id: 0, since: since)
             query.filter = filter
             guard case .records(let records, let next, let end) = try client.ask(query).content else {
