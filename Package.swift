@@ -221,7 +221,9 @@ let package = Package(
         .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
         .target(
             name: "DoorPeer", dependencies: ["ZeroMQ"], path: "Tests/Support/DoorPeer", swiftSettings: strict),
-        program("hub-attack", ["DoorPeer", "HubProcess", "ZeroMQ", argumentParser], path: "Tests/Attack/Sources"),
+        program(
+            "hub-attack", ["DoorPeer", "HubProcess", "HubStore", "Samples", "ZeroMQ", argumentParser],
+            path: "Tests/Attack/Sources"),
         tests("AttackTests", ["HubCommand", "HubProcess", "hub-attack"], path: "Tests/Attack/Tests"),
         tests(
             "InteropTests",

@@ -9,7 +9,9 @@ struct Attack: Sendable {
     let does, holds: String
     let run: @Sendable (Scene) async throws -> Void
 
-    static let all: [Attack] = [.importers, .singleRecords, .manySessions, .largeEvents, .quietListener]
+    static let all: [Attack] = [
+        .importers, .singleRecords, .manySessions, .largeEvents, .quietListener, .leftBehind, .dearQuestions,
+    ]
 }
 
 /// Something that was looked at.

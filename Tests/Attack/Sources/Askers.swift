@@ -1,0 +1,105 @@
+import DoorPeer
+import Foundation
+import HubProcess
+import HubStore
+import Samples
+
+extension Attack {
+    static let dearQuestions = Attack(
+        name: "dear-questions",
+        does:
+            "fifty clients keep two questions open each that find nothing in all records, and leave in the midst of some",
+        holds: "a small question is answered soon, and a writer is STORED as before"
+    ) { scene in
+        let host = try HubHost()
+        let count = scene.size(FilledStore.size(2_000_000), quick: 20_000)
+        let begin = ContinuousClock.now
+        try await household(count, host)
+        scene.note("records", Double(count), "")
+        scene.note("to write them", begin.duration(to: .now) / .seconds(1), "s")
+        let hub = try await host.start()
+        let (door, size) = (host.door, scene.size(300, quick: 20))
+        let alone = try await scene.onThread { try small(door, size) }
+        scene.note("a small question alone, 99 of 100", alone.asked.at(0.99), "ms")
+        scene.note("STORED alone, middle", alone.stored.at(0.5), "ms")
+        scene.note("STORED alone, 99 of 100", alone.stored.at(0.99), "ms")
+        let (most, over) = (MostMemory(of: hub), Latch())
+        let askers = (0..<scene.size(50, quick: 10)).map { index in
+            Task { try await scene.onThread { try dear(door, index, until: over) } }
+        }
+        try await Task.sleep(for: .seconds(1))
+        let beside = try await scene.onThread { try small(door, size) }
+        scene.note("a small question beside them, middle", beside.asked.at(0.5), "ms")
+        scene.note("a small question beside them, 99 of 100", beside.asked.at(0.99), "ms", atMost: 50, isTime: true)
+        scene.note("STORED beside them, middle", beside.stored.at(0.5), "ms")
+        scene.note("STORED beside them, 99 of 100", beside.stored.at(0.99), "ms")
+        over.close()
+        var answers = 0
+        for asker in askers { answers += try await asker.value }
+        scene.note("answers to the fifty", Double(answers), "")
+        scene.note("memory at most", await most.end(), "MiB", atMost: 150)
+        hub.signal(SIGTERM)
+        scene.expectNone("the hub did not end in good order", await hub.waitForExit() == 0 ? 0 : 1)
+    }
+}
+
+/// Small questions and single records, one after the other: the milliseconds of each.
+private func small(_ door: String, _ count: Int) throws -> (asked: Quantiles, stored: Quantiles) {
+    let name = "kitchen-\(UInt32.random(in: 0 ... .max))"
+    let peer = try DoorPeer(door, instance: name, patience: .seconds(60))
+    var (asked, stored): ([Double], [Double]) = ([], [])
+    for number in 0..<count {
+        usleep(5_000)
+        var begin = ContinuousClock.now
+        try peer.send("QUERY", #"{"id":\#(number),"want":"records","types":["weight"],"order":"-time","limit":10}"#)
+        _ = try peer.receive("RESULT")
+        asked.append(begin.duration(to: .now) / .milliseconds(1))
+        begin = .now
+        try peer.send("SAMPLES", #"{"batch":\#(number),"records":[\#(Importer.record(name, number))]}"#)
+        _ = try peer.receive("STORED")
+        stored.append(begin.duration(to: .now) / .milliseconds(1))
+    }
+    return (Quantiles(asked), Quantiles(stored))
+}
+
+/// Keeps two questions open until it is over, and leaves in the midst of some; how many were answered.
+private func dear(_ door: String, _ index: Int, until over: Latch) throws -> Int {
+    let questions = [
+        #""sources":["filler"],"kinds":["workout"]"#,
+        #""order":"time","sources":["filler"],"kinds":["category"]"#,
+        #""order":"-time","kinds":["correlation"],"from":"2001-01-01T00:00:00Z""#,
+        #""types":["weight"],"persons":["me"],"kinds":["workout"]"#,
+    ]
+    var answers = 0
+    while !over.isClosed {
+        let peer = try DoorPeer(door, instance: "greedy\(index)", patience: .seconds(10))
+        let again = ContinuousClock.now + .seconds(3)
+        var id = 0
+        func ask() throws {
+            id += 1
+            try peer.send("QUERY", "{\"id\":\(id),\"want\":\"records\",\(questions[(id + index) % questions.count])}")
+        }
+        try ask()
+        try ask()
+        while !over.isClosed, again > .now {
+            // One that waits for long is taken for dead by the hub, as it does not PING, and begins again.
+            do { _ = try peer.receive("RESULT") } catch is DoorPeer.Silence { break }
+            answers += 1
+            try ask()
+        }
+    }
+    return answers
+}
+
+/// Years of a household.
+private func household(_ count: Int, _ host: HubHost) async throws {
+    let filled = try await FilledStore(of: host)
+    let types = ["heartRate", "heartRate", "heartRate", "stepCount", "weight"]
+    try await filled.give(count, "filler") { number in
+        let sample = try FilledStore.sample(
+            "\(number)", types[number % types.count], device: "d\(number % 7)",
+            at: 1_400_000_000_000_000 + Int64(number) * 30_000_000, Double(number % 100))
+        return IntakeRecord(record: .sample(sample), assignment: filled.me)
+    }
+    try filled.store.close()
+}

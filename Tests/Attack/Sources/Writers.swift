@@ -1,0 +1,85 @@
+import Foundation
+import HubProcess
+import HubStore
+import Samples
+
+extension Attack {
+    static let leftBehind = Attack(
+        name: "left-behind",
+        does:
+            "three writers give records that each begin something: a series, a type and device, a version of 16 kB, a sample of ten thousand years",
+        holds: "the hub starts in a second and below 100 MiB, and each command of the owner answers within a second"
+    ) { scene in
+        let host = try HubHost()
+        let count = scene.size(FilledStore.size(500_000), quick: 8_000)
+        let begin = ContinuousClock.now
+        let versioned = try await leaveBehind(count, host, scene)
+        scene.note("to write them", begin.duration(to: .now) / .seconds(1), "s")
+        let start = ContinuousClock.now
+        let hub = try await host.start()
+        scene.note("until the hub is ready", start.duration(to: .now) / .seconds(1), "s", atMost: 1, isTime: true)
+        scene.note("memory of the hub that has started", hub.residentMiB, "MiB", atMost: 100)
+        let most = MostMemory(of: hub)
+        let commands = [
+            ["status"], ["samples", "--last", "10"], ["samples", "weight", "--last", "10"],
+            ["samples", "weight", "--from", "2023-11-14", "--to", "2023-11-14", "--source", "nothing"],
+            ["trace", "\(versioned)"], ["trace", "1"], ["inbox"], ["doctor"], ["plugins"],
+        ]
+        for command in commands {
+            let begin = ContinuousClock.now
+            let run = try await host.command(command)
+            scene.note(
+                "hub " + command.joined(separator: " "), begin.duration(to: .now) / .seconds(1), "s", atMost: 1,
+                isTime: true)
+            scene.expectNone(
+                "no answer of hub \(command[0]): \(run.errors.first ?? "")", run.status < 64 ? 0 : run.status)
+        }
+        scene.note("memory at most, while they were answered", await most.end(), "MiB", atMost: 100)
+        hub.signal(SIGTERM)
+        scene.expectNone("the hub did not end in good order", await hub.waitForExit() == 0 ? 0 : 1)
+    }
+}
+
+/// Returns the number of the record with very many versions.
+private func leaveBehind(_ count: Int, _ host: HubHost, _ scene: Scene) async throws -> Int64 {
+    let filled = try await FilledStore(of: host)
+    let (store, me) = (filled.store, filled.me)
+    // What a hub without limits let in: each day has a series of its own.
+    try await filled.give(count, "days", InstanceLimits(factor: 1_000)) { number in
+        let day = DayValue(
+            source: Source(plugin: "filler"), person: "me", type: try TypeID("weight"), series: "s\(number)",
+            date: LocalDate(daysSinceEpoch: 19_000 + number % 1_000), value: 70, unit: "kg", method: "mean",
+            basis: [.number(Int64(number + 1))])
+        return IntakeRecord(record: .day(day), assignment: me)
+    }
+    try await filled.give(count, "types") { number in
+        let sample = try FilledStore.sample("t\(number)", "x.evil.t\(number)", device: "\(number)")
+        return IntakeRecord(record: .sample(sample), assignment: me)
+    }
+    let versioned = store.head + 1
+    let metadata = JSONObject(trusted: "{\"a\":\"\(String(repeating: "x", count: 16_000))\"}")
+    try await filled.give(count, "others") { number in
+        var sample = try FilledStore.sample(number % 4 == 0 ? "v" : "\(number)", "weight", device: "b")
+        switch number % 4 {
+        case 0:
+            // Beyond the ten thousand that are kept they only take time.
+            sample = try FilledStore.sample(
+                number < 60_000 ? "v" : "\(number)", "weight", device: "b", Double(number + 1))
+            if number < 60_000 { sample.metadata = metadata }
+        case 1:
+            sample.start = Timestamp(microseconds: Timestamp.range.lowerBound, offsetMinutes: 0)
+            sample.end = Timestamp(
+                microseconds: number % 8 == 1 ? Timestamp.range.upperBound : Timestamp.range.lowerBound + 1,
+                offsetMinutes: 0)
+        case 2: return IntakeRecord(record: .sample(sample), assignment: me, implausible: .value)
+        default: return IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "no rule"))
+        }
+        return IntakeRecord(record: .sample(sample), assignment: me)
+    }
+    let accounts = try await store.accounts()
+    scene.note("records from each writer", Double(count), "")
+    scene.note("streams", Double(accounts.reduce(0) { $0 + $1.usage.streams }), "")
+    scene.note("records refused by a limit", Double(accounts.reduce(0) { $0 + $1.rejected }), "")
+    try store.close()
+    return versioned
+}
