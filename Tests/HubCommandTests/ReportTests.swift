@@ -121,6 +121,7 @@ import Testing
                 "  program  /bin/hub-exist, version 1.2",
                 "  reads    weight",
                 "  persons  all",
+                "  confined no: it may do all that the hub's user may (confine = false)",
                 "  SETTING  VALUE     FROM      MEANING",
                 "  token    <secret>  hub.conf  The token.",
                 "  every    1h        default   How often.",

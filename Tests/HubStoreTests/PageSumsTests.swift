@@ -104,9 +104,9 @@ import Testing
         _ = try await store.put(try (0..<500).map { Record.sample(try sample("k\($0)")) })
         let log = folder.store + "-wal"
         let (frames, head) = ((try size(log) - 32) / 4_120, 32 * 8)
-        for round in 0..<160 {
+        for round in 0..<48 {
             let bit =
-                round < 80
+                round < 16
                 ? Int.random(in: 0..<head, using: &random)
                 : head + Int.random(in: 0..<frames * 4_120 * 8, using: &random)
             try flip(bit, of: log)
