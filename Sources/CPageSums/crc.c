@@ -44,20 +44,6 @@ __attribute__((target("sse4.2"))) static uint32_t crc_machine(uint32_t crc, cons
     return ~(uint32_t)wide;
 }
 static int has_machine(void) { return __builtin_cpu_supports("sse4.2"); }
-#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
-#include <arm_acle.h>
-static uint32_t crc_machine(uint32_t crc, const void *bytes, unsigned count) {
-    const uint8_t *next = bytes;
-    crc = ~crc;
-    for (; count >= 8; count -= 8, next += 8) {
-        uint64_t word;
-        memcpy(&word, next, 8);
-        crc = __crc32cd(crc, word);
-    }
-    while (count--) crc = __crc32cb(crc, *next++);
-    return ~crc;
-}
-static int has_machine(void) { return 1; }
 #else
 #define crc_machine page_sums_crc_plain
 static int has_machine(void) { return 0; }

@@ -1,3 +1,4 @@
+import CPageSums
 import Files
 import Glibc
 import Synchronization
@@ -148,7 +149,7 @@ struct SequenceRecord: Equatable {
             let boot = place.boot.isEmpty ? "closed" : place.boot
             text += "place \(place.hub) \(place.epoch) \(place.head) \(place.commits) \(boot)\n"
         }
-        text += "sum \(SequenceRecord.sum(text.utf8))\n"
+        text += "sum \(SequenceRecord.sum(text))\n"
         var bytes = Array(text.utf8)
         bytes += [UInt8](repeating: 0, count: Int(SequenceRecord.size) - bytes.count)
         return bytes
@@ -160,7 +161,7 @@ struct SequenceRecord: Equatable {
     init?(_ block: ArraySlice<UInt8>) {
         var lines = String(decoding: block.prefix { $0 != 0 }, as: UTF8.self).split(separator: "\n")
         guard lines.count > 1, let last = lines.popLast(), lines[0] == SequenceRecord.title,
-            last == "sum " + SequenceRecord.sum((lines.joined(separator: "\n") + "\n").utf8)
+            last == "sum " + SequenceRecord.sum(lines.joined(separator: "\n") + "\n")
         else { return nil }
         for line in lines.dropFirst() {
             let words = line.split(separator: " ")
@@ -178,10 +179,9 @@ struct SequenceRecord: Equatable {
         }
     }
 
-    /// FNV-1a: finds what a torn write leaves.
-    private static func sum(_ text: some Sequence<UInt8>) -> String {
-        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in text { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return String(sum, radix: 16)
+    /// Finds what a torn write leaves.
+    private static func sum(_ text: String) -> String {
+        var text = text
+        return String(text.withUTF8 { page_sums_crc(0, $0.baseAddress, UInt32($0.count)) }, radix: 16)
     }
 }

@@ -95,10 +95,6 @@ struct WriteTransaction {
             setAccount(account)
         }
         try caches.save(to: db, marks)
-        caches.commits += 1
-        let count = try RawStatement(cached: "UPDATE meta SET commits = ?", in: db)
-        count.bind(1, caches.commits)
-        try count.run()
         return caches
     }
 

@@ -30,7 +30,7 @@ final class Writer: @unchecked Sendable {
             return .commit
         }
         guard let outcome else { throw StoreError(.internalFault, "a transaction without an outcome") }
-        reserve.reached(head: outcome.caches.head, commits: outcome.caches.commits)
+        reserve.reached(head: outcome.caches.head, commits: outcome.caches.tallies.commits)
         committed(outcome.caches.head)
         caches = outcome.caches
         return outcome.value

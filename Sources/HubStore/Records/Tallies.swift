@@ -1,18 +1,18 @@
 import GRDB
 
-/// Numbers of records that people ask for all the time, kept in the row of the store's name: counting rows would read an index that
+/// Numbers that are asked for all the time, kept in the row of the store's name: counting rows would read an index that
 /// grows with the data.
 struct Tallies: Hashable {
     /// Samples that wait for a person to say whose they are.
     private(set) var inbox: Int64
     /// Samples of which something is hardly true.
     private(set) var implausible: Int64
-    private var saved: [Int64]
+    /// How many transactions the store has had.
+    private(set) var commits: Int64
 
     init(from db: Database) throws {
-        let row = try Row.fetchOne(db, sql: "SELECT inbox, implausible FROM meta")
-        (inbox, implausible) = (row?[0] ?? 0, row?[1] ?? 0)
-        saved = [inbox, implausible]
+        let row = try Row.fetchOne(db, sql: "SELECT inbox, implausible, commits FROM meta")
+        (inbox, implausible, commits) = (row?[0] ?? 0, row?[1] ?? 0, row?[2] ?? 0)
     }
 
     /// A first version was stored.
@@ -29,13 +29,14 @@ struct Tallies: Hashable {
         }
     }
 
-    /// Writes what has changed.
+    /// Writes them at the end of a transaction, which it counts.
     mutating func save(to db: Database) throws {
-        guard saved != [inbox, implausible] else { return }
-        let update = try RawStatement(cached: "UPDATE meta SET inbox = ?1, implausible = ?2", in: db)
+        commits += 1
+        let update = try RawStatement(
+            cached: "UPDATE meta SET inbox = ?1, implausible = ?2, commits = ?3", in: db)
         update.bind(1, inbox)
         update.bind(2, implausible)
+        update.bind(3, commits)
         try update.run()
-        saved = [inbox, implausible]
     }
 }

@@ -38,9 +38,7 @@ struct StreamState {
 /// with the data: of streams, words and sources it holds those met lately.
 struct WriterCaches {
     var head: Int64
-    /// How many transactions the store has had.
-    var commits: Int64
-    /// What `hub status` counts of the records.
+    /// What `hub status` counts of the records, and the transactions.
     var tallies: Tallies
     /// Of the batch that is being stored.
     var allowance = Allowance()
@@ -66,7 +64,6 @@ struct WriterCaches {
 
     init(from db: Database) throws {
         head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
-        commits = try Int64.fetchOne(db, sql: "SELECT commits FROM meta") ?? 0
         tallies = try Tallies(from: db)
         ledger = try LedgerCache(from: db)
         for account in try Account.all(in: db) { accounts[account.instance] = account }
