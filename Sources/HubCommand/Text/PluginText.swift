@@ -29,24 +29,9 @@ struct PluginText: Codable {
     /// What its program reaches beyond its own files.
     var reaches: [String]?
     /// How its program is kept to what it needs; nil: it is not.
-    var isolation: PluginIsolation?
+    var isolation: Isolation?
     /// Why its program cannot be asked or started.
     var fault: String?
-
-    struct PluginIsolation: Codable {
-        struct Gap: Codable { var subject, reason: String }
-
-        var confined: [String]
-        var gaps: [Gap]
-        var fault: String?
-
-        var text: String {
-            if let fault { return "no: \(fault)" }
-            let missing = gaps.map { "\($0.subject) (\($0.reason))" }.joined(separator: ", ")
-            return (confined.isEmpty ? "nothing" : confined.joined(separator: ", "))
-                + (missing.isEmpty ? "" : "; not: \(missing)")
-        }
-    }
 
     struct Grants: Codable {
         var read, write: Scope

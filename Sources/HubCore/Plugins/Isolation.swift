@@ -4,16 +4,16 @@ import Subprocess
 import SystemPackage
 
 /// How plugins are kept to what they need on this machine: by the program `hub-confine`, as far as the kernel helps it.
-public struct Isolation: Sendable, Hashable, Encodable {
+public struct Isolation: Sendable, Hashable, Codable {
     /// Something that is not confined.
-    public struct Gap: Sendable, Hashable, Encodable {
+    public struct Gap: Sendable, Hashable, Codable {
         /// A word of ``confined``.
         public let subject: String
         public let reason: String
     }
 
     /// `hub-confine`; `nil` where it cannot be used, and then no plugin starts that is to be confined.
-    let launcher: String?
+    private(set) var launcher: String?
     /// What holds: `files`, `sockets`, `processes`, `network`, `calls`.
     public private(set) var confined: [String] = []
     public private(set) var gaps: [Gap] = []
@@ -81,6 +81,7 @@ public struct Isolation: Sendable, Hashable, Encodable {
 
     /// One line for people.
     public var text: String {
+        if let fault { return "no: \(fault)" }
         let gaps = gaps.map { "\($0.subject) (\($0.reason))" }.joined(separator: ", ")
         return (confined.isEmpty ? "nothing" : confined.joined(separator: ", "))
             + (gaps.isEmpty ? "" : "; not: \(gaps)")
