@@ -10,7 +10,7 @@ extension Attack {
         holds: "the scale's record is STORED soon; memory stays within memory_limit, and is given back"
     ) { scene in
         let each = scene.size(40_000, quick: 3_000)
-        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+        try await scene.withHub { host, hub in
             let door = host.door
             let most = MostMemory(of: hub)
             let areDone = Latch()
@@ -29,7 +29,7 @@ extension Attack {
             let times = Quantiles(try await scale.value)
             scene.note("STORED of the scale, middle", times.at(0.5), "ms")
             scene.note("STORED of the scale, 99 of 100", times.at(0.99), "ms", atMost: 20, isTime: true)
-            scene.note("memory at most", await most.end(), "MiB", atMost: 256 * 1.1)
+            scene.note("memory at most", await most.end(), "MiB", atMost: Scene.memoryLimit * 1.1)
             try await scene.expectMemoryBack(hub)
         }
     }
@@ -39,7 +39,7 @@ extension Attack {
         does: "sixty sessions give all that their credit allows at once, each record in a batch of its own",
         holds: "memory stays within memory_limit, and is given back; each record is STORED"
     ) { scene in
-        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+        try await scene.withHub { host, hub in
             let door = host.door
             let most = MostMemory(of: hub)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -51,7 +51,7 @@ extension Attack {
                 }
                 try await group.waitForAll()
             }
-            scene.note("memory at most", await most.end(), "MiB", atMost: 256 * 1.1)
+            scene.note("memory at most", await most.end(), "MiB", atMost: Scene.memoryLimit * 1.1)
             try await scene.expectMemoryBack(hub)
         }
     }
@@ -62,7 +62,7 @@ extension Attack {
         holds:
             "the hub stays, within memory_limit; a person still gets an answer, and those who go leave nothing behind"
     ) { scene in
-        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+        try await scene.withHub { host, hub in
             let (door, busy, most) = (host.door, scene.size(250, quick: 40), MostMemory(of: hub))
             let (haveSpent, isOver) = (Latch(), Latch())
             let sessions = Task {
@@ -86,7 +86,7 @@ extension Attack {
             let counts = try await sessions.value
             scene.note("sessions", Double(counts.open), "")
             scene.note("sessions refused", Double(counts.refused), "")
-            scene.note("memory at most", await most.end(), "MiB", atMost: 256 * 1.1)
+            scene.note("memory at most", await most.end(), "MiB", atMost: Scene.memoryLimit * 1.1)
             scene.expectNone("the hub left", hub.isRunning ? 0 : 1)
             try await scene.expectMemoryBack(hub)
         }
@@ -159,16 +159,16 @@ final class Importer {
     }
 }
 
-/// Milliseconds from SAMPLES to STORED, one record after the other, until it is over, and at least 50.
+/// Milliseconds from SAMPLES to STORED, one record after the other, as long as the importers are at work.
 private func weighings(_ door: String, until over: Latch) throws -> [Double] {
     let peer = try DoorPeer(door, instance: "scale", patience: .seconds(60))
     var times: [Double] = []
-    while times.count < 50 || !over.isClosed {
+    repeat {
         usleep(10_000)
         let begin = ContinuousClock.now
         try peer.send("SAMPLES", #"{"batch":\#(times.count),"records":[\#(Importer.record("scale", times.count))]}"#)
         _ = try peer.receive("STORED")
         times.append(begin.duration(to: .now) / .milliseconds(1))
-    }
+    } while !over.isClosed
     return times
 }

@@ -9,7 +9,7 @@ extension Attack {
         does: "a plugin sends EVENTs of a megabyte while a listener is stopped",
         holds: "they are refused, and the hub holds none of them"
     ) { scene in
-        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+        try await scene.withHub { host, hub in
             let (door, feed, count, before) = (host.door, host.feed, scene.size(500, quick: 50), hub.residentMiB)
             let refused = try await scene.onThread {
                 let listener = try StoppedListener(feed, "device/")
@@ -35,7 +35,7 @@ extension Attack {
         does: "a listener stops reading while records of sixteen kilobytes are stored",
         holds: "what waits for it stays below a sixteenth of memory_limit; others hear all"
     ) { scene in
-        try await scene.withHub(#"memory_limit = "256MiB""#) { host, hub in
+        try await scene.withHub { host, hub in
             let (door, feed, count, before) = (host.door, host.feed, scene.size(8_000, quick: 1_600), hub.residentMiB)
             let most = MostMemory(of: hub)
             try await scene.onThread {

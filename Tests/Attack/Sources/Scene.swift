@@ -25,11 +25,12 @@ final class Scene: Sendable {
     /// Something that must not have happened.
     func expectNone(_ what: String, _ count: Int) { note(what, Double(count), "", atMost: 0) }
 
-    /// A hub, for the length of `body`; `settings` are more of `[hub]`, `plugins` more tables.
-    func withHub<Value>(
-        _ settings: String = "", plugins: String = "", _ body: (HubHost, ChildProcess) async throws -> Value
-    ) async throws -> Value {
-        let host = try HubHost(hub: settings, plugins: plugins)
+    /// MiB, of every hub that is attacked.
+    static let memoryLimit = 256.0
+
+    /// A hub, for the length of `body`.
+    func withHub<Value>(_ body: (HubHost, ChildProcess) async throws -> Value) async throws -> Value {
+        let host = try HubHost(hub: #"memory_limit = "\#(Int(Scene.memoryLimit))MiB""#)
         let hub = try await host.start()
         let value = try await body(host, hub)
         hub.signal(SIGTERM)
