@@ -174,8 +174,8 @@ let package = Package(
         tests(
             "HubCommandTests",
             [
-                "HubCommand", "HubClient", "HubProcess", "DaySeries", "HubCore", "HubSettings", "HubStore", "HubWire",
-                "Samples", "ZeroMQ", argumentParser, logging,
+                "HubCommand", "HubClient", "HubProcess", "DaySeries", "DoorPeer", "HubCore", "HubSettings", "HubStore",
+                "HubWire", "Samples", "ZeroMQ", argumentParser, logging,
             ],
             resources: [.copy("Help"), .copy("hostile.py")]),
         program(

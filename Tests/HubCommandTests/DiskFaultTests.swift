@@ -1,3 +1,4 @@
+import DoorPeer
 import Foundation
 import HubClient
 import HubCore
@@ -79,10 +80,10 @@ import Testing
         try faults.begin("sync eio hub.sqlite.sequences")
         do {
             // Gone before the test waits, and may go on in another thread, which must not close the socket.
-            let peer = try TestPeer(hub.endpoints.door, as: "early")
-            try peer.send([DiskFaultTests.weight(1)])
-            let answer = try peer.receive()
-            #expect(answer.verb == "ERROR" && answer.body.contains("hub.sqlite.sequences"), "\(answer)")
+            let peer = try DoorPeer(hub.endpoints.door, instance: "early", patience: .seconds(10))
+            try peer.give([DiskFaultTests.weight(1)])
+            let answer = #expect(throws: DoorPeer.Silence.self) { try peer.receive("STORED") }
+            #expect(answer?.error?.contains("hub.sqlite.sequences") == true, "\(String(describing: answer))")
         }
         #expect(try await status(hub).1.head == 0)
         try faults.end()
@@ -157,18 +158,17 @@ import Testing
         let faults = Faults(in: folder)
         try faults.begin("clock 31536000")
         let hub = try await TestHub(in: folder, under: faults.environment)
-        let sink = try TestPeer(hub.endpoints.door, as: "test-sink")
+        let sink = try DoorPeer(hub.endpoints.door, instance: "test-sink", patience: .seconds(10))
         try sink.send("WANT", #"{"want":"all","start":"now","credit":{"records":10,"bytes":1048576}}"#)
-        #expect(try sink.receive().verb == "WANT")
+        _ = try sink.receive("WANT")
         try hub.give([DiskFaultTests.weight(1)])
-        let first = try sink.receive()
-        #expect(first.verb == "DELIVER")
+        _ = try sink.receive("DELIVER")
         try sink.send(
             "DONE",
             #"{"want":"all","delivery":1,"results":[{"result":"retry","after":1000,"reason":"busy"}],"credit":{"records":1,"bytes":1000}}"#
         )
         try faults.end()
-        let again = try sink.receive()
-        #expect(again.verb == "DELIVER" && again.body.contains(#""delivery":2"#), "\(again)")
+        let again = String(decoding: try sink.receive("DELIVER"), as: UTF8.self)
+        #expect(again.contains(#""delivery":2"#), "\(again)")
     }
 }

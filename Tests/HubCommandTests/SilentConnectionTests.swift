@@ -1,3 +1,4 @@
+import DoorPeer
 import Foundation
 import HubClient
 import HubProcess
@@ -27,9 +28,15 @@ import ZeroMQ
             #expect(made.code == 0, "\(made.errors)")
             return try JSON.decode(KeyFile.self, from: made.output.utf8)
         }
+        func peer(_ key: KeyFile) throws -> DoorPeer {
+            try DoorPeer(
+                key.door, instance: key.instance, plugin: "scale", key: (key.serverKey, key.publicKey, key.secretKey),
+                patience: .seconds(10))
+        }
         let (first, second) = (try await key("bedroom"), try await key("hall"))
-        let bedroom = try TestPeer(first.door, as: "bedroom", plugin: "scale", key: first)
+        let bedroom = try peer(first)
         try bedroom.give([CareTests.weights(1...1)[0]])
+        try bedroom.areStored()
 
         // Half of the limit is 512.
         let silent = try (0..<600).map { _ in try RawConnection(port) }
@@ -37,8 +44,10 @@ import ZeroMQ
         _ = try silent[0].takeAll()
         // In the session that it had.
         try bedroom.give([CareTests.weights(2...2)[0]])
-        let hall = try TestPeer(second.door, as: "hall", plugin: "scale", key: second)
+        try bedroom.areStored()
+        let hall = try peer(second)
         try hall.give([CareTests.weights(3...3)[0]])
+        try hall.areStored()
         _ = silent
     }
 }

@@ -1,3 +1,4 @@
+import DoorPeer
 import Foundation
 import HubClient
 import HubCore
@@ -81,59 +82,19 @@ final class TestHub: Sendable {
     ///
     /// - Parameter interruption: what happens once they are sent; then nobody waits for an answer.
     func give(_ records: [String], interruption: (() -> Void)? = nil) throws {
-        let peer = try TestPeer(endpoints.door, as: "test-pub")
-        if let interruption {
-            try peer.send(records)
-            return interruption()
-        }
+        let peer = try DoorPeer(endpoints.door, instance: "test-pub", patience: .seconds(10))
         try peer.give(records)
+        if let interruption { return interruption() }
+        try peer.areStored()
         try peer.send("BYE", "{}")
-        try #require(try peer.receive().verb == "BYE")
+        _ = try peer.receive("BYE")
     }
 }
 
-/// A program at a door of the hub that has greeted it.
-final class TestPeer {
-    private let socket: Socket
-    private var batch = 0
-
-    init(_ door: String, as name: String, plugin: String? = nil, key: KeyFile? = nil) throws {
-        socket = try Socket(.dealer, in: try Context())
-        if let key {
-            try socket.set(.curveServerKey, to: try #require(CurveKey(z85: key.serverKey)))
-            try socket.set(.curvePublicKey, to: try #require(CurveKey(z85: key.publicKey)))
-            try socket.set(.curveSecretKey, to: try #require(CurveSecretKey(z85: key.secretKey)))
-        }
-        try socket.connect(door)
-        try send("HELLO", #"{"protocol":[1],"instance":"\#(name)","plugin":"\#(plugin ?? name)","version":"1"}"#)
-        let (verb, body) = try receive()
-        try #require(verb == "WELCOME", "\(body)")
-    }
-
-    /// Sends records, and returns when they are stored.
-    func give(_ records: [String]) throws {
-        try send(records)
-        let (verb, body) = try receive()
-        try #require(verb == "STORED", "\(body)")
-        try #require(!body.contains("rejected"), "\(body)")
-    }
-
-    func send(_ records: [String]) throws {
-        batch += 1
-        try send("SAMPLES", #"{"batch":\#(batch),"records":[\#(records.joined(separator: ","))]}"#)
-    }
-
-    func send(_ verb: String, _ body: String) throws {
-        var message = Multipart()
-        message.append(verb)
-        message.append(body)
-        try #require(try socket.sendMultipart(message) == .sent)
-    }
-
-    func receive() throws -> (verb: String, body: String) {
-        try #require(try socket.wait(for: .readable, upTo: .seconds(10)).contains(.readable))
-        var message = Multipart()
-        _ = try socket.receiveMultipart(into: &message)
-        return (message.text(of: 0) ?? "", message.text(of: 1) ?? "")
+extension DoorPeer {
+    /// Waits until what was given last is stored, all of it.
+    func areStored() throws {
+        let answer = String(decoding: try receive("STORED"), as: UTF8.self)
+        try #require(!answer.contains("rejected"), "\(answer)")
     }
 }

@@ -21,16 +21,30 @@ public final class DoorPeer {
     /// Says HELLO, and waits for WELCOME.
     ///
     /// - Parameters:
+    ///   - plugin: the program that it claims to be; `nil`: of the instance's name.
+    ///   - key: of the hub, and its own pair, as a key file has them; `nil` at a door of the machine.
     ///   - members: more members of HELLO, such as `,"mode":"once"`.
     ///   - patience: for each answer.
-    public init(_ endpoint: String, instance: String, _ members: String = "", patience: Duration) throws {
+    public init(
+        _ endpoint: String, instance: String, plugin: String? = nil,
+        key: (hub: String, public: String, secret: String)? = nil, _ members: String = "", patience: Duration
+    ) throws {
         self.patience = patience
         context = try Context()
         socket = try Socket(.dealer, in: context)
         try socket.set(.linger, to: .zero)
+        if let key {
+            guard let hub = CurveKey(z85: key.hub), let ours = CurveKey(z85: key.public),
+                let secret = CurveSecretKey(z85: key.secret)
+            else { throw Silence(error: "a key is not Z85") }
+            try socket.set(.curveServerKey, to: hub)
+            try socket.set(.curvePublicKey, to: ours)
+            try socket.set(.curveSecretKey, to: secret)
+        }
         try socket.connect(endpoint)
+        let plugin = plugin ?? instance
         try send(
-            "HELLO", #"{"protocol":[1],"instance":"\#(instance)","plugin":"\#(instance)","version":"1"\#(members)}"#)
+            "HELLO", #"{"protocol":[1],"instance":"\#(instance)","plugin":"\#(plugin)","version":"1"\#(members)}"#)
         welcome = try receive("WELCOME")
     }
 
@@ -56,6 +70,12 @@ public final class DoorPeer {
     private struct Lenient<Value: Decodable>: Decodable {
         let value: Value?
         init(from decoder: any Decoder) throws { value = try? Value(from: decoder) }
+    }
+
+    /// Sends records as one batch; STORED is its answer.
+    public func give(_ records: [String]) throws {
+        lastID += 1
+        try send("SAMPLES", #"{"batch":\#(lastID),"records":[\#(records.joined(separator: ","))]}"#)
     }
 
     /// Gives a message to libzmq; waits where its queue is full, as long as for an answer.
