@@ -91,6 +91,36 @@ import Testing
         #expect(try await status(hub).1.head == 1)
     }
 
+    @Test func `a page damaged under a running hub is named by the question that meets it, and no record is confirmed`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let hub = try await TestHub(in: folder)
+        for batch in 0..<3 { try hub.give((0..<300).map { DiskFaultTests.weight(10_000 + 300 * batch + $0) }) }
+        #expect(try await hub.stop() == 0)
+        try await hub.restart()
+        let path = hub.data + "/hub.sqlite"
+        let data = try Data(contentsOf: URL(filePath: path))
+        // The record itself is in a leaf of a table, which begins with 13; its key is in an index too.
+        let places = data.ranges(of: Data("10425".utf8)).map(\.lowerBound)
+        let place = try #require(places.first { data[$0 / 4_096 * 4_096] == 13 })
+        let page = place / 4_096 + 1
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.seek(toOffset: UInt64(place))
+        try file.write(contentsOf: Data([data[place] ^ 1]))
+        try file.close()
+
+        let asked = try await hub.run(["samples"])
+        #expect(asked.code != 0 && asked.errors.contains("page \(page) of \(path)"), "\(asked)")
+        let (code, told) = try await status(hub)
+        #expect(code == 1 && told.store.state == "corrupt")
+        #expect(told.store.error?.contains("page \(page) of ") == true, "\(told.store)")
+        let peer = try DoorPeer(hub.endpoints.door, instance: "late", patience: .seconds(10))
+        try peer.give([DiskFaultTests.weight(1_000)])
+        let answer = #expect(throws: DoorPeer.Silence.self) { try peer.receive("STORED") }
+        #expect(answer?.error?.contains("nothing is confirmed since damage was found") == true)
+    }
+
     @Test func `a log that cannot be brought into the store is told before it fills the disk`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)

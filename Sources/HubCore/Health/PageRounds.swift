@@ -3,21 +3,21 @@ import HubWire
 
 /// Reads the whole store again within a week, a small piece each hour, so that damage is found before the last good backup is gone.
 struct PageRounds: Sendable {
-    private static let interval = Duration.seconds(3_600)
-    /// A hub that is started looks after those who wait first.
-    private static let beginning = Duration.seconds(60)
     /// Pages between two pauses, 4 MiB.
     private static let piece: Int64 = 1_024
-    private static let pause = Duration.milliseconds(200)
 
     let store: Store
     let clock: HubClock
+    /// A hub that is started looks after those who wait first.
+    var beginning = Duration.seconds(60)
+    var pause = Duration.milliseconds(200)
+    var interval = Duration.seconds(3_600)
 
     /// Pages of an hour: a 168th of the store, and at least 16 MiB.
     static func share(of pages: Int64) -> Int64 { max(4 * piece, pages / 168 + 1) }
 
     func run(until leaving: Flag) async {
-        await leaving.wait(upTo: Self.beginning)
+        await leaving.wait(upTo: beginning)
         while !leaving.isRaised {
             var left = Self.share(of: store.checked.pages)
             // What cannot be read is told by those who need it; what is damaged the store remembers.
@@ -25,9 +25,9 @@ struct PageRounds: Sendable {
                 let check = try? await store.check(pages: Self.piece, now: clock.now()), check.next > 1
             {
                 left -= Self.piece
-                await leaving.wait(upTo: Self.pause)
+                await leaving.wait(upTo: pause)
             }
-            await leaving.wait(upTo: Self.interval)
+            await leaving.wait(upTo: interval)
         }
     }
 }

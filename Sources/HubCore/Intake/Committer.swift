@@ -222,7 +222,7 @@ final class Committer: Sendable {
                 let works = state.withLock(\.share.works)
                 return .committed(zip(works, results).map { Settled(work: $0, results: $1.results) }, areAnswered: [])
             } catch {
-                return .failed(state.withLock(\.share.works), error)
+                return .failed(refusedWorks(), error)
             }
         case .hand(let asked):
             do throws(StoreError) {
@@ -230,6 +230,14 @@ final class Committer: Sendable {
             } catch {
                 return .failed([], error)
             }
+        }
+    }
+
+    /// Those who are told that a transaction has failed: also where it failed before it asked for any, which then would wait for ever.
+    private func refusedWorks() -> [Work] {
+        state.withLock { state in
+            if state.share.works.isEmpty { while state.queue.next(for: &state.share) != nil {} }
+            return state.share.works
         }
     }
 
