@@ -227,7 +227,10 @@ let package = Package(
         tests("AttackTests", ["HubCommand", "HubProcess", "hub-attack"], path: "Tests/Attack/Tests"),
         tests(
             "InteropTests",
-            ["Seeds", "DaySeries", "HubProcess", "HubCommand", "Samples", "example-source", "hub-sami-server"],
+            [
+                "Seeds", "DaySeries", "HubProcess", "HubCommand", "HubStore", "Samples", "example-source",
+                "hub-sami-server",
+            ],
             path: "Tests/Interop",
             resources: [.copy("days.py"), .copy("hostile.py"), .copy("sami_sdk.py"), .copy("stranger.py")]),
         tests(

@@ -3,6 +3,8 @@ import HubProcess
 import Seeds
 import Testing
 
+@testable import HubStore
+
 /// What Docs/Clients.md promises to people who write clients, done as they would do it.
 @Suite(.serialized) struct ReadmeTests {
     private let programs: ReadmePrograms
@@ -101,6 +103,45 @@ import Testing
         #expect(heard.count == 50 && Set(heard).count == 50)
         let expected = (0..<50).map { n in "\(n + 1) quantity \(n < 20 ? 20 + n : 100 + n)" }
         #expect(heard.sorted() == expected.sorted())
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
+    @Test func `R8.38 a follower hears that a power cut has taken what it was shown live since the last pulse`()
+        async throws
+    {
+        let host = try HubHost()
+        let (data, kept) = (host.folder.path + "/data/", host.folder.path + "/kept/")
+        try FileManager.default.createDirectory(atPath: kept, withIntermediateDirectories: true)
+        func copyStore(_ from: String, _ to: String) throws {
+            for name in ["hub.sqlite", "hub.sqlite-wal", "hub.sqlite.sequences"] {
+                try? FileManager.default.removeItem(atPath: to + name)
+                try FileManager.default.copyItem(atPath: from + name, toPath: to + name)
+            }
+        }
+        func publish(_ numbers: Range<Int>) async throws {
+            let file = try host.folder.write(publisher(Self.weights(numbers)), to: "publish.py")
+            let publisher = try ChildProcess(try ReadmePrograms.python(), [file], environment: host.environment)
+            #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
+        }
+        var hub = try await host.start()
+        let follower = try programs.start("follow.py", in: host)
+        try await publish(0..<3)
+        #expect(await follower.lines(count: 3).count == 3)
+        try copyStore(data, kept)
+        try await publish(3..<5)
+        #expect(await follower.lines(count: 5).count == 5)
+        await hub.killAndWait()
+        // As if nothing of the last two had reached the disk, and the machine had been started since.
+        try copyStore(kept, data)
+        var record = try #require(try SequenceReserve.read(of: data + "hub.sqlite"))
+        record.places[0].boot = "another-start"
+        try Data(record.bytes).write(to: URL(filePath: data + "hub.sqlite.sequences"))
+        hub = try await host.start()
+        try await publish(5..<6)
+        let heard = await follower.lines(count: 9).dropFirst(5)
+        #expect(heard.prefix(3) == ["1 quantity 20", "2 quantity 21", "3 quantity 22"])
+        #expect(heard.last?.hasSuffix(" quantity 25") == true)
         hub.signal(SIGTERM)
         #expect(await hub.waitForExit() == 0)
     }
