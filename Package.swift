@@ -137,7 +137,9 @@ let package = Package(
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
         module("HubSettings", ["Samples"]),
-        tests("HubSettingsTests", ["Seeds", "HubProcess", "HubSettings", "Samples"], resources: [.copy("tagged.py")]),
+        tests(
+            "HubSettingsTests", ["OldFormats", "Seeds", "HubProcess", "HubSettings", "Samples"],
+            resources: [.copy("tagged.py")]),
         module("HubWire", ["JSON", "Samples", "HubSettings"]),
         module("HubSessions", ["HubWire"]),
         tests("HubWireTests", ["Seeds", "HubSessions", "HubWire", "JSON", "PluginKit", "Samples", "HubSettings"]),
@@ -148,7 +150,9 @@ let package = Package(
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
         .target(name: "CPageSums", path: "Sources/CPageSums", linkerSettings: [.linkedLibrary("sqlite3")]),
         module("HubStore", ["CPageSums", "Files", "JSON", "Samples", grdb, sqlite]),
-        tests("HubStoreTests", ["CPageSums", "Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
+        tests(
+            "HubStoreTests",
+            ["CPageSums", "OldFormats", "Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
         program("store-torture", ["HubStore", "Samples"], path: "Tests/Support/StoreTorture"),
         module(
             "HubCore",
@@ -175,7 +179,7 @@ let package = Package(
             "HubCommandTests",
             [
                 "HubCommand", "HubClient", "HubProcess", "DaySeries", "DoorPeer", "HubCore", "HubSettings", "HubStore",
-                "HubWire", "Samples", "ZeroMQ", argumentParser, logging,
+                "HubWire", "OldFormats", "Samples", "ZeroMQ", argumentParser, logging,
             ],
             resources: [.copy("Help"), .copy("hostile.py")]),
         program(
@@ -192,7 +196,7 @@ let package = Package(
 
         // The plugin's side.
         module("PluginState", ["Files", grdb]),
-        tests("PluginStateTests", ["Seeds", "PluginState", "spool-torture"]),
+        tests("PluginStateTests", ["OldFormats", "Seeds", "PluginState", "spool-torture"]),
         program("spool-torture", ["PluginState"], path: "Tests/Support/SpoolTorture"),
         module(
             "PluginKit",
@@ -219,6 +223,9 @@ let package = Package(
 
         // Across programs.
         .target(name: "HubProcess", path: "Tests/Support/HubProcess", swiftSettings: strict),
+        .target(
+            name: "OldFormats", dependencies: ["HubProcess"], path: "Tests/Support/OldFormats",
+            exclude: ["README.md", "Maker", "Files", "expectation.sql"], swiftSettings: strict),
         .target(
             name: "DoorPeer", dependencies: ["ZeroMQ"], path: "Tests/Support/DoorPeer", swiftSettings: strict),
         program(

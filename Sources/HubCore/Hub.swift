@@ -98,7 +98,8 @@ public final class Hub: Service, Sendable {
         let clock = HubClock(configuration.hub.clock)
         let store: Store
         do throws(StoreError) {
-            store = try Store(path: directories.storePath, now: clock.now())
+            var upgrade = UpgradeNotes(notifier: notifier, logger: logger)
+            store = try Store(path: directories.storePath, now: clock.now()) { upgrade.note($0) }
         } catch {
             throw HubError(.store, error.message)
         }

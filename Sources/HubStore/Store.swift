@@ -34,11 +34,16 @@ public final class Store: Sendable {
     /// - Parameters:
     ///   - path: the file; its folder must exist. It gets mode 0600, as do SQLite's `-wal` and `-shm`; `<path>.lock` names the process.
     ///   - now: microseconds since 1970, the creation time of a new store; from here on no retry waits longer than was asked.
-    public convenience init(path: String, now: Int64) throws(StoreError) {
-        try self.init(path: path, now: now, migrator: Schema.migrator)
+    ///   - telling: called while a store of an older hub is copied and brought up to date, on the caller's thread.
+    public convenience init(
+        path: String, now: Int64, telling: (OpeningProgress) -> Void = { _ in }
+    ) throws(StoreError) {
+        try self.init(path: path, now: now, migrator: Schema.migrator, telling: telling)
     }
 
-    init(path: String, now: Int64, migrator: DatabaseMigrator) throws(StoreError) {
+    init(
+        path: String, now: Int64, migrator: DatabaseMigrator, telling: (OpeningProgress) -> Void = { _ in }
+    ) throws(StoreError) {
         self.path = path
         lock = try StoreFiles.lock(path)
         latch = try DamageLatch(path)
@@ -46,7 +51,7 @@ public final class Store: Sendable {
         try StoreLoss.check(path)
         try StoreFiles.prepare(path)
         do {
-            let file = try Opening.open(path, migrator, checkpoints, now: now)
+            let file = try Opening.open(path, migrator, checkpoints, now: now, telling)
             (pool, reserve, loss) = (file.pool, file.reserve, file.loss)
             let opened = try pool.writeWithoutTransaction { db in
                 (try Opening.meta(db), try WriterCaches(from: db))

@@ -42,6 +42,12 @@ final class DraftFile {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
+    /// How much has been written so far.
+    var size: Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
     /// Brings what was written to the disk.
     func flush() throws(StoreError) {
         try StoreError.translated { () throws(FileError) in try file.flush() }

@@ -12,10 +12,11 @@ enum Opening {
     }
 
     static func open(
-        _ path: String, _ migrator: DatabaseMigrator, _ checkpoints: CheckpointWatch, now: Int64
+        _ path: String, _ migrator: DatabaseMigrator, _ checkpoints: CheckpointWatch, now: Int64,
+        _ telling: (OpeningProgress) -> Void
     ) throws -> Opened {
         try PageSums.begin()
-        let isConverted = try convert(path, migrator)
+        let isConverted = try convert(path, migrator, telling)
         var configuration = Configuration()
         configuration.label = "HubStore"
         // Two questions for records, two others, two pages of deliveries, and what a status asks; opened when they are needed.
@@ -31,8 +32,12 @@ enum Opening {
         let pool = try DatabasePool(path: path, configuration: configuration)
         let keepsReserve = try pool.writeWithoutTransaction { db in
             try refuseNewer(db, migrator, path)
-            if !isConverted { try copyOlder(db, migrator, path) }
-            return try migrator.appliedIdentifiers(db).contains("v9")
+            if !isConverted { try copyOlder(db, migrator, path, telling) }
+            let applied = try migrator.appliedIdentifiers(db)
+            if !applied.isEmpty, !applied.isSuperset(of: migrator.migrations) {
+                telling(OpeningProgress(stage: .upgrading, copied: CopyProgress(done: 0, total: 0)))
+            }
+            return applied.contains("v9")
         }
         try migrator.migrate(pool)
         dropOldCopies(path)
@@ -130,7 +135,9 @@ enum Opening {
     /// Gives a store that was made before pages had sums a copy with them in its place; the old one stays beside it.
     ///
     /// - Returns: whether that was so.
-    private static func convert(_ path: String, _ migrator: DatabaseMigrator) throws -> Bool {
+    private static func convert(
+        _ path: String, _ migrator: DatabaseMigrator, _ telling: (OpeningProgress) -> Void
+    ) throws -> Bool {
         guard PageSums.areMissing(path) else { return false }
         let queue = try DatabaseQueue(path: path)
         var draft: DraftFile?
@@ -142,7 +149,7 @@ enum Opening {
                 let applied = try migrator.appliedIdentifiers(db)
                 kept = "\(path).before-\(migrator.migrations.first { !applied.contains($0) } ?? "sums")"
                 let copy = try DraftFile(path + ".summing")
-                try PageSums.vacuum(db, into: copy)
+                try vacuum(db, into: copy, .summing, telling)
                 _ = try db.checkpoint(.truncate)
                 draft = copy
             }
@@ -164,14 +171,16 @@ enum Opening {
     }
 
     /// A migration is the one moment when a fault could harm everything at once.
-    private static func copyOlder(_ db: Database, _ migrator: DatabaseMigrator, _ path: String) throws {
+    private static func copyOlder(
+        _ db: Database, _ migrator: DatabaseMigrator, _ path: String, _ telling: (OpeningProgress) -> Void
+    ) throws {
         let applied = try migrator.appliedIdentifiers(db)
         guard !applied.isEmpty, let step = migrator.migrations.first(where: { !applied.contains($0) }) else { return }
         let copy = "\(path).before-\(step)"
         do {
             // A copy that an earlier attempt left is of the same or an older state: it is made again under its own name.
             let draft = try DraftFile(copy + ".part")
-            try PageSums.vacuum(db, into: draft)
+            try vacuum(db, into: draft, .keeping, telling)
             try draft.replace(copy)
         } catch {
             let reason = StoreError(error, doing: "copy to \(copy)")
@@ -180,6 +189,14 @@ enum Opening {
                 "open \(path): it is of an older hub and is copied before it is brought up to date (\(step)), which failed: \(reason.message); nothing was changed"
             )
         }
+    }
+
+    private static func vacuum(
+        _ db: Database, into draft: DraftFile, _ stage: OpeningProgress.Stage, _ telling: (OpeningProgress) -> Void
+    ) throws {
+        let total = try Int64.fetchOne(db, sql: StoreSummary.bytes) ?? 0
+        telling(OpeningProgress(stage: stage, copied: CopyProgress(done: 0, total: total)))
+        try PageSums.vacuum(db, into: draft) { telling(OpeningProgress(stage: stage, copied: $0)) }
     }
 
     /// Copies kept of stores before they were brought up to date.

@@ -31,13 +31,16 @@ enum PageSums {
     static func areOn(_ db: Database) -> Bool { page_sums_are_on(db.sqliteConnection) == 1 }
 
     /// Copies what a connection sees into `draft`, statement by statement, with sums.
-    static func vacuum(_ db: Database, into draft: DraftFile) throws {
+    static func vacuum(_ db: Database, into draft: DraftFile, _ progress: (CopyProgress) -> Void = { _ in }) throws {
         var reserve = CInt(page_sums_reserve)
         let code = withUnsafeMutablePointer(to: &reserve) { reserve in
             sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_RESERVE_BYTES, reserve)
         }
         guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
-        try db.execute(sql: "VACUUM INTO ?", arguments: [draft.path])
+        let total = try Int64.fetchOne(db, sql: StoreSummary.bytes) ?? 0
+        try Interrupts.during(db, { progress(CopyProgress(done: min(draft.size, total), total: total)) }) {
+            try db.execute(sql: "VACUUM INTO ?", arguments: [draft.path])
+        }
         let failure = page_sums_stamp(draft.path)
         guard failure == 0 else { throw StoreError(FileError("write", draft.path, code: failure)) }
     }

@@ -30,9 +30,10 @@ public struct StoreSummary: Codable, Hashable, Sendable {
         schema =
             try String.fetchOne(
                 db, sql: "SELECT identifier FROM grdb_migrations ORDER BY rowid DESC LIMIT 1") ?? ""
-        bytes =
-            try Int64.fetchOne(db, sql: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") ?? 0
+        bytes = try Int64.fetchOne(db, sql: StoreSummary.bytes) ?? 0
     }
+
+    static let bytes = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
     /// The highest sequence is at the end of one of four indices, as is the head.
     private static let newest = """

@@ -1,0 +1,49 @@
+public import Foundation
+import HubProcess
+
+/// A store as a hub of an earlier schema left it, with what is in it: README.md beside this file says how each was made.
+public struct OldFormat: Sendable, CustomStringConvertible {
+    /// The schema's number; what else tells it from others of that schema follows it.
+    public let name: String
+
+    public static let all = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10-without-sums", "10"].map(OldFormat.init)
+    /// Those beside whose store lies a file of tokens.
+    public static let withTokens = ["3", "4", "10"].map(OldFormat.init)
+    public static let withPluginState = ["1"].map(OldFormat.init)
+    /// Every `hub.conf` that this repository has had.
+    public static var configurations: [URL] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(
+                at: folder.appending(path: "conf"), includingPropertiesForKeys: nil
+            ).sorted { $0.path < $1.path }
+        }
+    }
+
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Files")
+
+    private init(_ name: String) { self.name = name }
+
+    public var description: String { "schema \(name)" }
+
+    /// Puts the files into an existing folder: `hub.sqlite`, with its log where the hub was killed, `secrets.db`, `state/`.
+    public func unpack(into folder: String) throws {
+        let archive = OldFormat.folder.appending(path: name + ".tar.gz").path
+        if let failure = Tool.failure("tar", ["-xzf", archive, "-C", folder, "--no-same-owner"]) {
+            throw CocoaError(.fileReadCorruptFile, userInfo: [NSFilePathErrorKey: "\(archive): \(failure)"])
+        }
+    }
+
+    /// What was in it, as `OldFormat.questions` answered then, a row a line.
+    public var rows: [String] {
+        get throws { try OldFormat.text(name + ".txt").split(separator: "\n").map(String.init) }
+    }
+
+    /// Statements of SQL that each tell a table in one column of text; a schema without that table has no such rows.
+    public static var questions: [String] {
+        get throws { try text("../expectation.sql").components(separatedBy: ";\n") }
+    }
+
+    private static func text(_ name: String) throws -> String {
+        try String(contentsOf: folder.appending(path: name).standardizedFileURL, encoding: .utf8)
+    }
+}
