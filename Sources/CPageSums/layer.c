@@ -235,6 +235,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int begun = SQLITE_ERROR;
 
 static void begin(void) {
+    // How much memory SQLite has is asked by no one, and counting it costs a lock at each allocation. Later than this it cannot be
+    // switched off, and goes on as it was.
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sqlite3_vfs *system = sqlite3_vfs_find(0);
     if (!system || system->iVersion < 2) return;
     layer = (sqlite3_vfs){
