@@ -1,4 +1,3 @@
-import CPageSums
 import Files
 import Glibc
 import Synchronization
@@ -160,11 +159,9 @@ struct SequenceRecord: Equatable {
     /// Nil where the block is not whole.
     init?(_ block: ArraySlice<UInt8>) {
         var lines = String(decoding: block.prefix { $0 != 0 }, as: UTF8.self).split(separator: "\n")
-        guard lines.count > 1, let last = lines.popLast(), lines[0] == SequenceRecord.title else { return nil }
-        let text = lines.joined(separator: "\n") + "\n"
-        guard last == "sum " + SequenceRecord.sum(text) || last == "sum " + SequenceRecord.formerSum(text) else {
-            return nil
-        }
+        guard lines.count > 1, let last = lines.popLast(), lines[0] == SequenceRecord.title,
+            last == "sum " + SequenceRecord.sum(lines.joined(separator: "\n") + "\n")
+        else { return nil }
         for line in lines.dropFirst() {
             let words = line.split(separator: " ")
             switch (words.first, words.count) {
@@ -181,14 +178,8 @@ struct SequenceRecord: Equatable {
         }
     }
 
-    /// Finds what a torn write leaves.
+    /// FNV-1a: finds what a torn write leaves.
     private static func sum(_ text: String) -> String {
-        var text = text
-        return String(text.withUTF8 { page_sums_crc(0, $0.baseAddress, UInt32($0.count)) }, radix: 16)
-    }
-
-    /// FNV-1a, by which hubs with schema 9 and the first with schema 10 wrote: not to know theirs would be a new epoch for everyone.
-    private static func formerSum(_ text: String) -> String {
         String(text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
     }
 }
