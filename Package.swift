@@ -149,7 +149,7 @@ let package = Package(
             name: "hub-confine", path: "Sources/PluginLauncher",
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
         .target(name: "CPageSums", path: "Sources/CPageSums", linkerSettings: [.linkedLibrary("sqlite3")]),
-        module("HubStore", ["CPageSums", "Files", "JSON", "Samples", grdb, sqlite]),
+        module("HubStore", ["CPageSums", "Digests", "Files", "JSON", "Samples", grdb, sqlite]),
         tests(
             "HubStoreTests",
             ["CPageSums", "OldFormats", "Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),

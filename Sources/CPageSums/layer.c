@@ -32,6 +32,40 @@ static void stamp(uint8_t *page, int64_t number) {
     put_big(page + SUM, page_sums_crc(0, page, SUM));
 }
 
+static uint32_t big16(const uint8_t *bytes) { return (uint32_t)bytes[0] << 8 | bytes[1]; }
+
+// Zeroes what a page of a table or an index holds beside its cells. When SQLite spreads cells over more pages it leaves them here as well,
+// where nothing reads them: what was erased there would stay in the file here. A page of another kind, or one that does not look like
+// what it should be, stays as it is.
+static void clean(uint8_t *page, int64_t number) {
+    uint32_t head = number == 1 ? 100 : 0, kind = page[head];
+    if (kind != 2 && kind != 5 && kind != 10 && kind != 13) return;
+    uint32_t cells = big16(page + head + 3), content = big16(page + head + 5);
+    uint32_t pointers = head + (kind < 10 ? 12 : 8), gap = pointers + 2 * cells;
+    if (gap > content || content > MARK) return;
+    for (uint32_t cell = 0; cell < cells; cell++) {
+        uint32_t at = big16(page + pointers + 2 * cell);
+        if (at < content || at > MARK - 4) return;
+    }
+    uint32_t end = content;
+    for (uint32_t at = big16(page + head + 1); at; at = big16(page + at)) {
+        if (at < end || at > MARK - 4 || big16(page + at + 2) < 4) return;
+        end = at + big16(page + at + 2);
+        if (end > MARK) return;
+    }
+    memset(page + gap, 0, content - gap);
+    for (uint32_t at = big16(page + head + 1); at; at = big16(page + at)) memset(page + at + 4, 0, big16(page + at + 2) - 4);
+}
+
+// The pages of an overflow chain and of the list of free ones begin with the number of another page: from this one on that could look
+// like the kind of a page of a table.
+enum { FIRST_AMBIGUOUS = 0x02000000 };
+
+static void seal(uint8_t *page, int64_t number, int64_t pages) {
+    if (pages < FIRST_AMBIGUOUS) clean(page, number);
+    stamp(page, number);
+}
+
 static int is_right(const uint8_t *page, int64_t number) {
     return big(page + SUM) == page_sums_crc(0, page, SUM) && big(page + NUMBER) == (uint32_t)number
         && !memcmp(page + MARK, mark, 4);
@@ -58,6 +92,8 @@ typedef struct {
     sqlite3_int64 unsummed;
     // Where the head of a frame was written last.
     sqlite3_int64 head;
+    // How many pages the file has at least.
+    int64_t pages;
 } File;
 
 static sqlite3_file *below(sqlite3_file *file) { return (sqlite3_file *)((File *)file + 1); }
@@ -154,7 +190,8 @@ static int file_write(sqlite3_file *base, const void *bytes, int count, sqlite3_
         if (count != PAGE || at % PAGE) return SQLITE_IOERR_WRITE;
         uint8_t page[PAGE];
         memcpy(page, bytes, PAGE);
-        stamp(page, at / PAGE + 1);
+        if (file->pages <= at / PAGE) file->pages = at / PAGE + 1;
+        seal(page, at / PAGE + 1, file->pages);
         return CALL(base, xWrite, page, PAGE, at);
     }
     return CALL(base, xWrite, bytes, count, at);
@@ -217,6 +254,8 @@ static int layer_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, in
     uint8_t first[PAGE];
     // One that cannot be read now cannot be read later either, and says so then.
     if (!file->is_log && real_read(base, first, PAGE, 0) == SQLITE_OK) file->has_sums = has_sums(first);
+    sqlite3_int64 size = 0;
+    if (!file->is_log && file_size(base, &size) == SQLITE_OK) file->pages = size / PAGE;
     return SQLITE_OK;
 }
 
@@ -287,7 +326,7 @@ int page_sums_stamp(const char *path) {
         if (at == LOCKS) continue;
         if (pread(file, page, PAGE, at) != PAGE) failure = errno ? errno : EIO;
         if (failure) break;
-        stamp(page, at / PAGE + 1);
+        seal(page, at / PAGE + 1, status.st_size / PAGE);
         if (pwrite(file, page, PAGE, at) != PAGE) failure = errno ? errno : EIO;
     }
     close(file);

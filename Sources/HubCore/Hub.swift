@@ -203,6 +203,10 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
+                await doorParts.commands.eraser.run(until: leaving)
+                return nil
+            }
+            group.addTask {
                 await deviceMemory.run(until: leaving)
                 return nil
             }

@@ -12,7 +12,7 @@ public final class Store: Sendable {
     /// The random, permanent name of this hub.
     public let hubID: String
 
-    private let path: String
+    let path: String
     let pool: DatabasePool
     private let checkpoints: CheckpointWatch
     private let lock: FileLock
@@ -328,7 +328,7 @@ public final class Store: Sendable {
         }
     }
 
-    private func onWriter<Value: Sendable>(
+    func onWriter<Value: Sendable>(
         _ verb: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in

@@ -200,7 +200,8 @@ import Testing
         #expect(try StoreFile(folder.store).summary().head == 2)
         #expect(
             try files == [
-                "backup.sqlite", "hub.sqlite", "hub.sqlite-shm", "hub.sqlite-wal", "hub.sqlite.lock",
+                "backup.sqlite", "hub.sqlite", "hub.sqlite-shm", "hub.sqlite-wal", "hub.sqlite.backups",
+                "hub.sqlite.lock",
                 "hub.sqlite.sequences",
             ])
     }

@@ -13,16 +13,7 @@ import Testing
 
     init() throws { folder = try Folder() }
 
-    private static let files = ["", "-wal", ".sequences"]
-
-    /// What a hub that is killed now leaves: every write that it has made, flushed or not.
-    private func killed(_ folder: Folder) throws -> Folder {
-        let left = try Folder()
-        for file in Self.files where FileManager.default.fileExists(atPath: folder.store + file) {
-            try FileManager.default.copyItem(atPath: folder.store + file, toPath: left.store + file)
-        }
-        return left
-    }
+    private func killed(_ folder: Folder) throws -> Folder { try folder.killed() }
 
     private func put(_ numbers: Range<Int>, in store: Store) async throws {
         for number in numbers { _ = try await store.put(try sample("k\(number)")) }

@@ -2,6 +2,7 @@
 //
 // Each page of 4,096 bytes of a database that has sums ends with 12 bytes that SQLite leaves to others ("reserved space"): a mark, the
 // page's number and the CRC-32C of all before. They are made when a page is written to the database file and compared when one is read.
+// What lies beside the cells of a page, where SQLite leaves copies of what it has moved, is zeroed when the page is written to the file.
 // A page in the write-ahead log has SQLite's own sum, which SQLite compares only when it recovers a log: here it is compared at each read.
 #ifndef C_PAGE_SUMS_H
 #define C_PAGE_SUMS_H
@@ -39,7 +40,7 @@ int page_sums_are_in(const char *path);
 /// Whether the database of the connection has sums.
 int page_sums_are_on(sqlite3 *base);
 
-/// Makes the sums of every page of a file that no program has open and whose reserved space is free; 0 or `errno`.
+/// Makes the sums of every page of a file, and zeroes what lies beside its cells, that no program has open and whose reserved space is free; 0 or `errno`.
 int page_sums_stamp(const char *path);
 
 /// Reads a page of the database file, past SQLite's cache.

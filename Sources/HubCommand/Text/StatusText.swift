@@ -65,6 +65,15 @@ struct StatusText {
             lines.append(
                 "network  \(tcp)" + (fault.map { "  " + Shade.bad.paint("closed", colours) + ": \($0)" } ?? ""))
         }
+        if let erasure = status.erasure {
+            if let left = erasure.left { lines.append("erasing  \(NumberText.count(left, "record")) left") }
+            if erasure.named > 0 {
+                let sinks = erasure.waitingFor.joined(separator: ", ")
+                lines.append(
+                    "erased   \(NumberText.count(erasure.named, "record")) but for their keys, until \(sinks) has been told"
+                )
+            }
+        }
         if status.clock != "system" { lines.append("clock    \(status.clock)") }
         if let memory { lines.append(memory) }
         return lines

@@ -16,6 +16,7 @@ actor Commands {
     let store: Store
     let secrets: Result<SecretStore, StoreError>
     let committer: Committer
+    let eraser: Eraser
     let deliveries: Deliveries
     let outlet: Outlet
     let logger: Logger
@@ -36,6 +37,7 @@ actor Commands {
     ) {
         (self.store, self.secrets, self.committer, self.deliveries) = (store, secrets, committer, deliveries)
         (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
+        eraser = Eraser(store: store, committer: committer, logger: logger)
     }
 
     var facts: HubFacts { outlet.facts }

@@ -4,7 +4,8 @@ import HubWire
 /// The table of the hub's own commands.
 enum OwnCommands {
     static let all: [any OwnCommand.Type] = [
-        ApplyConfiguration.self, Assign.self, Edit.self, ForgetSink.self, Log.self, LogOut.self, ReleasePlugin.self,
+        ApplyConfiguration.self, Assign.self, Edit.self, Erase.self, ForgetSink.self, Log.self, LogOut.self,
+        ReleasePlugin.self,
         ReloadKeys.self, ReplayToSink.self, RestartPlugin.self, Retract.self, StopHub.self,
     ]
 

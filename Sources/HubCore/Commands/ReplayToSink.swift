@@ -35,7 +35,7 @@ struct ReplayToSink: OwnCommand {
     }
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
-        let query = try query(TypeRegistry.standard)
+        let query = try query()
         let targets = try await hub.sinks(named: to)
         var entries: [Result.Entry] = []
         var total: Int64 = 0
@@ -51,33 +51,16 @@ struct ReplayToSink: OwnCommand {
         return RawJSON(encoding: Result(sinks: entries, dryRun: call.isDryRun))
     }
 
-    private func query(_ registry: TypeRegistry) throws -> RecordQuery {
+    private func query() throws -> RecordQuery {
         var query = RecordQuery()
-        if let from {
-            guard let time = try? Timestamp(parsing: from) else {
-                throw CommandFailure(problems: [
-                    "from: expected a time with an offset, such as 2024-03-15T07:30:05+01:00"
-                ])
-            }
-            query.from = time.microseconds
-        }
+        query.from = try from.map { try RecordQuery.time($0, "from") }
         if let since {
             guard let cursor = Cursor(since) else {
                 throw CommandFailure(problems: ["since: expected a cursor, such as k7qz2m5a-1042"])
             }
             query.since = cursor
         }
-        if let types {
-            query.types = Set(
-                try types.map { name in
-                    if let type = registry.resolve(name)?.id { return type }
-                    let hint = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
-                    guard let type = try? TypeID(name), type.form == .vendor || type.form == .healthConnect else {
-                        throw CommandFailure(problems: ["types: there is no type \"\(name.prefix(64))\"\(hint)"])
-                    }
-                    return type
-                })
-        }
+        query.types = try types.map { try RecordQuery.types($0) }
         return query
     }
 }

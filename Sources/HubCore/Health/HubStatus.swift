@@ -24,6 +24,8 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var uptime: Double
     public var endpoints: Endpoints
     public var store: StoreState
+    /// What is being erased, and what is still to be told of erased records; absent where there is neither.
+    public var erasure: Erasure?
     public var plugins: [PluginStatus]
     public var sessions: [SessionStatus]
     public var accounts: [AccountStatus]
@@ -75,6 +77,14 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var check: Check?
         /// What will become a failure unless a person looks after it, and what to do: little room, a log that grows.
         public var warning: String?
+    }
+
+    public struct Erasure: Codable, Hashable, Sendable {
+        /// Records of the erasure under way, and how many of them are still to be erased; absent where there is none.
+        public var records, left: Int64?
+        /// Erased records that keep their identity until these sinks have been told.
+        public var named: Int64
+        public var waitingFor: [String]
     }
 
     public struct Check: Codable, Hashable, Sendable {

@@ -22,7 +22,7 @@ extension Door {
             endpoints: HubStatus.Endpoints(
                 door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: gate.network.setting?.endpoint.description,
                 tcpFault: gate.network.fault),
-            store: state,
+            store: state, erasure: reading?.erasure,
             plugins: facts.plugins.map { status(of: $0, sinks, tokens[$0.name]) }, sessions: sessionList(),
             accounts: reading?.accounts.map(HubStatus.AccountStatus.init) ?? [], sinks: sinks,
             persons: facts.statuses(of: reading?.persons ?? []),

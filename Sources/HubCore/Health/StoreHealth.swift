@@ -182,7 +182,8 @@ actor StoreHealth {
                     StoreReading(
                         accounts: try await store.accounts(), inbox: try await store.inboxCount(),
                         implausible: try await store.implausibleCount(),
-                        sinks: try await store.sinks(), persons: try await store.persons(), tokens: tokens ?? []))
+                        sinks: try await store.sinks(), persons: try await store.persons(), tokens: tokens ?? [],
+                        erasure: try await HubStatus.Erasure(of: store)))
             } catch {
                 result = .failure(error)
             }
@@ -201,8 +202,19 @@ struct StoreReading: Sendable {
     var sinks: [SinkOverview]
     var persons: [Person]
     var tokens: [TokenOverview]
+    var erasure: HubStatus.Erasure?
 
     var records: Int64 { accounts.reduce(0) { $0 + $1.stored } }
+}
+
+extension HubStatus.Erasure {
+    fileprivate init?(of store: Store) async throws(StoreError) {
+        let (state, waiting) = (try await store.erasure(), try await store.namedErasures())
+        guard state != nil || waiting.records > 0 else { return nil }
+        self.init(
+            records: state?.total, left: state?.left, named: waiting.records,
+            waitingFor: waiting.sinks.map(\.description))
+    }
 }
 
 /// Goes on with what comes first.

@@ -16,20 +16,27 @@ enum Opening {
         _ telling: (OpeningProgress) -> Void
     ) throws -> Opened {
         try PageSums.begin()
-        let isConverted = try convert(path, migrator, telling)
+        var isConverted = PageSums.areMissing(path) ? try convert(path, migrator, telling) : false
         var configuration = Configuration()
         configuration.label = "HubStore"
         // Two questions for records, two others, two pages of deliveries, and what a status asks; opened when they are needed.
         configuration.maximumReaderCount = 8
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(Double(busyMilliseconds) / 1_000)
         configuration.prepareDatabase { db in
             // `temp_store`: sorting health data must leave no file behind.
             try db.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
             if db.configuration.readonly { return }
+            // What is removed is zeroed: builds of SQLite differ in whether they do that by themselves.
+            try db.execute(sql: "PRAGMA secure_delete = ON")
             try PageSums.enableNew(db)
             try identify(db, path)
         }
-        let pool = try DatabasePool(path: path, configuration: configuration)
+        var pool = try DatabasePool(path: path, configuration: configuration)
+        if !isConverted, try pool.writeWithoutTransaction({ db in try mayHoldLeftovers(db, migrator, path) }) {
+            try pool.close()
+            isConverted = try convert(path, migrator, telling)
+            pool = try DatabasePool(path: path, configuration: configuration)
+        }
         let keepsReserve = try pool.writeWithoutTransaction { db in
             try refuseNewer(db, migrator, path)
             if !isConverted { try copyOlder(db, migrator, path, telling) }
@@ -43,6 +50,7 @@ enum Opening {
         dropOldCopies(path)
         let (reserve, loss) = try pool.writeWithoutTransaction { db in
             try makeMeta(db, now: now)
+            if migrator.migrations.contains(ErasureSchema.name) { try ErasureSchema.makeKey(db) }
             try makeDurable(db)
             checkpoints.follow(db)
             try LedgerSchema.boundWaits(db, now: now)
@@ -111,6 +119,9 @@ enum Opening {
         guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
             throw StoreError(.internalFault, "SQLite did not accept synchronous = FULL")
         }
+        guard try Int.fetchOne(db, sql: "PRAGMA secure_delete") == 1 else {
+            throw StoreError(.internalFault, "SQLite did not accept secure_delete")
+        }
     }
 
     /// Marks a new file as ours, and refuses one that belongs to another program, before anything is written to it.
@@ -132,13 +143,24 @@ enum Opening {
         )
     }
 
-    /// Gives a store that was made before pages had sums a copy with them in its place; the old one stays beside it.
+    /// How long a connection waits for another.
+    static let busyMilliseconds: CInt = 5_000
+
+    /// Whether pages may hold, beside what they are for, bytes of what was removed: before this step of the format they were written so.
+    private static func mayHoldLeftovers(_ db: Database, _ migrator: DatabaseMigrator, _ path: String) throws -> Bool {
+        try refuseNewer(db, migrator, path)
+        let applied = try migrator.appliedIdentifiers(db)
+        return !applied.isEmpty && migrator.migrations.contains(ErasureSchema.name)
+            && !applied.contains(ErasureSchema.name)
+    }
+
+    /// Gives a store of an earlier format a copy in its place, statement by statement, in which each page has a sum and holds nothing
+    /// but what is in use; the old one stays beside it.
     ///
-    /// - Returns: whether that was so.
+    /// - Returns: whether it was one of the hub's.
     private static func convert(
         _ path: String, _ migrator: DatabaseMigrator, _ telling: (OpeningProgress) -> Void
     ) throws -> Bool {
-        guard PageSums.areMissing(path) else { return false }
         let queue = try DatabaseQueue(path: path)
         var draft: DraftFile?
         var kept = ""
@@ -159,7 +181,7 @@ enum Opening {
             if [.foreign, .newerSchema].contains(reason.code) { throw reason }
             throw StoreError(
                 reason.code,
-                "open \(path): it is copied once so that each of its pages has a sum, which failed: \(reason.message); nothing was changed"
+                "open \(path): it is of an older hub and is copied once, page by page, which failed: \(reason.message); nothing was changed"
             )
         }
         guard let draft else { return false }

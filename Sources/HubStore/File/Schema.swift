@@ -19,6 +19,7 @@ enum Schema {
         migrator.registerMigration("v8") { db in try db.execute(sql: version8) }
         migrator.registerMigration("v9") { db in try db.execute(sql: SequenceGap.version9) }
         migrator.registerMigration("v10") { db in try db.execute(sql: BoundsSchema.version10) }
+        migrator.registerMigration(ErasureSchema.name) { db in try db.execute(sql: ErasureSchema.version11) }
         return migrator
     }
 

@@ -102,6 +102,7 @@ public struct StoreFile: Hashable, Sendable {
             )
         }
         try draft.publish(as: target)
+        StoreCopies.note(StoreCopy(path: target, head: found.head), of: path)
         return found
     }
 

@@ -17,6 +17,8 @@ struct WriteTransaction {
     var departures: Int64 = 0
     /// The batch that is being stored.
     var batch: BatchInProgress?
+    /// Whether words or names were taken away that the caches may have.
+    var forgetsWords = false
 
     init(_ db: Database, _ caches: consuming WriterCaches, _ marks: OfferMarks, recordedAt: Int64) throws {
         self.db = db
@@ -95,6 +97,7 @@ struct WriteTransaction {
             setAccount(account)
         }
         try caches.save(to: db, marks)
+        if forgetsWords { caches = try WriterCaches(from: db) }
         return caches
     }
 
@@ -106,6 +109,7 @@ struct WriteTransaction {
 
     private mutating func store(_ intake: IntakeRecord) throws -> StoreResult {
         do {
+            if let known = try erased(intake) { return known }
             switch intake.record {
             case .sample(let sample): return try put(sample, intake)
             case .day(let day): return try put(day, intake)

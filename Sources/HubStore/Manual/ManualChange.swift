@@ -16,6 +16,8 @@ public enum ManualChange: Hashable, Sendable {
     case assign(numbers: [Int64], to: Assignment, wholeGroups: Bool, reason: String?)
     /// Says whose samples are by the hub's rules, for those of the inbox that no hand has put there.
     case assignByRules([RuledRecord])
+    /// Erases some of the records that `Store.beginErasure` has chosen; no results when none are left.
+    case eraseNext
 
     /// A record of the inbox and whose it is by the rules as they are now.
     public struct RuledRecord: Hashable, Sendable {

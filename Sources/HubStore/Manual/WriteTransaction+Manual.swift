@@ -8,7 +8,7 @@ extension WriteTransaction {
         switch action {
         case .log(let records): return try log(records)
         case .edit(let number, let edit):
-            results = [ManualResult(number: number, result: try self.edit(number, edit))]
+            results = try each([number]) { transaction, number in try transaction.edit(number, edit) }
         case .undoEdit(let numbers):
             results = try each(numbers) { transaction, number in try transaction.undoEdit(number) }
         case .retract(let numbers, let reason):
@@ -24,6 +24,7 @@ extension WriteTransaction {
             results = try records.map { record in
                 ManualResult(number: record.number, result: try assignByRule(record))
             }
+        case .eraseNext: results = try eraseNext()
         }
         var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
         for result in results { account.count(result.result) }
@@ -38,7 +39,11 @@ extension WriteTransaction {
             throw StoreError(.query, "at most \(ManualChange.maximumRecords) records at a time; name fewer")
         }
         var results: [ManualResult] = []
-        for number in numbers { results.append(ManualResult(number: number, result: try body(&self, number))) }
+        for number in numbers {
+            let isErased = try caches.tombstones.areThere && Tombstones.isErased(number, in: db)
+            let result = isErased ? .rejected(Self.erased(number)) : try body(&self, number)
+            results.append(ManualResult(number: number, result: result))
+        }
         return results
     }
 

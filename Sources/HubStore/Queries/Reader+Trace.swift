@@ -10,6 +10,7 @@ extension Reader {
         -> RecordTrace?
     {
         let slice = size.begun()
+        if try Tombstones.isErased(number, in: db) { return try erasedStory(number, place, slice) }
         if let row = try current(SampleRow.byNumber, number, SampleRow.init) {
             let columns = "\(SampleColumn.list), covered"
             let covered = Int32(SampleColumn.allCases.count)
@@ -44,6 +45,25 @@ extension Reader {
         live.retraction = nil
         return try story(
             versions, row.stored, retracted: row.retraction == nil ? nil : live.stored, key, place, slice)
+    }
+
+    /// Of an erased record there is its retraction, and who has been told.
+    private func erasedStory(_ number: Int64, _ place: RecordTrace.Place, _ slice: PageSlice.Begun) throws
+        -> RecordTrace?
+    {
+        let sample = try current(SampleRow.byNumber, number, SampleRow.init)
+        let day = try sample == nil ? current(DayRow.byNumber, number, DayRow.init) : nil
+        guard let current = sample?.stored ?? day?.stored, let recordedAt = sample?.recordedAt ?? day?.recordedAt else {
+            return nil
+        }
+        let told = place.sequence == .max ? [version(current, recordedAt)] : []
+        let key = StreamKey(
+            kind: .retraction, type: sample?.typeID ?? day?.typeID ?? 0,
+            person: sample?.personID ?? day?.personID ?? 0,
+            label: try term(sample?.sample.source.plugin ?? day?.day.series ?? ""))
+        var story = try story((told, 0), current, retracted: nil, key, place, slice)
+        story.versionCount = 1
+        return story
     }
 
     // MARK: - Versions

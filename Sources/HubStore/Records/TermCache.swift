@@ -2,7 +2,7 @@ import GRDB
 import Samples
 import Synchronization
 
-/// What the small integers in the records stand for, read once and kept: rows of these tables never change.
+/// What the small integers in the records stand for, read once and kept: a row of these tables never comes to mean something else.
 ///
 /// The readers share one. The writer has its own, because it also sees rows that a failed commit takes back.
 final class TermCache: Sendable {
@@ -26,6 +26,9 @@ final class TermCache: Sendable {
     static let longestText = 256
 
     private let entries = Mutex(Entries())
+
+    /// Reads all from the file again: a row may have lost its text.
+    func forget() { entries.withLock { $0 = Entries() } }
 
     func term(_ id: Int64, in db: Database) throws -> String {
         if let known = entries.withLock({ $0.terms[id] }) { return known }

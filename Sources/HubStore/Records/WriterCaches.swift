@@ -46,6 +46,7 @@ struct WriterCaches {
     var accounts: [String: Account] = [:]
     var persons: [Person] = []
     var ledger: LedgerCache
+    var tombstones: Tombstones
     /// Empty unless persons have to be told from one another by weight.
     var trends = WeightTrends()
     let termCache = TermCache()
@@ -66,6 +67,7 @@ struct WriterCaches {
         head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
         tallies = try Tallies(from: db)
         ledger = try LedgerCache(from: db)
+        tombstones = try Tombstones(from: db)
         for account in try Account.all(in: db) { accounts[account.instance] = account }
         for row in try Row.fetchAll(db, sql: "SELECT id, uid, name FROM person ORDER BY id") {
             remember(Person(uid: row[1], name: row[2]), id: row[0])

@@ -1,0 +1,187 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubWire
+import Samples
+
+struct EraseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase",
+        abstract: "Take records out of every file of the hub, for good.",
+        discussion: """
+            hub retract hides a record and keeps it; this leaves no byte of it: values,
+            all versions, keys, notes, reasons, raw payloads. It cannot be undone.
+            Listeners and sinks are told as of a retraction. A source that sends the same
+            again is answered as if it were here, unless --allow. Older copies of the
+            store beside it go too. Shows what it is about and asks before it does it.
+
+            Not erased: backups (those the hub knows of are named), what a plugin has not
+            given the hub yet, what targets make of the retraction, snapshots of the file
+            system, and blocks that an SSD keeps for itself.
+
+            Examples:
+              hub erase 1043 1044
+              hub erase --person anna --type heartRate --to 2026-01-01 --dry-run
+              hub erase --source ihealth-hs3 --from 30d --yes
+              hub erase --forget carl                 all of a person, and the name
+              hub erase --allow 1043                  its source may send it again
+
+            --from and --to as in hub samples.
+
+            Exit codes: 0 erased; 1 there is no such record, or the answer was no; 64 no
+            such type or person, or --yes is missing without a terminal; 69 no hub answers.
+            """)
+
+    @Argument(help: "Numbers of records, in place of the filter.")
+    var number: [Int64] = []
+    @Option(
+        name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
+    var types: [String] = []
+    @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
+    var person: [String] = []
+    @Option(help: ArgumentHelp("Only from plugins of this kind; may be repeated.", valueName: "kind"))
+    var source: [String] = []
+    @Option(help: ArgumentHelp("Only what ends at or after this.", valueName: "when"), transform: SamplesCommand.date)
+    var from: DateArgument?
+    @Option(
+        help: ArgumentHelp("Only what begins before the end of this.", valueName: "when"),
+        transform: SamplesCommand.date)
+    var to: DateArgument?
+    @Option(help: ArgumentHelp("All of a person that hub.conf no longer names, and the name.", valueName: "name"))
+    var forget: String?
+    @Flag(name: .customLong("keep-copies"), help: "Leave older copies of the store beside it.")
+    var keep = false
+    @Flag(help: "Erase nothing: let sources send again what had these numbers.")
+    var allow = false
+    @Flag(help: "Change nothing; show what would be erased.")
+    var dryRun = false
+    @Flag(help: "Do not ask.")
+    var yes = false
+    @Flag(
+        help:
+            "One JSON document: {\"records\",\"versions\",\"bytes\",\"sinks\",\"copies\",\"backups\",\"unknown\",\"named\",\"waitingFor\",\"dryRun\"}."
+    )
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+        let hasFilter = !types.isEmpty || !person.isEmpty || !source.isEmpty || from != nil || to != nil
+        let ways = [!number.isEmpty, hasFilter, forget != nil].count { $0 }
+        if ways == 0 { throw ValidationError("Give numbers, a filter or --forget: nothing is erased without.") }
+        if ways > 1 { throw ValidationError("Numbers, a filter and --forget exclude each other.") }
+        if allow, number.isEmpty || dryRun || keep { throw ValidationError("--allow takes numbers alone.") }
+        if let wrong = number.first(where: { $0 < 1 }) {
+            throw ValidationError("\(wrong) is not the number of a record.")
+        }
+        for type in types where TypeArgument.resolved(type) == nil {
+            let nearest = TypeRegistry.standard.suggestion(for: type).map { " Did you mean \($0)?" } ?? ""
+            throw ValidationError("There is no type '\(type)'.\(nearest)")
+        }
+    }
+
+    private struct Arguments: Encodable {
+        var numbers: [Int64]?
+        var types, persons, sources: [String]?
+        var from, to, forget: String?
+        var keep, allow: Bool
+    }
+
+    struct Answer: Decodable {
+        struct Sink: Decodable {
+            var sink: String
+            var records: Int64
+        }
+        var records, versions, bytes: Int64
+        var sinks: [Sink]
+        var copies, backups: [String]
+        var unknown: [Int64]
+        var named: Int64?
+        var waitingFor: [String]?
+    }
+
+    func run() throws {
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "erase")
+        let arguments = try arguments(now: try door.open().hubClock().now())
+        if allow { return try letAgain(door, arguments) }
+        let expected = try ask(door, arguments, isDryRun: true)
+        let plan = try JSON.answer(Answer.self, expected)
+        if dryRun {
+            if json { return try Output.json(expected.text) }
+            for line in lines(plan) { try Output.print(line) }
+            return
+        }
+        if let unknown = plan.unknown.first {
+            throw Failure(.notWell, "no record has the number \(unknown), or it was erased before; nothing was changed")
+        }
+        guard plan.records > 0 || forget != nil else { throw Failure(.notWell, "there is no such record") }
+        try Consent.ask(
+            "Erase \(plan.records == 1 ? "this record" : "these \(NumberText.count(plan.records, "record"))") for good?",
+            about: yes ? [] : lines(plan), isGiven: yes)
+        let done = try ask(door, arguments, isDryRun: false)
+        if json { return try Output.json(done.text) }
+        for line in Self.done(try JSON.answer(Answer.self, done), keep) { try Output.print(line) }
+        Terminal.say(Self.missing)
+    }
+
+    static let missing =
+        "not erased: what plugins have not given yet, what targets make of it, backups, snapshots of the file system, blocks that an SSD keeps; see Docs/Security.md"
+
+    private func arguments(now: Int64) throws(Failure) -> Arguments {
+        let (start, end) = (from?.start(now: now, zone: .current), to?.end(now: now, zone: .current))
+        if let start, let end, start.microseconds >= end.microseconds {
+            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
+        }
+        func some<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
+        return Arguments(
+            numbers: some(number), types: some(types.compactMap(TypeArgument.resolved)), persons: some(person),
+            sources: some(source), from: start?.text, to: end?.text, forget: forget, keep: keep,
+            allow: allow)
+    }
+
+    private func ask(_ door: DoorClient, _ arguments: Arguments, isDryRun: Bool) throws -> RawJSON {
+        let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
+        let result = try door.command("erase", arguments: text, isDryRun: isDryRun) { step in
+            guard Terminal.showsProgress || Terminal.canAsk else { return }
+            let total = step.total.map { " of \(NumberText.grouped($0))" } ?? ""
+            Terminal.progress("\(step.text ?? "") \(NumberText.grouped(step.done))\(total)")
+        }
+        if Terminal.canAsk { Terminal.progress("") }
+        guard let result else { throw Failure(.dialogue, "the hub erased without saying what") }
+        return result
+    }
+
+    private func letAgain(_ door: DoorClient, _ arguments: Arguments) throws {
+        let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
+        let answer = try ManualAnswer(try door.command("erase", arguments: text, isDryRun: false))
+        if json { try Output.json(answer.text) }
+        for entry in answer.entries where !json && !entry.isRejected {
+            try Output.print("\(entry.number) may be sent again")
+        }
+        try answer.refuseRejections(isDone: true)
+    }
+
+    /// What is about to go, and what stays elsewhere.
+    private func lines(_ plan: Answer) -> [String] {
+        var lines = [
+            "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(NumberText.grouped(plan.bytes / 1_024 + 1)) KiB; this cannot be undone"
+        ]
+        if let forget { lines.append("the name \(forget)") }
+        lines += plan.sinks.map { "\($0.sink) has \(NumberText.grouped($0.records)) of them and will be told" }
+        lines += plan.copies.map { "\($0) \(keep ? "stays, and may have them" : "goes too")" }
+        lines += plan.backups.map { "\($0) is a backup that may have them, and stays" }
+        lines += plan.unknown.map { "no record has the number \($0)" }
+        return lines
+    }
+
+    private static func done(_ answer: Answer, _ keepsCopies: Bool) -> [String] {
+        var lines = ["erased \(NumberText.count(answer.records, "record"))"]
+        if !keepsCopies { lines += answer.copies.map { "removed \($0)" } }
+        if let named = answer.named, named > 0 {
+            let sinks = (answer.waitingFor ?? []).joined(separator: ", ")
+            lines.append(
+                "the keys of \(NumberText.count(named, "record")) stay until \(sinks) has been told; hub status says when"
+            )
+        }
+        return lines
+    }
+}

@@ -1,0 +1,158 @@
+import HubSettings
+import HubStore
+import HubWire
+import Samples
+
+/// `erase`: records leave the hub for good, with all their versions (R8.43).
+struct Erase: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "erase", help: "Takes records out of every file of the hub, for good.",
+        arguments: [
+            SettingDeclaration(
+                "numbers", .list(of: .integer(Bounds(1))),
+                help: "Record numbers, at most \(RecordQuery.maximumPage), in place of the filter."),
+            SettingDeclaration(
+                "types", .list(of: .string(TextRule(example: "weight"))), help: "Only records of these types."),
+            SettingDeclaration("persons", .list(of: .string()), help: "Only records of these persons."),
+            SettingDeclaration(
+                "sources", .list(of: .string(TextRule(example: "ihealth-hs3"))),
+                help: "Only records from plugins of these kinds."),
+            SettingDeclaration(
+                "from", .string(TextRule(example: "2024-03-15T00:00:00+01:00")),
+                help: "Only records that end at or after this time."),
+            SettingDeclaration(
+                "to", .string(TextRule(example: "2024-03-16T00:00:00+01:00")),
+                help: "Only records that start before this time."),
+            SettingDeclaration(
+                "forget", .string(), help: "A person whom hub.conf does not name: all records, and the name."),
+            SettingDeclaration(
+                "keep", .boolean, help: "Leave older copies of the store beside it.", default: .boolean(false)),
+            SettingDeclaration(
+                "allow", .boolean, help: "Erase nothing: let sources send again what was erased under these numbers.",
+                default: .boolean(false)),
+        ], canDryRun: true)
+
+    var numbers: [Int64]?
+    var types, persons, sources: [String]?
+    var from, to, forget: String?
+    var keep: Bool
+    var allow: Bool
+
+    private struct Result: Encodable {
+        struct Sink: Encodable {
+            var sink: String
+            /// Records that it has or may have: it is told that they are gone.
+            var records: Int64
+        }
+        var dryRun: Bool
+        var records, versions, bytes: Int64
+        var sinks: [Sink]
+        /// Older copies of the store beside it; removed unless they are to stay.
+        var copies: [String]
+        /// Backups that may have the records, and keep them.
+        var backups: [String]
+        /// Numbers of no record.
+        var unknown: [Int64]
+        /// Of how many records the identity stays until these sinks have been told.
+        var named: Int64?
+        var waitingFor: [String]?
+    }
+
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+        if let numbers, numbers.isEmpty || numbers.count > RecordQuery.maximumPage {
+            throw CommandFailure(problems: ["numbers: expected 1 to \(RecordQuery.maximumPage) record numbers"])
+        }
+        if allow { return try await allowAgain(call, hub) }
+        let selection = try selection(hub)
+        let plan = try await hub.store.planErasure(of: selection) { call.progress($0, of: nil, "looking") }
+        let path = hub.facts.storePath
+        var result = Result(
+            dryRun: call.isDryRun, records: plan.records, versions: plan.versions, bytes: plan.bytes,
+            sinks: plan.sinks.map { Result.Sink(sink: "\($0)", records: $1) }.sorted { $0.sink < $1.sink },
+            copies: StoreCopies.beside(path).map(\.path),
+            backups: StoreCopies.backups(of: path).filter { $0.head ?? .max >= plan.first }.map(\.path),
+            unknown: plan.unknown)
+        guard !call.isDryRun else { return RawJSON(encoding: result) }
+        result.records = try await hub.eraser.erase(
+            selection, forgetting: forget, removingCopies: !keep
+        ) { call.progress($0, of: $1, "erasing") }
+        let waiting = try await hub.store.namedErasures()
+        (result.named, result.waitingFor) = (waiting.records, waiting.sinks.map { "\($0)" })
+        return RawJSON(encoding: result)
+    }
+
+    private func allowAgain(_ call: CommandCall, _ hub: isolated Commands) async throws -> RawJSON {
+        guard let numbers, !call.isDryRun, types ?? persons ?? sources == nil, from ?? to ?? forget == nil else {
+            throw CommandFailure(problems: ["allow: takes numbers and nothing beside them, and cannot be tried"])
+        }
+        return ManualReport(try await hub.store.allowAgain(numbers), others: [:], isDryRun: false).json
+    }
+
+    // MARK: - What is chosen
+
+    private func selection(_ hub: isolated Commands) throws -> ErasureSelection {
+        let hasFilter = types ?? persons ?? sources != nil || from ?? to != nil
+        if let numbers {
+            guard !hasFilter, forget == nil else {
+                throw CommandFailure(problems: ["numbers: take no filter beside them"])
+            }
+            return .numbers(numbers)
+        }
+        var query = RecordQuery()
+        if let forget {
+            guard !hasFilter else { throw CommandFailure(problems: ["forget: takes no filter beside it"]) }
+            guard !hub.facts.persons.contains(where: { $0.name == forget }) else {
+                throw CommandFailure(
+                    "person",
+                    "forget: hub.conf names \"\(forget.prefix(64))\": take [person.\(forget.prefix(64))] out of it, which is all that is known of the body, say hub apply, and then this again"
+                )
+            }
+            query.persons = try known([forget], "forget", hub)
+            return .matching(query)
+        }
+        guard hasFilter else {
+            throw CommandFailure(problems: ["numbers: expected record numbers, or a filter; nothing is erased without"])
+        }
+        query.types = try types.map { try RecordQuery.types($0) }
+        query.persons = try persons.map { try known($0, "persons", hub) }
+        query.sources = sources.map(Set.init)
+        query.from = try from.map { try RecordQuery.time($0, "from") }
+        query.to = try to.map { try RecordQuery.time($0, "to") }
+        return .matching(query)
+    }
+
+    private func known(_ names: [String], _ argument: String, _ hub: isolated Commands) throws -> Set<RecordQuery.Owner>
+    {
+        let known = hub.facts.knownPersons
+        if let unknown = names.first(where: { !known.contains($0) }) {
+            let hint = nearestName(to: unknown, among: known.sorted()).map { "; did you mean \($0)?" } ?? ""
+            throw CommandFailure("person", "\(argument): there is no person \"\(unknown.prefix(64))\"\(hint)")
+        }
+        return Set(names.map(RecordQuery.Owner.person))
+    }
+}
+
+extension RecordQuery {
+    /// Types as a person names them in a command's arguments.
+    static func types(_ names: [String], _ registry: TypeRegistry = .standard) throws -> Set<TypeID> {
+        Set(
+            try names.map { name in
+                if let type = registry.resolve(name)?.id { return type }
+                let hint = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
+                guard let type = try? TypeID(name), type.form == .vendor || type.form == .healthConnect else {
+                    throw CommandFailure(problems: ["types: there is no type \"\(name.prefix(64))\"\(hint)"])
+                }
+                return type
+            })
+    }
+
+    /// A time of a command's arguments, in microseconds since 1970.
+    static func time(_ text: String, _ argument: String) throws -> Int64 {
+        guard let time = try? Timestamp(parsing: text) else {
+            throw CommandFailure(problems: [
+                "\(argument): expected a time with an offset, such as 2024-03-15T07:30:05+01:00"
+            ])
+        }
+        return time.microseconds
+    }
+}

@@ -1,0 +1,46 @@
+/// Which records are to be erased.
+public enum ErasureSelection: Hashable, Sendable {
+    /// Those of these numbers.
+    case numbers([Int64])
+    /// Those that a question finds in the order of time, retracted ones included; its kinds, order and limit are not used.
+    case matching(RecordQuery)
+}
+
+/// What an erasure would take away.
+public struct ErasurePlan: Hashable, Sendable {
+    public var records: Int64 = 0
+    /// Current and superseded ones.
+    public var versions: Int64 = 0
+    /// About how many bytes they and their payloads take.
+    public var bytes: Int64 = 0
+    /// How many of the records each sink has, or may have, by the sinks' names; it is told that they are gone.
+    public var sinks: [SinkID: Int64] = [:]
+    /// Numbers that were asked for and are of no record, or of one that was erased before.
+    public var unknown: [Int64] = []
+    /// The first of the records' numbers: a backup of a lower head has none of them.
+    public var first: Int64 = .max
+}
+
+/// How far an erasure has come.
+public struct ErasureState: Hashable, Sendable {
+    public enum Stage: Int64, Hashable, Sendable {
+        /// Being chosen: nothing has begun.
+        case choosing
+        case records
+        /// Words and names that erased records alone had.
+        case words
+        /// What the log and older copies of the store hold.
+        case files
+    }
+
+    public var stage: Stage
+    public var total: Int64
+    public var left: Int64
+}
+
+/// Another file than the store in which records may stand that were erased.
+public struct StoreCopy: Hashable, Sendable {
+    public var path: String
+    /// Its head when it was made; `nil` where that is not known.
+    public var head: Int64?
+}

@@ -1,0 +1,149 @@
+import GRDB
+import Samples
+
+/// Looks for words and sources of erased records that other records have too, in pieces.
+///
+/// No index tells who has a word. Nearly every word is found in the first rows; for the others all rows are read once.
+struct WordSweep {
+    private(set) var words: Set<Int64>
+    private(set) var sources: Set<Int64>
+    private var table = 0
+    private var place: (number: Int64, sequence: Int64) = (0, 0)
+
+    /// Rows of a piece.
+    private static let piece = 10_000
+
+    private struct Table {
+        let name: String
+        /// The first is the source.
+        let columns: [String]
+    }
+    private static let sampleWords = [
+        "source", "type", "unit", "original_unit", "zone", "name", "method", "method_version", "origin", "unassigned",
+        "profile_of",
+    ]
+    private static let dayWords = ["source", "type", "series", "unit", "original_unit", "method", "zone"]
+    private static let tables = [
+        Table(name: "sample", columns: sampleWords), Table(name: "sample_version", columns: sampleWords),
+        Table(name: "day", columns: dayWords), Table(name: "day_version", columns: dayWords),
+    ]
+
+    init(from db: Database) throws {
+        words = Set(try Int64.fetchAll(db, sql: "SELECT id FROM erasure_word"))
+        sources = Set(try Int64.fetchAll(db, sql: "SELECT id FROM erasure_source"))
+        // Words that say what there is at all: types, series and plugins, of which topics are made, and the hub's own word.
+        words.subtract(
+            try Int64.fetchAll(
+                db,
+                sql: """
+                    SELECT type FROM stream WHERE type IS NOT NULL UNION SELECT label FROM stream WHERE label IS NOT NULL
+                    UNION SELECT type FROM departure UNION SELECT id FROM term WHERE text = '\(Tombstones.reason)'
+                    """))
+        for type in try SinkRecord.all(in: db).flatMap({ $0.eras.flatMap { $0.filter.types ?? [] } }) {
+            if let id = try Filter.id("SELECT id FROM term WHERE text = ?", type.rawValue, db) { words.remove(id) }
+        }
+    }
+
+    /// Whether all rows have been looked at, or nothing is left to look for.
+    var isOver: Bool { table == WordSweep.tables.count || words.isEmpty && sources.isEmpty }
+
+    /// Looks at the next piece.
+    mutating func look(in db: Database) throws {
+        let current = WordSweep.tables[table]
+        let statement = try RawStatement(
+            cached: """
+                SELECT number, seq, \(current.columns.joined(separator: ", ")) FROM \(current.name)
+                WHERE \(current.name.hasSuffix("_version") ? "(number, seq) > (?1, ?2)" : "number > ?1")
+                ORDER BY number\(current.name.hasSuffix("_version") ? ", seq" : "") LIMIT \(WordSweep.piece)
+                """, in: db)
+        defer { statement.clear() }
+        statement.bind(1, place.number)
+        if current.name.hasSuffix("_version") { statement.bind(2, place.sequence) }
+        var count = 0
+        while try statement.step() {
+            count += 1
+            place = (statement.integer(0), statement.integer(1))
+            try take(statement, current, db)
+        }
+        if count < WordSweep.piece { (table, place) = (table + 1, (0, 0)) }
+    }
+
+    /// Looks at what was stored after a sequence.
+    mutating func look(after head: Int64, in db: Database) throws {
+        for table in WordSweep.tables {
+            let columns = "number, seq, \(table.columns.joined(separator: ", "))"
+            let ranges =
+                table.name.hasSuffix("_version")
+                ? (table.name == "sample_version" ? ["covered IS NOT NULL AND seq > ?1"] : [])
+                : ["number > ?1", "seq <> number AND seq > ?1"]
+            for range in ranges {
+                let statement = try RawStatement(
+                    cached: "SELECT \(columns) FROM \(table.name) WHERE \(range)", in: db)
+                defer { statement.clear() }
+                statement.bind(1, head)
+                while try statement.step() { try take(statement, table, db) }
+            }
+        }
+    }
+
+    private mutating func take(_ row: RawStatement, _ table: Table, _ db: Database) throws {
+        for index in 1..<table.columns.count {
+            if let word = row.optionalInteger(Int32(index + 2)) { words.remove(word) }
+        }
+        let source = row.integer(2)
+        guard sources.contains(source) else { return }
+        let sql = "SELECT 1 FROM erased WHERE number = ?1 AND named IS NULL"
+        let erased = try RawStatement(cached: sql, in: db)
+        defer { erased.clear() }
+        erased.bind(1, row.integer(0))
+        if try !erased.step() { sources.remove(source) }
+    }
+}
+
+extension WriteTransaction {
+    /// Takes away some words and sources that nothing has any more; whether there are more.
+    ///
+    /// - Parameter head: up to where the sweep has looked.
+    mutating func forgetWords(_ sweep: WordSweep, after head: Int64) throws -> Bool {
+        guard try Int64.fetchOne(db, sql: "SELECT stage FROM erasure") == 2 else { return false }
+        var sweep = sweep
+        try sweep.look(after: head, in: db)
+        var isMore = false
+        for (table, unused) in [("erasure_word", sweep.words), ("erasure_source", sweep.sources)] {
+            let ids = try Int64.fetchAll(db, sql: "SELECT id FROM \(table) LIMIT 1000")
+            isMore = isMore || ids.count == 1_000
+            for id in ids {
+                if unused.contains(id) { try forget(id, table) }
+                try run("DELETE FROM \(table) WHERE id = ?1", id)
+            }
+        }
+        forgetsWords = true
+        if isMore { return true }
+        let named = "SELECT number FROM erased WHERE named = 1"
+        for person in try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT id FROM person p WHERE erased = 1 AND name NOT LIKE '~erased-%'
+                    AND NOT EXISTS (SELECT 1 FROM sample WHERE number IN (\(named)) AND person = p.id)
+                    AND NOT EXISTS (SELECT 1 FROM day WHERE number IN (\(named)) AND person = p.id)
+                """)
+        {
+            try db.execute(
+                sql: "UPDATE person SET name = ?2, uid = ?3 WHERE id = ?1",
+                arguments: [person, "~erased-\(person)", RandomName.uid()])
+        }
+        try db.execute(sql: "UPDATE erasure SET stage = 3")
+        return false
+    }
+
+    /// The row stays without its text: an id that was used for another word would be read as this one by those who remember it.
+    private func forget(_ id: Int64, _ table: String) throws {
+        try run(
+            table == "erasure_word"
+                ? "UPDATE term SET text = '~erased-' || id WHERE id = ?1"
+                : """
+                UPDATE source SET device = CASE WHEN device IS NOT NULL THEN '~erased-' || id END,
+                    account = CASE WHEN account IS NOT NULL THEN '~erased-' || id END WHERE id = ?1
+                """, id)
+    }
+}

@@ -1,0 +1,249 @@
+import GRDB
+import Samples
+
+extension WriteTransaction {
+    /// Records erased in one transaction: it should not take longer than others do.
+    static let erasedAtOnce = 100
+
+    /// Erases some of the records that were chosen; none when all are, and what is left is words, the log and copies.
+    mutating func eraseNext() throws -> [ManualResult] {
+        guard let stage = try Int64.fetchOne(db, sql: "SELECT stage FROM erasure"), stage == 1 else { return [] }
+        let numbers = try Int64.fetchAll(
+            db, sql: "SELECT number FROM erasure_record ORDER BY number LIMIT \(Self.erasedAtOnce)")
+        if numbers.isEmpty { try db.execute(sql: "UPDATE erasure SET stage = 2") }
+        return try numbers.map { number in
+            let result = try erase(number)
+            try run("DELETE FROM erasure_record WHERE number = ?1", number)
+            return ManualResult(number: number, result: result)
+        }
+    }
+
+    /// Leaves of a record an empty retraction, under its number and in its sequences.
+    ///
+    /// A record that was not retracted gets a last version, so that all who follow it or have received it are told.
+    private mutating func erase(_ number: Int64) throws -> StoreResult {
+        if try Tombstones.isErased(number, in: db) { return .rejected(Self.erased(number)) }
+        if let known = try find(SampleRow.byNumber, number) { return try erase(known) }
+        if let known = try findDay(DayRow.byNumber, number) { return try erase(known) }
+        return .rejected(Rejection(code: "unknown", reason: "no record has the number \(number)"))
+    }
+
+    static func erased(_ number: Int64) -> Rejection {
+        Rejection(code: "erased", reason: "record \(number) was erased: nothing is left of it")
+    }
+
+    private mutating func erase(_ known: SampleRow) throws -> StoreResult {
+        let identity = caches.tombstones.identity(known.sample.source, known.sample.key)
+        var result = StoreResult.duplicate(number: known.number, sequence: known.sequence)
+        var facts = known.facts
+        if known.retraction == nil {
+            var row = known
+            row.retract(by: .person, reason: Tombstones.reason, version: nil)
+            let placement = try replace(known, with: row)
+            facts = facts.retracted(at: placement.sequence)
+            result = .stored(placement)
+        }
+        try remember(
+            words: """
+                SELECT unit FROM rows UNION SELECT original_unit FROM rows UNION SELECT zone FROM rows UNION SELECT name FROM rows
+                UNION SELECT method FROM rows UNION SELECT method_version FROM rows UNION SELECT origin FROM rows
+                UNION SELECT unassigned FROM rows UNION SELECT profile_of FROM rows
+                """, of: "sample", known.number)
+        try removeBeside(known.number, "sample")
+        for table in ["sample", "sample_version"] { try empty(table, Self.emptySample, known.number) }
+        try bury(known.number, identity, facts)
+        return result
+    }
+
+    private mutating func erase(_ known: DayRow) throws -> StoreResult {
+        let identity = caches.tombstones.identity(
+            day: known.day.date, known.day.series, known.day.type, person: known.person.uid)
+        var result = StoreResult.duplicate(number: known.number, sequence: known.sequence)
+        var facts = known.facts
+        if known.retraction == nil {
+            result = try retract(known, .person, reason: Tombstones.reason, version: nil, source: nil)
+            if case .stored(let placement) = result { facts = facts.retracted(at: placement.sequence) }
+        }
+        try remember(
+            words: """
+                SELECT unit FROM rows UNION SELECT original_unit FROM rows UNION SELECT zone FROM rows
+                UNION SELECT method FROM rows
+                """, of: "day", known.number)
+        try removeBeside(known.number, "day")
+        for table in ["day", "day_version"] { try empty(table, Self.emptyDay, known.number) }
+        try bury(known.number, identity, facts)
+        return result
+    }
+
+    // MARK: - What goes
+
+    /// Every column of a sample that says something of what was measured; what keeps the books, and tells whom a retraction concerns, stays.
+    private static let emptySample = """
+        start = 0, duration = 0, start_offset = NULL, end_offset = NULL, zone = NULL, value = CASE kind WHEN 0 THEN 0.0 END,
+        original_value = NULL, original_unit = NULL, name = CASE WHEN name IS NOT NULL THEN ?2 END,
+        raw = CASE WHEN raw IS NOT NULL THEN 0 END, content = NULL, subject = NULL, grouping = NULL, provenance = 0,
+        method = NULL, method_version = NULL, basis = NULL, metadata = NULL, source_version = NULL, origin = NULL, extra = NULL,
+        unassigned = CASE WHEN unassigned IS NOT NULL THEN ?2 END, edited = NULL, profile_of = NULL, implausible = NULL,
+        retraction_reason = CASE WHEN retracted IS NOT NULL THEN '\(Tombstones.reason)' END, retraction_version = NULL
+        """
+
+    private static let emptyDay = """
+        value = 0.0, original_value = NULL, original_unit = NULL, method = ?2, observed_on = NULL, age = NULL, basis = NULL,
+        zone = NULL, metadata = NULL, extra = NULL,
+        retraction_reason = CASE WHEN retracted IS NOT NULL THEN '\(Tombstones.reason)' END, retraction_version = NULL
+        """
+
+    private mutating func empty(_ table: String, _ columns: String, _ number: Int64) throws {
+        let statement = try RawStatement(cached: "UPDATE \(table) SET \(columns) WHERE number = ?1", in: db)
+        statement.bind(1, number)
+        statement.bind(2, try caches.term(Tombstones.reason, .own, in: db))
+        try statement.run()
+    }
+
+    private func remember(words: String, of table: String, _ number: Int64) throws {
+        let columns = table == "sample" ? SampleColumn.list : DayColumn.list
+        try run(
+            """
+            WITH rows AS (
+                SELECT \(columns) FROM \(table) WHERE number = ?1
+                UNION ALL SELECT \(columns) FROM \(table)_version WHERE number = ?1
+            )
+            INSERT OR IGNORE INTO erasure_word (id) SELECT unit FROM (\(words)) WHERE unit IS NOT NULL
+            """, number)
+    }
+
+    /// Payloads, reasons and rulings of all versions of a record.
+    private func removeBeside(_ number: Int64, _ table: String) throws {
+        let sequences = """
+            (SELECT seq FROM \(table) WHERE number = ?1 UNION ALL SELECT seq FROM \(table)_version WHERE number = ?1)
+            """
+        try run("DELETE FROM payload WHERE seq IN \(sequences)", number)
+        try run("UPDATE deed SET reason = NULL WHERE seq IN \(sequences)", number)
+        try run("UPDATE ruling SET probability = NULL, odds = NULL WHERE seq IN \(sequences)", number)
+    }
+
+    private mutating func bury(_ number: Int64, _ identity: [UInt8], _ facts: VersionFacts) throws {
+        let insert = try RawStatement(
+            cached: "INSERT INTO erased (number, identity, at, named) VALUES (?1, ?2, ?3, 1)", in: db)
+        insert.bind(1, number)
+        insert.bind(2, identity)
+        insert.bind(3, recordedAt)
+        try insert.run()
+        caches.tombstones.areThere = true
+        if try !isAwaited(number, facts) { try removeName(number) }
+    }
+
+    // MARK: - What sinks must be told by
+
+    /// Whether a sink is still to be told of a version.
+    private func isAwaited(_ number: Int64, _ facts: VersionFacts) throws -> Bool {
+        try caches.ledger.sinks.contains { sink in try sink.isAwaiting(number, facts, in: db) }
+    }
+
+    /// Takes the identity of an erased record away, and what targets have called it.
+    private mutating func removeName(_ number: Int64) throws {
+        for index in caches.ledger.sinks.indices {
+            let row = try DeliveryRow.find(caches.ledger.sinks[index].id, number, in: db)
+            // What went wrong last may have been this record, in words that quote it.
+            if row?.reason != nil { caches.ledger.change(index) { $0.lastFailure = nil } }
+        }
+        try run(
+            """
+            UPDATE delivery SET receipt = NULL, reason = CASE state WHEN \(DeliveryRow.State.skipped.rawValue) THEN reason END
+            WHERE sink IN (SELECT id FROM sink) AND number = ?1
+            """, number)
+        for table in ["sample", "sample_version"] {
+            try run("UPDATE \(table) SET key = '\(Tombstones.key(number))' WHERE number = ?1", number)
+        }
+        // A day has to have some date that no other of its series has: of the years before 1000, which no device tells.
+        let free = """
+            SELECT ifnull(max(o.date) + 1, -719162) FROM day y
+            LEFT JOIN day o ON o.person = y.person AND o.type = y.type AND o.series = y.series AND o.date < -354285
+            WHERE y.number = ?1
+            """
+        try run("UPDATE day SET date = (\(free)) WHERE number = ?1", number)
+        try run("UPDATE day_version SET date = (SELECT date FROM day WHERE number = ?1) WHERE number = ?1", number)
+        try run("UPDATE erased SET named = NULL WHERE number = ?1", number)
+        for table in ["sample", "day"] {
+            try run(
+                "INSERT OR IGNORE INTO erasure_source (id) SELECT source FROM \(table) WHERE number = ?1", number)
+        }
+    }
+
+    /// Takes away identities by which sinks have been told since.
+    mutating func removeNames(_ numbers: [Int64]) throws {
+        var isRemoved = false
+        for number in numbers {
+            guard let facts = try Facts.current(number, in: db), try !isAwaited(number, facts) else { continue }
+            try removeName(number)
+            isRemoved = true
+        }
+        guard isRemoved else { return }
+        // What the log and other pages still hold of them goes as it did with their records.
+        try db.execute(sql: "INSERT OR IGNORE INTO erasure (id, stage, copies, total) VALUES (1, 2, 0, 0)")
+    }
+
+    // MARK: - Repeats
+
+    /// What a source is answered that sends what was erased.
+    func erased(_ intake: IntakeRecord) throws -> StoreResult? {
+        guard caches.tombstones.areThere else { return nil }
+        let identity: [UInt8]?
+        switch intake.record {
+        case .sample(let sample): identity = caches.tombstones.identity(sample.source, sample.key)
+        case .day(let day): identity = uid(day.person).map { tombstone(day.date, day.series, day.type, $0) }
+        case .retraction(let retraction):
+            switch retraction.identity {
+            case .sample(let source, let key): identity = caches.tombstones.identity(source, key)
+            case .day(let person, let type, let series, let date):
+                identity = uid(person).map { tombstone(date, series, type, $0) }
+            }
+        }
+        guard let identity, let number = try caches.tombstones.number(of: identity, in: db),
+            let facts = try Facts.current(number, in: db)
+        else { return nil }
+        return .duplicate(number: number, sequence: facts.sequence)
+    }
+
+    private func tombstone(_ date: LocalDate, _ series: String, _ type: TypeID, _ uid: String) -> [UInt8] {
+        caches.tombstones.identity(day: date, series, type, person: uid)
+    }
+
+    private func uid(_ person: String) -> String? {
+        caches.persons.first { $0.uid == person }?.uid ?? caches.persons.first { $0.name == person }?.uid
+    }
+
+    /// Lets sources send again what was erased, as a record of its own; how many of the numbers were erased.
+    mutating func allowAgain(_ numbers: [Int64]) throws -> [ManualResult] {
+        try numbers.map { number in
+            guard try Tombstones.isErased(number, in: db) else {
+                return ManualResult(
+                    number: number,
+                    result: .rejected(Rejection(code: "unknown", reason: "record \(number) was not erased")))
+            }
+            let sql = "SELECT 1 FROM erased WHERE number = ? AND named = 1"
+            guard try Int64.fetchOne(db, sql: sql, arguments: [number]) == nil else {
+                let reason = "record \(number): sinks are still to be told that it was erased; hub status says which"
+                return ManualResult(number: number, result: .rejected(Rejection(code: "busy", reason: reason)))
+            }
+            try run("UPDATE erased SET identity = NULL WHERE number = ?1", number)
+            return ManualResult(number: number, result: .duplicate(number: number, sequence: 0))
+        }
+    }
+
+    func run(_ sql: String, _ number: Int64) throws {
+        let statement = try RawStatement(cached: sql, in: db)
+        statement.bind(1, number)
+        try statement.run()
+    }
+}
+
+extension SinkRecord {
+    /// Whether it is still to be told of a version.
+    func isAwaiting(_ number: Int64, _ facts: VersionFacts, in db: Database) throws -> Bool {
+        let row = try DeliveryRow.find(id, number, in: db)
+        if let row, row.isOpen { return true }
+        return row?.sequence != facts.sequence && facts.sequence > cursor && (implied > 0 || isCounting)
+            && match.matches(facts)
+    }
+}

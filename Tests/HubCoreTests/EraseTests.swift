@@ -1,0 +1,124 @@
+import Foundation
+import HubStore
+import Testing
+
+@testable import HubCore
+
+/// Chapter 6.10: what a person has the hub erase, over the door, on the feed and for sinks.
+@Suite struct EraseTests {
+    private static let household: Setting = {
+        var setting = Setting()
+        setting.persons = ["me", "you"]
+        return setting
+    }()
+
+    private func erase(_ peer: Peer, _ arguments: String, dryRun: Bool = false) async throws -> JSON {
+        var answer = try await peer.command("erase", arguments, dryRun: dryRun)
+        while answer.verb == "PROGRESS" { answer = try await peer.next() }
+        return answer.body
+    }
+
+    @Test func `R8.43 R6.40 R6.42 who listens and who has received it are told of an erasure as of a retraction`()
+        async throws
+    {
+        try await withHub { hub in
+            let listener = try await hub.listener("sample/", "retraction/")
+            let peer = try await hub.client()
+            let sink = try await hub.client("sink")
+            try await sink.want()
+            _ = try await peer.give([weight("a"), weight("b", 71), weight("c", 73)])
+            var got: [String] = []
+            while got.count < 3 {
+                let delivery = try await sink.delivery()
+                got += delivery.keys
+                await sink.deliver(delivery)
+            }
+            try await hub.sink("sink/all") { $0["delivered"].int == 3 }
+
+            let plan = try await erase(peer, #"{"numbers":[2,9]}"#, dryRun: true)
+            #expect(
+                plan["result"].fits(
+                    JSON(#"{"dryRun":true,"records":1,"versions":1,"unknown":[9],"copies":[],"backups":[]}"#)))
+            #expect(plan["result"]["sinks"][0].fits(JSON(#"{"sink":"sink/all","records":1}"#)))
+            #expect(try await peer.all(#""types":["weight"]"#).records.count == 3)
+
+            let done = try await erase(peer, #"{"numbers":[2]}"#)
+            #expect(
+                done["reason"].string == nil
+                    && done["result"].fits(JSON(#"{"dryRun":false,"records":1,"named":1,"waitingFor":["sink/all"]}"#)))
+            var heard: [Frames] = []
+            while heard.count < 4 { heard.append(try await listener.next()) }
+            #expect(heard[3].topic == "retraction/weight/me/kitchen-script/")
+            #expect(
+                heard[3].record.fits(
+                    JSON(#"{"kind":"retraction","number":2,"key":"b","by":"person","reason":"erased"}"#)))
+            #expect(try await peer.status()["erasure"].fits(JSON(#"{"named":1,"waitingFor":["sink/all"]}"#)))
+            let told = try await sink.delivery()
+            #expect(told.keys == ["b"] && told.body["records"][0]["kind"].string == "retraction")
+            await sink.deliver(told)
+            try await eventually("the key is gone as well") {
+                try await peer.status()["erasure"]["named"].int == nil
+            }
+            let left = try await peer.all(#""since":"\#(try await peer.status()["epoch"].string ?? "")-0""#).records
+            #expect(left.map { $0["key"].string } == ["a", "c", "~erased-2"])
+            #expect(left[2].fits(JSON(#"{"kind":"retraction","number":2,"seq":4,"reason":"erased"}"#)))
+        }
+    }
+
+    @Test func `R6.41 a source that sends it again is answered duplicate until a person allows it`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([weight("a")])
+            _ = try await erase(peer, #"{"numbers":[1]}"#)
+            #expect(try await peer.give([weight("a", 99)]).results == ["duplicate"])
+            let edit = try await peer.command("retract", #"{"numbers":[1]}"#).body
+            #expect(edit["result"]["records"][0].fits(JSON(#"{"number":1,"outcome":"erased"}"#)))
+            let again = try await erase(peer, #"{"numbers":[1,7],"allow":true}"#)
+            #expect(again["result"]["records"].array.map { $0["outcome"].string } == ["duplicate", "unknown"])
+            #expect(try await peer.give([weight("a", 99)]).results == ["stored"])
+        }
+    }
+
+    @Test func `R8.43 a filter is needed, names in it are checked, and a person of hub conf is not forgotten`()
+        async throws
+    {
+        try await withHub(Self.household) { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([
+                weight("a", 70, #","subject":{"name":"me"}"#), weight("b", 71, #","subject":{"name":"you"}"#),
+            ])
+            #expect(try await erase(peer, "{}")["code"].string == "command")
+            #expect(try await erase(peer, #"{"numbers":[]}"#)["code"].string == "command")
+            #expect(try await erase(peer, #"{"numbers":[1],"types":["weight"]}"#)["code"].string == "command")
+            #expect(try await erase(peer, #"{"types":["wait"]}"#)["code"].string == "command")
+            #expect(
+                try await erase(peer, #"{"persons":["yu"]}"#)["reason"].string?.contains("did you mean you") == true)
+            let forget = try await erase(peer, #"{"forget":"you"}"#)
+            #expect(forget["code"].string == "person" && forget["reason"].string?.contains("hub apply") == true)
+            #expect(try await erase(peer, #"{"persons":["you"]}"#)["result"]["records"].int == 1)
+            #expect(try await peer.all().records.map { $0["key"].string } == ["a"])
+        }
+    }
+
+    @Test func `R6.40 an erasure that a hub has left is finished by the next`() async throws {
+        let folder = try Folder()
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            for part in 0..<3 { _ = try await peer.give((0..<400).map { weight("needle-\(part)-\($0)") }) }
+        }
+        // As a hub leaves it that is killed after the first of its steps.
+        let store = try Store(path: folder.data + "/hub.sqlite", now: 1)
+        #expect(try await store.beginErasure(of: .matching(RecordQuery()), removingCopies: true) == 1_200)
+        #expect(try await store.carryOut(.eraseNext, recordedAt: 2).count == 100)
+        try store.close()
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            try await eventually("nothing is left to erase") { try await peer.status()["erasure"]["left"].int == nil }
+            #expect(try await peer.all().records.isEmpty)
+        }
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder.data) {
+            let bytes = FileManager.default.contents(atPath: folder.data + "/" + file) ?? Data()
+            #expect(bytes.range(of: Data("needle-".utf8)) == nil, "\(file)")
+        }
+    }
+}

@@ -1,0 +1,376 @@
+import Foundation
+import GRDB
+import Samples
+import Testing
+
+@testable import HubStore
+
+/// What is erased is in no file any more, whenever the hub is killed, and nothing else has changed.
+@Suite struct ErasureTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    // MARK: - What is looked for
+
+    /// What a record is made of, as it stands in files.
+    private struct Needle {
+        let what: String
+        let bytes: Data
+
+        init(_ text: String) { (what, bytes) = (text, Data(text.utf8)) }
+        init(_ number: Double) {
+            (what, bytes) = ("\(number)", withUnsafeBytes(of: number.bitPattern.bigEndian) { Data($0) })
+        }
+        init(_ number: Int64) { (what, bytes) = ("\(number)", withUnsafeBytes(of: number.bigEndian) { Data($0) }) }
+    }
+
+    private static let texts = [
+        "needle-key", "needle-old-key", "needle-metadata", "needle-edited", "needle-extra", "needle-group",
+        "needle-account",
+        "needle-device", "needle-origin", "needle-formula", "needle-zone", "needle-payload", "needle-receipt",
+        "needle-why",
+        "needle-source-why", "needle-note", "needle-activity", "needle-text", "needle-method", "needle-failure",
+    ]
+    private static let values = [71.390_725_341_9, 157.389_650_1, 68.123_456_789, 70.987_654_321, 66.102_030_405]
+    private static let start: Int64 = 1_701_234_567_654_321
+    private static let needles =
+        texts.map { Needle($0) } + values.map { Needle($0) } + [Needle(start), Needle(start + 60_000_001)]
+
+    /// Which of the needles are in which files of a folder.
+    private func found(in path: String, _ needles: [Needle] = needles) throws -> Set<String> {
+        var found: Set<String> = []
+        for file in try FileManager.default.contentsOfDirectory(atPath: path) {
+            let data = try Data(contentsOf: URL(fileURLWithPath: path + "/" + file))
+            for needle in needles where data.range(of: needle.bytes) != nil {
+                found.insert("\(needle.what) in \(file)")
+            }
+        }
+        return found
+    }
+
+    // MARK: - What is stored
+
+    private static let device = Source(plugin: "scale", device: "needle-device", account: "needle-account")
+
+    private func rich(_ key: String, _ value: SampleValue, at time: Int64 = start) throws -> Sample {
+        Sample(
+            source: Self.device, key: try #require(RecordKey(key)), type: try type("weight"), value: value,
+            start: Timestamp(microseconds: time, offsetMinutes: 60),
+            end: Timestamp(microseconds: time, offsetMinutes: 60),
+            zone: "needle-zone", subject: .name("needle-note"), group: "needle-group",
+            provenance: .derived(formula: "needle-formula", version: "1", basis: [.number(1)]),
+            metadata: JSONObject(#"{"a":"needle-metadata"}"#), origin: [.system(name: "needle-origin", account: nil)],
+            extra: JSONObject(#"{"b":"needle-extra"}"#))
+    }
+
+    /// Records of all kinds with every member, versions, edits, retractions, payloads and deliveries; their numbers.
+    private func fill(_ store: Store) async throws -> [Int64] {
+        let me = try await store.me()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(try others(0..<1_500))
+        var first = IntakeRecord(
+            record: .sample(try rich("needle-key", .quantity(Self.values[1], unit: "lb"))), assignment: me,
+            canonical: .init(value: Self.values[0], unit: "kg"))
+        first.rawPayload = Array("needle-payload".utf8) + [UInt8](repeating: 9, count: 9_000)
+        let results = try await store.commit([IntakeBatch(instance: "scale", records: [first])], recordedAt: 3)
+        var numbers = [try #require(results[0].results[0].placement).number]
+        _ = try await store.put([.sample(try rich("needle-key", .quantity(Self.values[2], unit: "kg")))])
+        var edit = SampleEdit(type: try type("weight"))
+        edit.value = .quantity(Self.values[3], unit: "kg")
+        edit.metadata = JSONObject(#"{"c":"needle-edited"}"#)
+        edit.start = Timestamp(microseconds: Self.start + 60_000_001, offsetMinutes: 60)
+        edit.reason = "needle-why"
+        _ = try await store.carryOut(.edit(number: numbers[0], edit), recordedAt: 4)
+        // One that its source took back, one of each other kind, and a day.
+        let taken = try rich("needle-old-key", .quantity(Self.values[2], unit: "kg"))
+        numbers.append(try #require(try await store.put(taken)[0].placement).number)
+        _ = try await store.retract(taken, reason: "needle-source-why")
+        for (key, value) in [
+            ("workout", SampleValue.workout(activity: "needle-activity", raw: 3)),
+            ("category", .category(name: "needle-activity", raw: 1)),
+            ("other", .other("needle-text")), ("characteristic", .characteristic("needle-text", raw: 2)),
+            ("correlation", .correlation),
+        ] {
+            numbers.append(try #require(try await store.put(try rich("needle-key \(key)", value))[0].placement).number)
+        }
+        var value = try day("2026-03-01", Self.values[4])
+        (value.method, value.metadata) = ("needle-method", JSONObject(#"{"d":"needle-metadata"}"#))
+        numbers.append(try #require(try await store.put([.day(value)])[0].placement).number)
+        for record in try await sink.take(1_000) {
+            let isOurs = numbers.contains(record.number)
+            try await sink.answer(
+                record, isOurs ? .delivered(receipt: "needle-receipt \(record.number)") : .delivered())
+        }
+        _ = try await store.put(try others(1_500..<3_000))
+        // Many like it, between the others in every index.
+        let many = try await store.put(
+            try (0..<300).map {
+                .sample(try rich("\($0 &* 7_919 % 3_001)-needle-key", .quantity(Self.values[0], unit: "kg")))
+            })
+        numbers += many.compactMap { $0.placement?.number }
+        _ = try await store.put([.sample(try rich("needle-key", .quantity(Self.values[4], unit: "kg")))])
+        let left = try await sink.take(1_000)
+        if let refused = left.first(where: { numbers.contains($0.number) }) {
+            try await sink.answer(refused, .refused(reason: "needle-failure"))
+        }
+        try await sink.answer(left.filter { sink.flight[$0.number] != nil })
+        return numbers
+    }
+
+    private func others(_ range: Range<Int>) throws -> [Samples.Record] {
+        try range.map { .sample(try sample("\($0 &* 7_919 % 3_001)-other", 60 + Double($0) / 7, at: Int64($0))) }
+    }
+
+    /// Every record and version but those of some numbers, as the file has them.
+    private func rest(_ path: String, without numbers: [Int64]) throws -> [Row] {
+        let queue = try DatabaseQueue(path: path)
+        defer { try? queue.close() }
+        return try queue.read { db in
+            let list = numbers.map(String.init).joined(separator: ",")
+            return try ["sample", "sample_version", "day", "day_version", "payload", "deed", "departure"].flatMap {
+                table in
+                try Row.fetchAll(db, sql: "SELECT * FROM \(table) WHERE number NOT IN (\(list)) ORDER BY number, seq")
+            }
+        }
+    }
+
+    private func carryOut(_ store: Store) async throws {
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        #expect(try await store.finishErasure())
+    }
+
+    /// What must hold once records are erased and sinks have been told.
+    private func expectGone(_ store: Store, _ numbers: [Int64], _ note: Comment? = nil) async throws {
+        #expect(try found(in: folder.path) == [], note)
+        #expect(try await store.verifyAccounts() == [], note)
+        #expect(try await store.erasure() == nil, note)
+        for record in try await store.records(numbers: numbers) {
+            guard case .retraction(let retraction) = record.record else {
+                Issue.record("record \(record.number) is there")
+                continue
+            }
+            #expect(retraction.reason == "erased", note)
+        }
+    }
+
+    // MARK: - Tests
+
+    @Test
+    func `R6.40 after an erasure no byte of the records is in any file of the store, and nothing else has changed`()
+        async throws
+    {
+        let store = try folder.open()
+        let numbers = try await fill(store)
+        let before = try rest(folder.store, without: numbers)
+        let names = Set(try found(in: folder.path).map { String($0.prefix { $0 != " " }) })
+        #expect(
+            names == Set(Self.needles.map { String($0.what.prefix { $0 != " " }) }),
+            "a needle that is nowhere proves nothing")
+
+        let plan = try await store.planErasure(of: .numbers(numbers + [numbers[0] - 100_000]))
+        #expect(plan.records == Int64(numbers.count) && plan.versions > plan.records && plan.bytes > 9_000)
+        #expect(plan.unknown == [numbers[0] - 100_000])
+        #expect(try #require(plan.sinks[exporter]) > 290)
+        #expect(try await store.beginErasure(of: .numbers(numbers), removingCopies: true) == plan.records)
+        try await carryOut(store)
+
+        // The sink has them: until it is told, the retractions say of what.
+        let waiting = try await store.namedErasures()
+        #expect(waiting.records > 290 && waiting.sinks == [exporter])
+        #expect(
+            try found(in: folder.path, [Needle(Self.values[0]), Needle("needle-metadata"), Needle(Self.start)]) == [])
+        var sink = try await SinkSession(store)
+        let told = try await sink.take(1_000)
+        #expect(
+            told.contains { record in
+                if case .retraction(let retraction) = record.record, case .sample(_, let key) = retraction.identity {
+                    return key.text == "needle-key"
+                }
+                return false
+            })
+        try await sink.answer(told)
+        try await store.removeErasedNames()
+        #expect(try await store.namedErasures().records == 0)
+        #expect(try await store.finishErasure())
+
+        try await expectGone(store, numbers)
+        #expect(try rest(folder.store, without: numbers) == before)
+        try store.close()
+        #expect(try found(in: folder.path) == [])
+        #expect(try StoreFile(folder.store).faults(.counters) == [])
+        #expect(try await folder.open().verifyAccounts() == [])
+    }
+
+    @Test func `R6.40 killed at any moment an erasure has not begun, or the next hub finishes it`() async throws {
+        let store = try folder.open()
+        let numbers = try await fill(store)
+        try await store.forgetSink(exporter, recordedAt: 8)
+        var stages: [(String, Folder)] = []
+        func kill(_ when: String) throws { stages.append((when, try folder.killed())) }
+        try kill("before")
+        _ = try await store.beginErasure(of: .numbers(numbers), removingCopies: true)
+        try kill("chosen")
+        var steps = 0
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {
+            steps += 1
+            try kill("after step \(steps)")
+        }
+        try kill("records")
+        #expect(try await store.finishErasure())
+        try kill("finished")
+        try store.close()
+        #expect(steps > 2)
+
+        for (when, left) in stages {
+            let store = try left.open()
+            try await store.dropErasure()
+            if when == "before" {
+                #expect(try await store.erasure() == nil)
+                #expect(try await store.records(numbers: numbers).count == numbers.count)
+                continue
+            }
+            while try await !store.carryOut(.eraseNext, recordedAt: 10).isEmpty {}
+            #expect(try await store.finishErasure(), "\(when)")
+            #expect(try found(in: left.path) == [], "\(when)")
+            #expect(try await store.verifyAccounts() == [], "\(when)")
+        }
+    }
+
+    @Test func `a choice that was cut short is dropped, and nothing is erased`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try await store.pool.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO erasure (id, stage, copies, total) VALUES (1, 0, 1, 0);
+                    INSERT INTO erasure_record (number) VALUES (1)
+                    """)
+        }
+        #expect(try await store.carryOut(.eraseNext, recordedAt: 9) == [])
+        try await store.dropErasure()
+        #expect(try await store.erasure() == nil)
+        #expect(try await store.records(numbers: [1]).first?.type == .weight)
+        #expect(try await store.beginErasure(of: .numbers([7]), removingCopies: true) == 0)
+        #expect(try await store.erasure() == nil)
+    }
+
+    @Test func `R6.41 what a source sends of an erased record is a duplicate, until a person allows it again`()
+        async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        _ = try await store.put([.day(try day("2026-03-01", 71))])
+        _ = try await store.beginErasure(of: .numbers([1, 3]), removingCopies: true)
+        try await carryOut(store)
+        let head = store.head
+        #expect(try await store.put(try sample("a", 99))[0] == .duplicate(number: 1, sequence: 4))
+        #expect(try await store.retract(try sample("a")).isDuplicate)
+        #expect(try await store.put([.day(try day("2026-03-01", 80))])[0].isDuplicate)
+        #expect(store.head == head)
+        for action in [
+            ManualChange.retract(numbers: [1], reason: nil), .undoRetraction(numbers: [1]), .undoEdit(numbers: [1]),
+            .assign(numbers: [1], to: try await store.me(), wholeGroups: true, reason: nil),
+            .edit(number: 1, SampleEdit(type: .weight)),
+        ] {
+            #expect(try await store.carryOut(action, recordedAt: 9)[0].result.code == "erased")
+        }
+        let trace = try #require(try await store.trace(1))
+        #expect(trace.versions.count == 1 && trace.retracted == nil && trace.versionCount == 1 && trace.next == nil)
+
+        // After a restart as well.
+        try store.close()
+        let again = try folder.open()
+        #expect(try await again.put(try sample("a", 99))[0].isDuplicate)
+        #expect(try await again.allowAgain([1, 2, 3]).map(\.result.code) == [nil, "unknown", nil])
+        #expect(try await again.put(try sample("a", 99))[0].placement?.number == head + 1)
+        #expect(try await again.put([.day(try day("2026-03-01", 80))])[0].placement?.number == head + 2)
+        #expect(try await again.verifyAccounts() == [])
+    }
+
+    @Test func `R6.40 all of a person can be erased, with the name, and others keep theirs`() async throws {
+        let store = try folder.open()
+        let persons = try await store.ensurePersons(["needle-anna", "ben"], recordedAt: 1)
+        for person in persons {
+            _ = try await store.put(
+                try (0..<5).map { .sample(try sample("\(person.name) \($0)")) }, .person(person))
+        }
+        _ = try await store.put([.day(try day("2026-03-01", 71, person: "needle-anna"))], .person(persons[0]))
+        var query = RecordQuery()
+        query.persons = [.person("needle-anna")]
+        #expect(try await store.planErasure(of: .matching(query)).records == 6)
+        #expect(
+            try await store.beginErasure(of: .matching(query), forgetting: "needle-anna", removingCopies: true) == 6)
+        try await carryOut(store)
+        #expect(try found(in: folder.path, [Needle("needle-anna"), Needle(persons[0].uid)]) == [])
+        #expect(try await store.persons().contains(persons[1]))
+        #expect(try await store.planErasure(of: .matching(query)) == ErasurePlan())
+        query.persons = [.person("ben")]
+        #expect(try await store.all(query).records.count == 5)
+        #expect(try await store.verifyAccounts() == [])
+        let anna = try #require(try await store.ensurePersons(["needle-anna"], recordedAt: 9).first)
+        #expect(anna.uid != persons[0].uid)
+        #expect(try await store.put([.sample(try sample("new"))], .person(anna))[0].placement != nil)
+    }
+
+    @Test func `a word that another record has stays, one that erased records alone had goes, and may come again`()
+        async throws
+    {
+        let store = try folder.open()
+        let (shared, own) = (try sample("a"), try sample("b"))
+        var records = [shared, own, try sample("c")]
+        (records[0].zone, records[1].zone, records[2].zone) = ("Europe/Berlin", "needle-zone", "Europe/Berlin")
+        _ = try await store.put(records.map(Record.sample))
+        _ = try await store.beginErasure(of: .numbers([1, 2]), removingCopies: true)
+        try await carryOut(store)
+        #expect(try found(in: folder.path, [Needle("needle-zone")]) == [])
+        var again = try sample("d")
+        again.zone = "needle-zone"
+        _ = try await store.put(again)
+        let zones = try await store.records(numbers: [3, store.head]).compactMap { record in
+            if case .sample(let sample) = record.record { sample.zone } else { nil }
+        }
+        #expect(zones == ["Europe/Berlin", "needle-zone"])
+    }
+
+    @Test func `older copies of the store go with it unless they are to stay, and backups are known`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let elsewhere = try Folder()
+        _ = try StoreFile(folder.store).backUp(to: elsewhere.path + "/one.sqlite")
+        let real = URL(fileURLWithPath: elsewhere.path).resolvingSymlinksInPath().path + "/one.sqlite"
+        #expect(StoreCopies.backups(of: folder.store) == [StoreCopy(path: real, head: 2)])
+        let copy = folder.store + ".replaced-20260101T000000Z"
+        try FileManager.default.copyItem(atPath: folder.store, toPath: copy)
+        #expect(StoreCopies.beside(folder.store).map(\.path) == [copy])
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: false)
+        try await carryOut(store)
+        #expect(StoreCopies.beside(folder.store).map(\.path) == [copy])
+        _ = try await store.beginErasure(of: .numbers([2]), removingCopies: true)
+        try await carryOut(store)
+        #expect(StoreCopies.beside(folder.store) == [])
+        #expect(FileManager.default.fileExists(atPath: real))
+        try FileManager.default.removeItem(atPath: real)
+        #expect(StoreCopies.backups(of: folder.store) == [])
+    }
+
+    @Test func `a reader that still needs the log makes the erasure wait, not the hub`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("needle-key"))
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: folder.store, configuration: configuration)
+        try await other.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN; SELECT count(*) FROM sample")
+        }
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        #expect(try await !store.finishErasure())
+        #expect(try await store.erasure()?.stage == .files)
+        _ = try await store.put(try sample("b"))
+        try await other.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
+        try other.close()
+        #expect(try await store.finishErasure())
+        #expect(try found(in: folder.path) == [])
+    }
+}
