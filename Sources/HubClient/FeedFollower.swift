@@ -1,3 +1,4 @@
+import Foundation
 package import HubWire
 package import Samples
 import ZeroMQ
@@ -36,7 +37,11 @@ package final class FeedFollower {
     private var handled: Set<Int64> = []
     private var mustCatchUp = false
     /// The hub is another process than before, or the connection is another: it may have lost what was handed out live (R8.38).
+    ///
+    /// Until it is known what it still has, what it publishes waits in the socket: a newer record would hide which one is to be asked for.
     private var mustProve = false
+    /// So long the door is left alone when it did not answer.
+    private static let pause = Duration.milliseconds(100)
     /// The question whose pages are being read.
     private var question: QueryRequest?
     private var decoder = StoredRecordDecoder()
@@ -81,9 +86,13 @@ package final class FeedFollower {
         do {
             // The hub ends a session that is silent for 20 s; a polite client says BYE before.
             if openDoor != nil, lastAsked + FeedFollower.idle < .now { openDoor = nil }
-            let isReadable = try socket.wait(for: .readable, upTo: patience).contains(.readable)
+            if mustProve {
+                Thread.sleep(forTimeInterval: min(patience, FeedFollower.pause) / .seconds(1))
+                mustCatchUp = true
+            }
+            let isReadable = try !mustProve && socket.wait(for: .readable, upTo: patience).contains(.readable)
             while let event = try monitor.receive() { connection(event.kind) }
-            guard isReadable else { return }
+            guard isReadable, !mustProve else { return }
             var frames = Multipart()
             // A turn's worth, so that the events stay few.
             for _ in 0..<256 {
@@ -101,7 +110,7 @@ package final class FeedFollower {
         case .handshakeSucceeded where isThere != true:
             isThere = true
             events.append(.back)
-            (mustCatchUp, mustProve) = (cursor != nil, cursor != nil)
+            (mustCatchUp, mustProve, question) = (cursor != nil, cursor != nil, nil)
         case .disconnected where isThere != false, .connectRetried where isThere == nil, .closed where isThere == nil:
             isThere = false
             events.append(.away)
@@ -166,13 +175,12 @@ package final class FeedFollower {
             (openDoor, lastAsked) = (client, .now)
             let welcome = try client.open()
             if welcome.epoch != since.epoch { return restart(welcome.epoch) }
-            if mustProve, let newest = handled.max(), newest > since.sequence {
+            if mustProve, question == nil, let newest = handled.max(), newest > since.sequence {
                 // The answer does not matter: the hub refuses a cursor of what it has lost.
                 var proof = QueryRequest(id: 0, since: Cursor(epoch: since.epoch, sequence: newest))
                 (proof.filter, proof.limit) = (filter, 1)
                 _ = try client.ask(proof)
             }
-            mustProve = false
             var query = question ?? QueryRequest(id: 0, since: since)
             query.filter = filter
             guard case .records(let records, let next, let end) = try client.ask(query).content else {
@@ -184,7 +192,7 @@ package final class FeedFollower {
             guard next == nil else { return }
             if let end, end.sequence > cursor?.sequence ?? 0 { cursor = end }
             handled.removeAll()
-            mustCatchUp = false
+            (mustCatchUp, mustProve) = (false, false)
         } catch let failure as Failure {
             // The session was lost, and the hub that has begun the next one was restored; or it has lost what this cursor is about (R8.38).
             if let epoch = openDoor?.welcome?.epoch, epoch != since.epoch || failure.isForeignCursor {

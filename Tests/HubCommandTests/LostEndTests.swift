@@ -2,6 +2,8 @@ import Foundation
 import HubClient
 import HubCore
 import HubProcess
+import HubWire
+import Samples
 import Testing
 
 @testable import HubCommand
@@ -93,5 +95,86 @@ import Testing
         let seen = await numbers(follower)
         #expect(seen.prefix(8) == [1, 2, 3, 4, 5, 1, 2, 3])
         #expect(seen.count == 9 && seen[8] > 5, "\(seen): a sequence was used twice")
+    }
+
+    @Test func `R8.38 what a hub that is back publishes does not hide from a follower what was lost`() async throws {
+        let hub = try await TestHub()
+        let old = try TemporaryFolder()
+        try hub.give(LostEndTests.weights(1...3))
+        let follower = try ShutOutFollower(of: hub)
+        try await follower.wait { $0.seen.count == 3 }
+        try copy(LostEndTests.files, from: hub.data, to: old.path)
+        try hub.give(LostEndTests.weights(4...5))
+        try await follower.wait { $0.seen.count == 5 }
+        hub.signal(SIGKILL)
+        await hub.waitForEnd()
+        try copy(LostEndTests.files, from: old.path, to: hub.data)
+        var record = try #require(try SequenceReserve.read(of: hub.data + "/hub.sqlite"))
+        record.places[0].boot = "another-start"
+        try Data(record.bytes).write(to: URL(filePath: hub.data + "/hub.sqlite.sequences"))
+        follower.set(isShut: true)
+        try await hub.restart()
+        try await follower.wait { $0.isBack }
+        for number in 6...9 { try hub.give(LostEndTests.weights(number...number)) }
+        follower.set(isShut: false)
+        try await follower.wait { $0.seen.count == 7 && $0.wasRestored || $0.seen.count > 7 }
+        let (seen, wasRestored) = follower.end()
+        #expect(wasRestored && seen.prefix(3) == [1, 2, 3] && seen.dropFirst(3).allSatisfy { $0 > 100_000 }, "\(seen)")
+        #expect(try await hub.stop() == 0)
+    }
+}
+
+/// Follows the feed on a thread of its own, and can be kept from the door, which may open later than the feed.
+private final class ShutOutFollower: Sendable {
+    struct State {
+        var seen: [Int64] = []
+        var wasRestored = false
+        /// Since the door was shut.
+        var isBack = false
+        var isShut = false
+        var isOver = false
+        var failure: String?
+    }
+    private let state = Locked(State())
+
+    init(of hub: TestHub) throws {
+        let (door, feed) = (hub.endpoints.door, hub.endpoints.feed)
+        let epoch = try DoorClient(endpoint: door, command: "tap").open().epoch
+        Thread.detachNewThread { [state] in
+            do {
+                let follower = try FeedFollower(
+                    feed: feed, prefixes: ["sample/"], since: Cursor(epoch: epoch, sequence: 0)
+                ) {
+                    if state.value.isShut { throw DoorClient.absent(door) }
+                    return try DoorClient(endpoint: door, command: "tap")
+                }
+                while !state.value.isOver {
+                    guard let event = try follower.next(upTo: .milliseconds(50)) else { continue }
+                    state.change { state in
+                        switch event {
+                        case .message(_, let place, _): state.seen.append(place.sequence)
+                        case .restored: (state.wasRestored, state.seen) = (true, [])
+                        case .back: state.isBack = true
+                        case .away, .gap: break
+                        }
+                    }
+                }
+            } catch { state.change { $0.failure = "\(error)" } }
+        }
+    }
+
+    func set(isShut: Bool) { state.change { ($0.isShut, $0.isBack) = (isShut, false) } }
+
+    /// The tool that runs the tests bounds how long.
+    func wait(until isMeant: (State) -> Bool) async throws {
+        while !isMeant(state.value) {
+            try #require(state.value.failure == nil)
+            await Task.yield()
+        }
+    }
+
+    func end() -> (seen: [Int64], wasRestored: Bool) {
+        state.change { $0.isOver = true }
+        return (state.value.seen, state.value.wasRestored)
     }
 }
