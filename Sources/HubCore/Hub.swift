@@ -23,6 +23,7 @@ public final class Hub: Service, Sendable {
     private let configuration: HubConfiguration
     private let logger: Logger
     private let ready = Flag()
+    private let wasReady = Flag()
     private let told = Flag()
     private let policy: SessionPolicy
     private let lifePolicy: LifePolicy
@@ -69,7 +70,13 @@ public final class Hub: Service, Sendable {
     }
 
     /// Returns once door and feed are bound and the plugins are being started; at once when the hub has ended.
-    public func waitUntilReady() async { await ready.wait() }
+    ///
+    /// - Returns: whether it was ready; false where it ended before.
+    @discardableResult
+    public func waitUntilReady() async -> Bool {
+        await ready.wait()
+        return wasReady.isRaised
+    }
 
     /// Reads `hub.conf` again and follows it, as `hub apply` does; what came of it is in the log.
     ///
@@ -164,6 +171,7 @@ public final class Hub: Service, Sendable {
         logger.notice(
             "the hub is ready",
             metadata: ["door": "\(endpoints.door)", "feed": "\(endpoints.feed)", "head": "\(store.head)"])
+        wasReady.raise()
         ready.raise()
         notifier?.tell(("READY", "1"), ("STATUS", "ready"))
 

@@ -147,6 +147,20 @@ import Testing
         #expect(try await status(hub) { $0.store.warning == nil }.records == Int64(key))
     }
 
+    @Test func `a hub that cannot open its store ends and does not say that it is ready`() async throws {
+        let folder = try TemporaryFolder()
+        let faults = Faults(in: folder)
+        let hub = try await TestHub(in: folder)
+        #expect(try await hub.stop() == 0)
+        try faults.begin("read eio hub.sqlite")
+        for _ in 0..<3 {
+            let failing = try await hub.run(["run"], under: faults.environment)
+            #expect(failing.code == HubExit.system.rawValue)
+            #expect(failing.errors.contains("the disk or what connects it has failed"), "\(failing.errors)")
+            #expect(!failing.errors.contains("ready"), "\(failing.errors)")
+        }
+    }
+
     @Test func `doctor calls a disk that fails by its name, and advises no backup`() async throws {
         let folder = try TemporaryFolder()
         let faults = Faults(in: folder)

@@ -48,8 +48,7 @@ struct RunningHub {
                     try await group.run()
                 }
                 tasks.addTask {
-                    await hub.waitUntilReady()
-                    if !interruption.isOver { await ready() }
+                    if await hub.waitUntilReady(), !interruption.isOver { await ready() }
                 }
                 tasks.addTask {
                     await end()
