@@ -119,6 +119,11 @@ import Testing
         try peer.give([DiskFaultTests.weight(1_000)])
         let answer = #expect(throws: DoorPeer.Silence.self) { try peer.receive("STORED") }
         #expect(answer?.error?.contains("nothing is confirmed since damage was found") == true)
+        // A sink is told to ask again, not that it is refused: it goes on by itself when a person has decided.
+        let sink = try DoorPeer(hub.endpoints.door, instance: "sink", patience: .seconds(10))
+        try sink.send("WANT", #"{"want":"all","start":"now","credit":{"records":10,"bytes":1048576}}"#)
+        let refusal = #expect(throws: DoorPeer.Silence.self) { try sink.receive("WANT") }
+        #expect(refusal?.error?.contains(#""code":"store""#) == true, "\(String(describing: refusal))")
     }
 
     @Test func `a log that cannot be brought into the store is told before it fills the disk`() async throws {

@@ -175,7 +175,8 @@ extension WireError {
             case .epoch: .epoch
             case .cursor, .token: .cursor
             case .query: .query
-            case .full, .readOnly, .busy, .input, .locked: .store
+            // What a person has to mend is no fault of the one who asks, who may ask again when it is.
+            case .full, .readOnly, .busy, .input, .locked, .corrupt: .store
             default: .internal
             }
         self.init(code, error.message)
