@@ -240,12 +240,19 @@ let package = Package(
             ],
             path: "Tests/Interop",
             resources: [.copy("days.py"), .copy("hostile.py"), .copy("sami_sdk.py"), .copy("stranger.py")]),
+        program(
+            "hub-torture",
+            [
+                "DoorPeer", "HubClient", "HubProcess", "HubWire", "Samples", "Seeds", "TortureDiary", "torture-source",
+                "torture-sink",
+                argumentParser,
+            ],
+            path: "Tests/Torture/Sources"),
         tests(
-            "TortureTests",
-            ["DoorPeer", "Seeds", "HubProcess", "HubCommand", "TortureDiary", "torture-source", "torture-sink"]),
-        .target(name: "TortureDiary", path: "Tests/Support/Torture/Diary", swiftSettings: strict),
-        program("torture-source", ["Seeds", "PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Source"),
-        program("torture-sink", ["PluginKit", "TortureDiary"], path: "Tests/Support/Torture/Sink"),
+            "TortureTests", ["HubCommand", "HubProcess", "TortureDiary", "hub-torture"], path: "Tests/Torture/Tests"),
+        .target(name: "TortureDiary", path: "Tests/Torture/Diary", swiftSettings: strict),
+        program("torture-source", ["Seeds", "PluginKit", "TortureDiary"], path: "Tests/Torture/Source"),
+        program("torture-sink", ["PluginKit", "TortureDiary"], path: "Tests/Torture/Sink"),
         .target(name: "OAuthServer", path: "Tests/Support/OAuthServer", swiftSettings: strict),
         program("example-cloud", ["CloudClient", "PluginKit"], path: "Tests/Support/ExampleCloud"),
         tests(

@@ -1,11 +1,15 @@
 // Faults of disk and clock for one program (LD_PRELOAD), as the file $HUB_FAULTS says at that moment; without the file all is well.
 //
-//   read eio hub.sqlite       each read of a file of that name fails with EIO; also write and sync
-//   sync hang hub.sqlite-wal  does not return while the line stands there
-//   end 37                    the program is killed at the 37th write or sync of its files, before it
-//   clock 31536000            CLOCK_REALTIME shows so many seconds more
+//   read eio hub.sqlite           each read of a file of that name fails with EIO; also write and sync
+//   write full hub.sqlite-wal     fails with ENOSPC; `readonly` with EROFS
+//   write short hub.sqlite-wal    takes one byte less than it was given
+//   sync hang hub.sqlite-wal      does not return while the line stands there
+//   sync slow hub.sqlite-wal 40   returns after so many milliseconds more
+//   end 37                       the program is killed at the 37th write or sync of its files, before it
+//   clock 31536000                CLOCK_REALTIME shows so many seconds more
+//   boot 7e2f                     /proc/sys/kernel/random/boot_id says this: the machine was started again
 //
-// The file is replaced in one step (rename), and read anew for every call.
+// The file is replaced in one step (rename), and read for every call.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -32,11 +37,24 @@ static int told(char *text, size_t room) {
     return count > 0;
 }
 
-// Which fault a line names for this operation on this file: 'e', 'h', or 0.
-static char fault(const char *operation, int file) {
+// The line of the file that begins with a word; the rest of it.
+static const char *line_of(char *text, const char *word) {
+    size_t length = strlen(word);
+    char *rest = text, *line;
+    while ((line = strsep(&rest, "\n")))
+        if (!strncmp(line, word, length) && line[length] == ' ') return line + length + 1;
+    return NULL;
+}
+
+static void pause_for(long milliseconds) {
+    struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    syscall(SYS_nanosleep, &pause, NULL);
+}
+
+// Whether a line names a fault for this operation on this file, and which.
+static int fault(const char *operation, int file, char kind[16], long *milliseconds) {
     char text[1024], link[32], path[4096];
-    int before = errno;
-    char found = 0;
+    int before = errno, found = 0;
     if (told(text, sizeof text)) {
         snprintf(link, sizeof link, "/proc/self/fd/%d", file);
         long length = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
@@ -44,9 +62,10 @@ static char fault(const char *operation, int file) {
         const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
         char *rest = text, *line;
         while (!found && (line = strsep(&rest, "\n"))) {
-            char verb[16], kind[16], meant[256];
-            if (sscanf(line, "%15s %15s %255s", verb, kind, meant) == 3 && !strcmp(verb, operation) && !strcmp(meant, name))
-                found = kind[0];
+            char verb[16], meant[256];
+            *milliseconds = 0;
+            if (sscanf(line, "%15s %15s %255s %ld", verb, kind, meant, milliseconds) >= 3 && !strcmp(verb, operation))
+                found = !strcmp(meant, name);
         }
     }
     errno = before;
@@ -56,10 +75,11 @@ static char fault(const char *operation, int file) {
 // Ends the process at the write or sync that the line `end COUNT` names, counted from its start.
 static void count(void) {
     static long calls;
-    char text[1024], *line;
-    long now = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST), last;
+    char text[1024];
+    long now = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
     int before = errno;
-    if (told(text, sizeof text) && (line = strstr(text, "end ")) && sscanf(line, "end %ld", &last) == 1 && now >= last) {
+    const char *last = told(text, sizeof text) ? line_of(text, "end") : NULL;
+    if (last && now >= atol(last)) {
         syscall(SYS_kill, (long)syscall(SYS_getpid), 9L);
         for (;;) {}
     }
@@ -67,14 +87,27 @@ static void count(void) {
 }
 
 static int fails(const char *operation, int file) {
-    char kind;
+    char kind[16];
+    long milliseconds;
     if (*operation != 'r' && file > 2) count();
-    while ((kind = fault(operation, file)) == 'h') {
-        struct timespec pause = {0, 100000000};
-        syscall(SYS_nanosleep, &pause, NULL);
+    while (fault(operation, file, kind, &milliseconds)) {
+        if (!strcmp(kind, "slow")) {
+            pause_for(milliseconds);
+            return 0;
+        }
+        errno = !strcmp(kind, "eio") ? EIO : !strcmp(kind, "full") ? ENOSPC : !strcmp(kind, "readonly") ? EROFS : 0;
+        if (errno) return 1;
+        if (strcmp(kind, "hang")) return 0;
+        pause_for(100);
     }
-    if (kind == 'e') errno = EIO;
-    return kind == 'e';
+    return 0;
+}
+
+// How much of a write is taken.
+static size_t share(int file, size_t count) {
+    char kind[16];
+    long milliseconds;
+    return count > 1 && fault("write", file, kind, &milliseconds) && !strcmp(kind, "short") ? count - 1 : count;
 }
 
 #define REAL(name) \
@@ -84,20 +117,65 @@ static int fails(const char *operation, int file) {
 ssize_t read(int file, void *bytes, size_t count) { REAL(read); return fails("read", file) ? -1 : real(file, bytes, count); }
 ssize_t pread(int file, void *bytes, size_t count, off_t at) { REAL(pread); return fails("read", file) ? -1 : real(file, bytes, count, at); }
 ssize_t pread64(int file, void *bytes, size_t count, off64_t at) { REAL(pread64); return fails("read", file) ? -1 : real(file, bytes, count, at); }
-ssize_t write(int file, const void *bytes, size_t count) { REAL(write); return fails("write", file) ? -1 : real(file, bytes, count); }
-ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) { REAL(pwrite); return fails("write", file) ? -1 : real(file, bytes, count, at); }
-ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) { REAL(pwrite64); return fails("write", file) ? -1 : real(file, bytes, count, at); }
+ssize_t write(int file, const void *bytes, size_t count) { REAL(write); return fails("write", file) ? -1 : real(file, bytes, share(file, count)); }
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) { REAL(pwrite); return fails("write", file) ? -1 : real(file, bytes, share(file, count), at); }
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) { REAL(pwrite64); return fails("write", file) ? -1 : real(file, bytes, share(file, count), at); }
 int fsync(int file) { REAL(fsync); return fails("sync", file) ? -1 : real(file); }
 int fdatasync(int file) { REAL(fdatasync); return fails("sync", file) ? -1 : real(file); }
+
+// A file that says which start of the machine this is; -1 where it is not asked for, or nothing is told.
+static int boot(const char *path) {
+    char text[1024];
+    int before = errno, file = -1;
+    if (!strcmp(path, "/proc/sys/kernel/random/boot_id") && told(text, sizeof text)) {
+        const char *word = line_of(text, "boot");
+        if (word && (file = memfd_create("boot_id", MFD_CLOEXEC)) >= 0) {
+            syscall(SYS_write, file, word, strlen(word));
+            lseek(file, 0, SEEK_SET);
+        }
+    }
+    errno = before;
+    return file;
+}
+
+#define OPEN(name) \
+    int name(const char *path, int flags, ...) { \
+        REAL(name); \
+        va_list more; \
+        va_start(more, flags); \
+        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0; \
+        va_end(more); \
+        int file = boot(path); \
+        return file >= 0 ? file : real(path, flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
+
+static long ahead(void) {
+    char text[1024];
+    int before = errno;
+    const char *seconds = told(text, sizeof text) ? line_of(text, "clock") : NULL;
+    errno = before;
+    return seconds ? atol(seconds) : 0;
+}
 
 int clock_gettime(clockid_t clock, struct timespec *time) {
     REAL(clock_gettime);
     int result = real(clock, time);
-    char text[1024];
-    long ahead;
-    int before = errno;
-    if (result == 0 && clock == CLOCK_REALTIME && told(text, sizeof text) && sscanf(text, "clock %ld", &ahead) == 1)
-        time->tv_sec += ahead;
-    errno = before;
+    if (result == 0 && clock == CLOCK_REALTIME) time->tv_sec += ahead();
     return result;
+}
+
+int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+    REAL(gettimeofday);
+    int result = real(time, zone);
+    if (result == 0) time->tv_sec += ahead();
+    return result;
+}
+
+time_t time(time_t *place) {
+    REAL(time);
+    time_t now = real(NULL) + ahead();
+    if (place) *place = now;
+    return now;
 }

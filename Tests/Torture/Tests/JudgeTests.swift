@@ -1,19 +1,21 @@
 import Testing
 import TortureDiary
 
+@testable import hub_torture
+
 /// A judge that finds nothing proves nothing, unless it finds what is there: each kind of loss and doubling, planted by hand.
 @Suite struct JudgeTests {
-    private static let key = "1700000000-s"
+    static let key = "1700000000-s"
 
-    private static func step(_ version: Int, retraction: Bool = false) -> Step {
+    static func step(_ version: Int, retraction: Bool = false) -> Step {
         Step(key: key, version: version, isRetraction: retraction)
     }
 
-    private static func got(_ seq: Int64, _ step: Step) -> SinkLine.Got {
+    static func got(_ seq: Int64, _ step: Step) -> SinkLine.Got {
         SinkLine.Got(epoch: "e", number: 1, seq: seq, device: "source", step: step, type: "stepCount")
     }
 
-    private static func source(_ event: SourceLine.Event, at: Int64, _ operation: Int64 = 0, _ steps: [Step] = [])
+    static func source(_ event: SourceLine.Event, at: Int64, _ operation: Int64 = 0, _ steps: [Step] = [])
         -> SourceLine
     {
         var line = SourceLine(event, operation: operation, steps: steps.isEmpty ? nil : steps)
@@ -21,7 +23,7 @@ import TortureDiary
         return line
     }
 
-    private static func handover(_ number: Int, at: Int64, _ got: SinkLine.Got, _ result: SinkLine.Answer.Result)
+    static func handover(_ number: Int, at: Int64, _ got: SinkLine.Got, _ result: SinkLine.Answer.Result)
         -> [SinkLine]
     {
         var begin = SinkLine(.begin, pid: 1, delivery: number, records: [got])
@@ -30,14 +32,14 @@ import TortureDiary
         return [begin, end]
     }
 
-    private static func record(_ seq: Int64, value: Double?) -> Story.Version {
+    static func record(_ seq: Int64, value: Double?) -> Story.Version {
         Story.Version(
             record: Story.Record(
                 kind: value == nil ? "retraction" : "quantity", type: "stepCount", key: key,
                 source: .init(device: "source"), value: value, reason: value == nil ? "2" : nil, seq: seq))
     }
 
-    private static func account(_ delivered: Int64, _ refused: Int64 = 0, cursor: String = "e-2") -> StatusSample {
+    static func account(_ delivered: Int64, _ refused: Int64 = 0, cursor: String = "e-2") -> StatusSample {
         StatusSample(
             epoch: "e", head: 2,
             accounts: [
@@ -52,7 +54,7 @@ import TortureDiary
     }
 
     /// A record and its retraction, given, stored and delivered.
-    private static var good: Evidence {
+    static var good: Evidence {
         var evidence = Evidence()
         evidence.sources["source"] = [
             source(.giving, at: 100, 1, [step(1)]), source(.given, at: 110, 1),
@@ -97,7 +99,7 @@ import TortureDiary
         #expect(text.contains("source: gives version 1, operation 1") && text.contains("sink: answers delivered"))
     }
 
-    @Test func `a version that is missing, twice, or of nobody is found`() {
+    @Test func `a version that is missing, twice, or was never given is found`() {
         finds { $0.stories[0].versions.removeFirst() }
         finds { $0.stories[0].versions.insert(Self.record(3, value: 1), at: 1) }
         finds { $0.sources["source"]?.removeFirst(2) }

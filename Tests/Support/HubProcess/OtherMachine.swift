@@ -1,14 +1,13 @@
 import Foundation
-import HubProcess
 
 /// Another machine: a network namespace of the kernel, with a wire to this one.
-final class OtherMachine: Sendable {
+public final class OtherMachine: Sendable {
     /// This machine's address on the wire.
-    let here: String
+    public let here: String
     private let name: String
 
     /// Why there can be none here; nil where there can.
-    static let obstacle: String? = {
+    public static let obstacle: String? = {
         guard geteuid() == 0 else {
             return "only root can make a network namespace; run the tests as root for these"
         }
@@ -18,7 +17,7 @@ final class OtherMachine: Sendable {
 
     struct Refused: Error, CustomStringConvertible { let description: String }
 
-    init() throws {
+    public init() throws {
         let number = Int.random(in: 0..<16_384)
         let net = "10.\(200 + number % 50).\(number / 64 % 256)"
         let (four, hub, far) = (number % 64 * 4, "hubt\(number)a", "hubt\(number)b")
@@ -41,8 +40,13 @@ final class OtherMachine: Sendable {
     deinit { try? Self.ip("netns", "delete", name) }
 
     /// Starts a program there.
-    func start(_ words: [String], _ environment: [String: String] = [:]) throws -> ChildProcess {
+    public func start(_ words: [String], _ environment: [String: String] = [:]) throws -> ChildProcess {
         try ChildProcess("/usr/bin/env", ["ip", "netns", "exec", name] + words, environment: environment)
+    }
+
+    /// Cuts the wire, so that nothing comes through and neither side is told, or joins it again.
+    public func setWire(isWhole: Bool) throws {
+        try Self.ip("-n", name, "link", "set", name + "b", isWhole ? "up" : "down")
     }
 
     private static func ip(_ words: String...) throws {

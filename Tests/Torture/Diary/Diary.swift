@@ -37,5 +37,9 @@ public struct DiaryError: Error, CustomStringConvertible {
     public var description: String { "\(path): \(String(cString: strerror(number)))" }
 }
 
-/// Milliseconds since 1970: one clock for all diaries of a machine.
-public func millisecondsNow() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+/// Milliseconds since the machine was started: one clock for all diaries, which runs on evenly while the torture sets the other.
+public func millisecondsNow() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+}

@@ -13,7 +13,7 @@ import TortureDiary
             .init(
                 "diary", .path, help: "File that gets a line before and after each delivery.", required: true,
                 access: .write),
-            .init("finish", .path, help: "When this file is there, nothing fails any more.", required: true),
+            .init("signs", .path, help: "Folder: when `finish` is in it, nothing fails any more.", required: true),
             .init("types", .list(of: .string()), help: "What it wants; all if not given."),
             .init("delay", .integer(Bounds(0, 60_000)), help: "Milliseconds a delivery takes.", required: true),
             .init(
@@ -36,7 +36,7 @@ import TortureDiary
         let delivery = desk.nextNumber()
         try desk.write(SinkLine(.begin, pid: getpid(), delivery: delivery, records: try records.map(Self.got)))
         try await Task.sleep(for: .milliseconds(try hub.settings.integer("delay")))
-        let isCalm = FileManager.default.fileExists(atPath: try hub.settings.text("finish"))
+        let isCalm = FileManager.default.fileExists(atPath: try hub.settings.text("signs") + "/finish")
         let mood = try hub.settings.boolean("failing") && !isCalm ? Behaviour.random() : .fine
         let why = "\(getpid())-\(delivery)"
         func end(_ answers: [SinkLine.Answer]) throws {

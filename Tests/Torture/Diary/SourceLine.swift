@@ -6,13 +6,14 @@ public struct SourceLine: Codable, Sendable {
         case giving
         /// Confirmed: by the hub, or by the spool, which must never lose it from then on.
         case given
-        /// Nothing more will be given.
+        /// All up to this operation is confirmed by the hub: the spool is empty.
+        case emptied
+        /// Nothing more will be given, and all is with the hub.
         case finished
     }
 
     public var at: Int64
     public var event: Event
-    public var pid: Int32?
     /// Counts the calls of `give` or `store`.
     public var operation: Int64?
     public var steps: [Step]?
@@ -20,10 +21,10 @@ public struct SourceLine: Codable, Sendable {
     public var answers: [Answer]?
 
     public init(
-        _ event: Event, pid: Int32? = nil, operation: Int64? = nil, steps: [Step]? = nil, answers: [Answer]? = nil
+        _ event: Event, operation: Int64? = nil, steps: [Step]? = nil, answers: [Answer]? = nil
     ) {
         at = millisecondsNow()
-        (self.event, self.pid, self.operation) = (event, pid, operation)
+        (self.event, self.operation) = (event, operation)
         (self.steps, self.answers) = (steps, answers)
     }
 

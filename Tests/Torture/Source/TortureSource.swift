@@ -13,8 +13,9 @@ import TortureDiary
             .init(
                 "diary", .path, help: "File that gets a line before and after each call.", required: true,
                 access: .write),
-            .init("begin", .path, help: "Until this file is there, nothing is given.", required: true),
-            .init("finish", .path, help: "When this file is there, nothing more is given.", required: true),
+            .init(
+                "signs", .path, help: "Folder: nothing is given until `begin` is in it, nor once `finish` is.",
+                required: true),
             .init("seed", .integer(), help: "The same seed gives the same calls.", required: true),
             .init("pace", .integer(Bounds(1, 60_000)), help: "Milliseconds from call to call.", required: true),
             .init(
@@ -22,34 +23,46 @@ import TortureDiary
         ])
 
     func run(_ hub: PluginContext) async throws {
-        let (path, finish) = (try hub.settings.text("diary"), try hub.settings.text("finish"))
+        let (path, signs) = (try hub.settings.text("diary"), try hub.settings.text("signs"))
         let (seed, pace) = (try hub.settings.integer("seed"), try hub.settings.integer("pace"))
         let giver = Giver(hub, isDirect: try hub.settings.boolean("direct"))
         let diary = try Diary<SourceLine>(path)
         var author = Author(seed: UInt64(bitPattern: seed), isVersioned: !giver.isDirect)
         var open: SourceLine?
+        var emptied: Int64 = 0
         for line in try Diary<SourceLine>.lines(path) {
             switch line.event {
             case .giving:
                 author.recall(line)
                 open = line
             case .given: open = nil
+            case .emptied: emptied = line.operation ?? 0
             case .started, .finished: break
             }
         }
-        try diary.write(SourceLine(.started, pid: getpid()))
+        try diary.write(SourceLine(.started))
         if let operation = open?.operation, let steps = open?.steps {
             try diary.write(try await giver.give(steps, operation))
         }
-        let begin = try hub.settings.text("begin")
-        while !hub.isStopping, !FileManager.default.fileExists(atPath: begin) {
-            try await Task.sleep(for: .milliseconds(20))
+        func isThere(_ sign: String) -> Bool { FileManager.default.fileExists(atPath: "\(signs)/\(sign)") }
+        func lookAtSpool() async throws {
+            guard !giver.isDirect, emptied < author.operation, try await hub.state.counters().pending == 0 else {
+                return
+            }
+            emptied = author.operation
+            try diary.write(SourceLine(.emptied, operation: emptied))
         }
-        while !hub.isStopping, !FileManager.default.fileExists(atPath: finish) {
+        while !hub.isStopping, !isThere("begin") { try await Task.sleep(for: .milliseconds(20)) }
+        while !hub.isStopping, !isThere("finish") {
             let steps = author.next()
             try diary.write(SourceLine(.giving, operation: author.operation, steps: steps))
             try diary.write(try await giver.give(steps, author.operation))
             try await Task.sleep(for: .milliseconds(author.pause(pace)))
+            try await lookAtSpool()
+        }
+        while !hub.isStopping, !giver.isDirect, emptied < author.operation {
+            try await Task.sleep(for: .milliseconds(20))
+            try await lookAtSpool()
         }
         if !hub.isStopping { try diary.write(SourceLine(.finished)) }
         await hub.untilStopped()

@@ -4,6 +4,14 @@ struct StatusSample: Decodable, Sendable {
     var head: Int64
     var accounts: [Account]
     var sinks: [Sink]
+    var store = Store()
+
+    struct Store: Decodable, Sendable {
+        /// `ok`, or what is wrong.
+        var state = "ok"
+        var error: String?
+        var warning: String?
+    }
 
     struct Account: Decodable, Sendable {
         var instance: String

@@ -1,0 +1,115 @@
+import ArgumentParser
+import Foundation
+import Glibc
+
+/// `make torture`: rounds of faults, each from its own seed, and what became of each.
+@main struct Command: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hub-torture",
+        abstract: "Does a hub all the harm that a machine can, and judges what is left.",
+        discussion: """
+            A round has a hub, sources, sinks and a follower of its own, in a folder below /tmp, and lasts ten to
+            twenty seconds. As root it has a disk and a network of its own too; without, their faults are left out.
+            A round in which something was wrong keeps its folder. Exit code 1 where there was one.
+            """)
+
+    @Option(help: "How many rounds.")
+    var rounds = 10
+    @Option(help: "Of the first round; the next have the following ones. At random if not given.")
+    var seed: UInt64?
+    @Flag(help: "Only print what is done when.")
+    var schedule = false
+    @Flag(help: "Keep every round's folder.")
+    var keep = false
+
+    func validate() throws {
+        guard rounds > 0 else { throw ValidationError("--rounds takes a number from 1.") }
+    }
+
+    func run() async throws {
+        let first = seed ?? .random(in: 1..<1_000_000) * UInt64(Schedule.roundsForAll)
+        let seeds = (0..<UInt64(rounds)).map { first &+ $0 }
+        if schedule {
+            for seed in seeds { print((["seed \(seed)"] + Schedule(seed: seed).lines).joined(separator: "\n  ")) }
+            return
+        }
+        try OwnMounts.enter()
+        print("torture: \(rounds) rounds, seeds \(first) to \(seeds.last ?? first)")
+        if let obstacle = Disk.obstacle { print("torture: no faults of the disk itself: \(obstacle)") }
+        var summary = Summary()
+        let began = ContinuousClock.now
+        for (index, seed) in seeds.enumerated() {
+            let result = await Round(seed: seed).run(isKept: keep)
+            summary.add(result)
+            let left = began.duration(to: .now) / Double(index + 1) * (rounds - index - 1) / .seconds(60)
+            print("\(index + 1)/\(rounds) \(result.line), \(Int(left.rounded())) min left")
+            for line in result.complaint { print(line) }
+            fflush(nil)
+        }
+        print(summary.text)
+        guard summary.failed.isEmpty else { throw ExitCode(1) }
+    }
+}
+
+extension Round.Result {
+    var line: String {
+        """
+        \(findings.isEmpty ? "held  " : "BROKEN") seed \(seed): \(faults.joined(separator: " ")), \(disturbances) blows, \
+        \(records) records, \(deliveries) deliveries, back within \(String(format: "%.1f", Double(slowest) / 1_000)) s; \
+        \(String(format: "%.1f", seconds)) s
+        """
+    }
+
+    /// What was wrong, where to look, and how to have it again.
+    var complaint: [String] {
+        guard !findings.isEmpty else { return [] }
+        return findings.prefix(6).map { "    \($0)" } + [
+            "    \(findings.count) findings; all is in \(folder ?? "no folder"); again: make torture SEED=\(seed) ROUNDS=1"
+        ]
+    }
+}
+
+/// What all rounds came to.
+struct Summary {
+    private(set) var rounds = 0
+    private(set) var failed: [UInt64] = []
+    private var faults: [String: Int] = [:]
+    private var records = 0
+    private var deliveries = 0
+    private var blows = 0
+    private var slowest: Int64 = 0
+
+    mutating func add(_ result: Round.Result) {
+        rounds += 1
+        if !result.findings.isEmpty { failed.append(result.seed) }
+        for fault in result.faults where !fault.hasPrefix("(") { faults[fault, default: 0] += 1 }
+        (records, deliveries) = (records + result.records, deliveries + result.deliveries)
+        (blows, slowest) = (blows + result.disturbances, max(slowest, result.slowest))
+    }
+
+    var text: String {
+        """
+        torture: \(rounds - failed.count) of \(rounds) rounds held; \(records) records, \(deliveries) deliveries, \(blows) blows
+        faults: \(faults.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+        longest until the hub confirmed again: \(String(format: "%.1f", Double(slowest) / 1_000)) s
+        """
+            + (failed.isEmpty
+                ? "" : "\nbroken: \(failed.map { "make torture SEED=\($0) ROUNDS=1" }.joined(separator: "\n        "))")
+    }
+}
+
+/// The torture's own mount namespace: whatever becomes of it, no mount of it is left.
+enum OwnMounts {
+    private static let sign = "HUB_TORTURE_HAS_OWN_MOUNTS"
+
+    /// Begins this program again in one; returns in that, or where there can be none.
+    static func enter() throws {
+        guard Disk.obstacle == nil, getenv(sign) == nil else { return }
+        setenv(sign, "1", 1)
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let words = ["unshare", "--mount", program] + CommandLine.arguments.dropFirst()
+        var pointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        execvp("unshare", &pointers)
+        throw Scene.Broken("unshare --mount cannot be started: \(String(cString: strerror(errno)))")
+    }
+}

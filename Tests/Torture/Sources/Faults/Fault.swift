@@ -1,0 +1,55 @@
+import Seeds
+
+/// Something that is done to the hub's world, and undone: one type for each kind.
+protocol Fault: Sendable, CustomStringConvertible {
+    /// One of these words the hub says, in its status, its log or as its last words, where it confirms nothing because of this fault.
+    var words: [String] { get }
+    /// For so many milliseconds it may confirm nothing and say nothing; `nil` where it need not know.
+    var patience: Int64? { get }
+    mutating func apply(to scene: Scene) async throws
+    mutating func lift(from scene: Scene) async throws
+}
+
+extension Fault {
+    var words: [String] { [] }
+    var patience: Int64? { nil }
+}
+
+/// A fault that cannot be made on this machine, or at this moment.
+struct NotPossible: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// The faults of disk and store, which come one after the other; the kills, the clock and the wire go on beside them.
+enum StoreFault: String, CaseIterable, Sendable {
+    case fullDisk, readOnlyDisk, frozenDisk, failingWrite, failingSync, failingRead, shortWrite, slowDisk, hangingSync
+    case powerCut, lyingDisk, lostFile, cutTail, restore, damagedPage
+
+    func make(_ chance: inout SeededGenerator) -> any Fault {
+        switch self {
+        case .fullDisk: FullDisk()
+        case .readOnlyDisk: ReadOnlyDisk()
+        case .frozenDisk: FrozenDisk()
+        case .failingWrite:
+            FailingFile(
+                .write, ["eio", "full", "readonly"].randomElement(using: &chance) ?? "eio",
+                [FailingFile.stores.randomElement(using: &chance) ?? "hub.sqlite"])
+        case .failingSync: FailingFile(.sync, "eio", [FailingFile.stores.randomElement(using: &chance) ?? ""])
+        case .failingRead: FailingFile(.read, "eio", ["hub.sqlite", "hub.sqlite-wal"])
+        case .shortWrite: FailingFile(.write, "short", FailingFile.stores)
+        case .slowDisk:
+            FailingFile(.sync, "slow", FailingFile.stores, milliseconds: Int.random(in: 20...300, using: &chance))
+        case .hangingSync: FailingFile(.sync, "hang", ["hub.sqlite-wal"])
+        case .powerCut: PowerCut(start: chance.next())
+        case .lyingDisk: LyingDisk(start: chance.next(), keepsSequences: false)
+        case .lostFile: LyingDisk(start: chance.next(), keepsSequences: true)
+        case .cutTail: CutTail()
+        case .restore: Restore(isKilled: Bool.random(using: &chance))
+        case .damagedPage: DamagedPage(chance: chance.next(), isPassing: Bool.random(using: &chance))
+        }
+    }
+
+    /// Whether it may also last longer than the hub is silent about.
+    var mayBeLong: Bool { self == .frozenDisk || self == .hangingSync }
+}

@@ -1,0 +1,41 @@
+import HubProcess
+/// The clock of the hub, and of the programs beside it, shows another time; the time that runs goes on evenly.
+struct ClockJump: Fault {
+    let seconds: Int
+    var description: String { "clock \(seconds > 0 ? "+" : "")\(seconds)s" }
+
+    func apply(to scene: Scene) async throws {
+        try scene.tellHub("clock", ["clock \(seconds)"])
+        try scene.tellGuests(["clock \(seconds)"])
+    }
+    func lift(from scene: Scene) async throws {
+        try scene.tellHub("clock", [])
+        try scene.tellGuests([])
+    }
+}
+
+/// Nothing comes through between the hub and the source on the other machine, and neither is told.
+struct CutWire: Fault {
+    var description: String { "wire cut" }
+
+    func apply(to scene: Scene) async throws { try scene.needMachine().setWire(isWhole: false) }
+    func lift(from scene: Scene) async throws { try scene.needMachine().setWire(isWhole: true) }
+}
+
+/// The other side of a connection dies while the wire is cut: what is left of the connection knows nothing of it.
+struct HalfOpen: Fault {
+    /// The hub, or the source on the other machine.
+    let victim: String
+    var description: String { "half-open by \(victim)" }
+
+    func apply(to scene: Scene) async throws {
+        try scene.needMachine().setWire(isWhole: false)
+        scene.programs[victim]?.kill()
+        // The kernel sends the end of the connection into the cut wire.
+        _ = await scene.programs[victim]?.goes(within: 3)
+    }
+    func lift(from scene: Scene) async throws {
+        try scene.needMachine().setWire(isWhole: true)
+        scene.programs[victim]?.begin()
+    }
+}

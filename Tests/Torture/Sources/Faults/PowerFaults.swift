@@ -1,0 +1,94 @@
+import Foundation
+import HubProcess
+import TortureDiary
+
+/// The machine goes down and comes up again, with a disk that kept its word.
+struct PowerCut: Fault {
+    /// What tells one start of the machine from another.
+    let start: UInt64
+    var description: String { "power cut" }
+
+    func apply(to scene: Scene) async throws {
+        scene.programs[Scene.hub]?.kill()
+        try scene.tellHub("boot", ["boot \(String(start, radix: 16))"])
+    }
+    func lift(from scene: Scene) async throws { scene.programs[Scene.hub]?.begin() }
+}
+
+/// From one moment on the disk only says that it keeps what it is given, until the power goes.
+///
+/// Where the reserve of sequences is lost with the store, the hub cannot know what it has confirmed: those who were told more than it
+/// has must be told so. Where that file stays, as when an old store is copied back, the hub says what is missing.
+struct LyingDisk: Fault {
+    let start: UInt64
+    let keepsSequences: Bool
+    private var since: Int64 = 0
+
+    init(start: UInt64, keepsSequences: Bool) { (self.start, self.keepsSequences) = (start, keepsSequences) }
+
+    var description: String { keepsSequences ? "old store put back" : "lying disk" }
+
+    mutating func apply(to scene: Scene) async throws {
+        try FileManager.default.createDirectory(atPath: platter(scene), withIntermediateDirectories: true)
+        // Of one instant: nothing is written while it is copied.
+        guard let process = scene.programs[Scene.hub]?.process else { throw NotPossible("the hub is not there") }
+        since = millisecondsNow()
+        process.signal(SIGSTOP)
+        defer { process.signal(SIGCONT) }
+        guard await poll(within: .seconds(2), until: { Scene.isStopped(process.pid) }) else {
+            throw NotPossible("the hub waits for its disk")
+        }
+        try move(from: scene.data, to: platter(scene))
+    }
+
+    func lift(from scene: Scene) async throws {
+        let platter = platter(scene)
+        try await scene.takeBack(since: since, isProvable: keepsSequences, description) {
+            try move(from: platter, to: scene.data)
+            if !keepsSequences { try scene.tellHub("boot", ["boot \(String(start, radix: 16))"]) }
+        }
+        try FileManager.default.removeItem(atPath: platter)
+    }
+
+    private func platter(_ scene: Scene) -> String { scene.host.folder.path + "/platter" }
+
+    private func move(from old: String, to new: String) throws {
+        let files = FileManager.default
+        for name in ["hub.sqlite", "hub.sqlite-wal", "hub.sqlite-shm"]
+            + (keepsSequences ? [] : ["hub.sqlite.sequences"])
+        {
+            try? files.removeItem(atPath: "\(new)/\(name)")
+            guard !name.hasSuffix("-shm"), files.fileExists(atPath: "\(old)/\(name)") else { continue }
+            try files.copyItem(atPath: "\(old)/\(name)", toPath: "\(new)/\(name)")
+        }
+    }
+}
+
+/// The end of the store's log is missing after a power cut.
+struct CutTail: Fault {
+    private var since: Int64 = 0
+    private var length: UInt64 = 0
+    var description: String { "cut tail" }
+
+    mutating func apply(to scene: Scene) async throws {
+        since = millisecondsNow()
+        length = try size(scene)
+    }
+
+    func lift(from scene: Scene) async throws {
+        try await scene.takeBack(since: since, isProvable: true, description) {
+            // A log that was begun again meanwhile is shorter, and what was in the old one is in the store.
+            let file = try FileHandle(forWritingTo: log(scene))
+            defer { try? file.close() }
+            try file.truncate(atOffset: min(length, try size(scene)))
+        }
+    }
+
+    private func log(_ scene: Scene) -> URL { URL(filePath: scene.data + "/hub.sqlite-wal") }
+
+    private func size(_ scene: Scene) throws -> UInt64 {
+        let size = try? FileManager.default.attributesOfItem(atPath: log(scene).path)[.size] as? UInt64
+        guard let size else { throw NotPossible("the store has no log just now") }
+        return size
+    }
+}

@@ -1,0 +1,89 @@
+import TortureDiary
+
+/// What a follower of the feed believes to be in the store.
+struct FeedPicture {
+    struct Version: Hashable {
+        var epoch: String
+        var seq: Int64
+        var step: Step
+    }
+
+    /// The newest of each record, since all was begun again.
+    private(set) var newest: [Identity: Version] = [:]
+    private(set) var faults: [String] = []
+
+    init(_ lines: [FeedLine]) {
+        var shown: Set<Int64> = []
+        var epoch: String?
+        for line in lines {
+            switch line.event {
+            case .restored:
+                newest = [:]
+                (shown, epoch) = ([], nil)
+            case .failed(let why): faults.append("the follower of the feed broke off: \(why)")
+            case .away, .back: break
+            case .record(let itsEpoch, let record):
+                let identity = Identity(device: record.source.device ?? "", key: record.key)
+                guard let step = record.step else {
+                    faults.append("the follower got \(record), which was never given")
+                    continue
+                }
+                if let epoch, epoch != itsEpoch {
+                    faults.append(
+                        "the epoch became \(itsEpoch), was \(epoch), and the follower was not told to begin again")
+                }
+                epoch = itsEpoch
+                if !shown.insert(record.seq).inserted {
+                    faults.append("DOUBLED: the follower got \(identity), sequence \(record.seq), twice")
+                } else if let before = newest[identity], before.seq > record.seq {
+                    faults.append("the follower got \(identity), sequence \(record.seq), after \(before.seq)")
+                }
+                newest[identity] = Version(epoch: itsEpoch, seq: record.seq, step: step)
+            }
+        }
+    }
+
+    /// What it believes otherwise than it is.
+    func differences(from stories: [Story]) -> [(identity: Identity, text: String)] {
+        var left = newest
+        var found: [(identity: Identity, text: String)] = []
+        for story in stories {
+            guard let last = story.versions.first(where: { $0.record.seq == story.seq })?.record else { continue }
+            let identity = Identity(device: last.source.device ?? "", key: last.key)
+            let seen = left.removeValue(forKey: identity)
+            if seen?.seq != story.seq || seen?.step != last.step {
+                let what = seen.map { "sequence \($0.seq), version \(Checker.text([$0.step]))" } ?? "nothing"
+                found.append(
+                    (identity, "LOST: the follower has \(what) of \(identity), which is at sequence \(story.seq)"))
+            }
+        }
+        for (identity, seen) in left.sorted(by: { $0.key.description < $1.key.description }) {
+            found.append(
+                (
+                    identity,
+                    "the follower has \(identity), sequence \(seen.seq), which the store lacks, and was not told"
+                ))
+        }
+        return found
+    }
+}
+
+extension Story.Record {
+    /// As its source gave it; `nil` where that cannot be.
+    var step: Step? {
+        let isRetraction = kind == "retraction"
+        return (isRetraction ? reason.flatMap { Int($0) } : value.map { Int($0) }).map {
+            Step(key: key, version: $0, isRetraction: isRetraction)
+        }
+    }
+}
+
+extension Checker {
+    /// A follower has been shown every record as it is, each version once and in order, and begun again where the store was put back.
+    mutating func judgeFollower() {
+        guard !evidence.follower.isEmpty else { return }
+        let picture = FeedPicture(evidence.follower)
+        for fault in picture.faults { find(fault) }
+        for (identity, text) in picture.differences(from: evidence.stories) { find(text, identity) }
+    }
+}

@@ -1,0 +1,99 @@
+import TortureDiary
+
+/// What may be missing by the rules: what was confirmed after the time to which a restore or a disk has put the store back.
+struct Losses {
+    private let takebacks: [Takeback]
+    /// By record, the versions that may be missing.
+    private let missable: [Identity: Set<Int>]
+    /// Those that were given while it was not certain that they stay; they may be there all the same, or again.
+    private let uncertain: [Identity: Set<Int>]
+
+    init(_ evidence: Evidence, _ said: [Identity: [Step]]) {
+        takebacks = evidence.takebacks.sorted { $0.since < $1.since }
+        guard !takebacks.isEmpty else {
+            (missable, uncertain) = ([:], [:])
+            return
+        }
+        var missable: [Identity: Set<Int>] = [:]
+        var uncertain: [Identity: Set<Int>] = [:]
+        for (device, lines) in evidence.sources {
+            var safe: [Identity: Set<Int>] = [:]
+            for call in Self.calls(lines) {
+                let isUncertain = takebacks.contains { call.begin <= $0.until && call.end >= $0.since }
+                for step in call.steps {
+                    let identity = Identity(device: device, key: step.key)
+                    if isUncertain {
+                        uncertain[identity, default: []].insert(step.version)
+                    } else {
+                        safe[identity, default: []].insert(step.version)
+                    }
+                }
+            }
+            for (identity, steps) in said where identity.device == device {
+                var isBeforeMissable = false
+                for step in steps {
+                    // A retraction of what is missing is refused, or says nothing new.
+                    isBeforeMissable =
+                        safe[identity]?.contains(step.version) != true || step.isRetraction && isBeforeMissable
+                    if isBeforeMissable { missable[identity, default: []].insert(step.version) }
+                }
+            }
+        }
+        (self.missable, self.uncertain) = (missable, uncertain)
+    }
+
+    /// From when on a call was under way until the hub had confirmed it.
+    private static func calls(_ lines: [SourceLine]) -> [(begin: Int64, end: Int64, steps: [Step])] {
+        var calls: [Int64: (begin: Int64, end: Int64, steps: [Step])] = [:]
+        for line in lines {
+            guard let operation = line.operation else { continue }
+            switch line.event {
+            case .giving: calls[operation] = (line.at, .max, line.steps ?? [])
+            // Without answers it is the spool that confirmed.
+            case .given where line.answers != nil: calls[operation]?.end = line.at
+            case .emptied:
+                for (number, call) in calls where number <= operation && call.end == .max {
+                    calls[number]?.end = line.at
+                }
+            case .started, .given, .finished: break
+            }
+        }
+        return Array(calls.values)
+    }
+
+    var times: [ClosedRange<Int64>] { takebacks.map(\.times) }
+
+    /// Whether a version of a record need not be in the store.
+    func mayMiss(_ step: Step, _ identity: Identity) -> Bool { missable[identity]?.contains(step.version) == true }
+
+    /// Whether what a version was confirmed or handed over as may not count any more.
+    func mayHaveLost(_ step: Step, _ identity: Identity) -> Bool { uncertain[identity]?.contains(step.version) == true }
+
+    /// Whether what was handed over at this time may have been taken back.
+    func isUncertain(at time: Int64, lag: Int64) -> Bool {
+        takebacks.contains { ($0.since...$0.until + lag).contains(time) }
+    }
+
+    /// Whether between two moments the store was put back.
+    func haveTakenBack(between first: Int64, and last: Int64) -> Bool {
+        takebacks.contains { first <= $0.until && last >= $0.since }
+    }
+
+    /// Whether what was so at a time may have been put back before a later one.
+    func isTakenBack(_ time: Int64, before later: Int64) -> Bool {
+        takebacks.contains { $0.since <= time && time <= $0.until && later >= $0.since }
+    }
+
+    /// The epochs that what was sent may have, where it changed at all.
+    func epochs(at time: Int64, lag: Int64) -> Set<String>? {
+        guard let first = takebacks.first else { return nil }
+        var epochs: Set<String> = []
+        for (index, takeback) in takebacks.enumerated() {
+            let since = index == 0 ? Int64.min : takebacks[index - 1].since
+            if (since...takeback.until + lag).contains(time) { epochs.insert(takeback.before) }
+            let until = index + 1 < takebacks.count ? takebacks[index + 1].until + lag : Int64.max
+            if (takeback.since...max(until, takeback.since)).contains(time) { epochs.insert(takeback.after) }
+        }
+        return epochs.isEmpty ? [first.before] : epochs
+    }
+}

@@ -1,0 +1,177 @@
+import DoorPeer
+import Foundation
+import HubProcess
+import TortureDiary
+
+/// One round: a world, a schedule of faults, and a verdict.
+struct Round {
+    let schedule: Schedule
+
+    /// What became of it.
+    struct Result: Sendable {
+        var seed: UInt64
+        /// Those of the schedule, without kills and stops; what could not be made is in brackets.
+        var faults: [String] = []
+        var disturbances = 0
+        var records = 0
+        /// What was handed to sinks.
+        var deliveries = 0
+        /// The longest time from a fault's end to the next record that the hub confirmed, milliseconds.
+        var slowest: Int64 = 0
+        var seconds = 0.0
+        var findings: [String] = []
+        /// Where everything is; `nil` where it is gone.
+        var folder: String?
+    }
+
+    init(seed: UInt64) { schedule = Schedule(seed: seed) }
+
+    func run(isKept: Bool) async -> Result {
+        let began = ContinuousClock.now
+        var result = Result(seed: schedule.seed)
+        do {
+            let scene = try await Scene(seed: schedule.seed)
+            if isKept { scene.host.folder.keep() }
+            do { try await run(in: scene, &result) } catch {
+                result.findings = scene.findings + result.findings + ["the round broke off: \(error)"]
+            }
+            if !result.findings.isEmpty || isKept {
+                scene.host.folder.keep()
+                result.folder = scene.host.folder.path
+                try keep(scene, result)
+            }
+        } catch { result.findings.append("the round could not begin: \(error)") }
+        result.seconds = began.duration(to: .now) / .seconds(1)
+        return result
+    }
+
+    private func run(in scene: Scene, _ result: inout Result) async throws {
+        let watcher = Watcher(scene.door)
+        let follower = Follower(feed: scene.host.environment["HUB_FEED"] ?? "", door: scene.door)
+        let trials = try await carryOut(in: scene)
+        try await scene.finish(within: .seconds(60))
+
+        var evidence = try scene.evidence()
+        (evidence.trials, evidence.sightings) = (trials, await watcher.end())
+        let answer = try await scene.host.command("status", "--json")
+        try scene.askAll(&evidence)
+        let stories = evidence.stories
+        _ = await poll(within: .seconds(15)) { FeedPicture(follower.lines).differences(from: stories).isEmpty }
+        evidence.follower = await follower.end()
+        let ends = await scene.end()
+        (evidence.lives, evidence.disturbances) = (
+            scene.programs[Scene.hub]?.lives ?? [], scene.journal.disturbances
+        )
+
+        var judge = Checker(evidence)
+        result.findings = scene.findings + judge.judge()
+        if ![0, 1].contains(answer.status) { result.findings.append("hub status ended with \(answer.status)") }
+        for (name, code) in ends.sorted(by: { $0.key < $1.key }) where code != 0 {
+            result.findings.append("asked to end, \(name) ended with \(code)")
+        }
+        for program in scene.programs.values {
+            if let failure = program.failure { result.findings.append(failure) }
+        }
+        result.faults = trials.map { trial in trial.obstacle.map { "(\(trial.kind): \($0))" } ?? trial.kind }
+        result.disturbances = evidence.disturbances.count
+        result.records = judge.said.count
+        result.deliveries = evidence.sinks.values.reduce(0) {
+            $0 + Handover.all($1.lines).reduce(0) { $0 + $1.items.count }
+        }
+        result.slowest = judge.slowest
+    }
+
+    /// Does what the schedule says, one thing after the other; at the end everything is lifted.
+    private func carryOut(in scene: Scene) async throws -> [Trial] {
+        var plans = schedule.plans
+        var trials: [Int: Trial] = [:]
+        var open: Set<Int> = []
+        let began = ContinuousClock.now
+        func lift(_ index: Int) async throws {
+            guard open.remove(index) != nil else { return }
+            defer { trials[index]?.lifted = millisecondsNow() }
+            do { try await plans[index].fault.lift(from: scene) } catch let error as NotPossible {
+                trials[index]?.obstacle = "\(error)"
+            }
+        }
+        do {
+            for event in schedule.events {
+                try await Task.sleep(until: began + .milliseconds(event.at))
+                if event.isEnd {
+                    try await lift(event.plan)
+                    continue
+                }
+                let plan = plans[event.plan]
+                var trial = Trial(
+                    kind: plan.kind ?? "", applied: millisecondsNow(), words: plan.fault.words,
+                    patience: plan.fault.patience)
+                do {
+                    try await plans[event.plan].fault.apply(to: scene)
+                    open.insert(event.plan)
+                } catch let error as NotPossible { trial.obstacle = "\(error)" }
+                trials[event.plan] = trial
+            }
+        } catch {
+            // A disk that stays frozen would keep everything, this program too.
+            for index in open.sorted() { try? await lift(index) }
+            throw error
+        }
+        return trials.sorted { $0.key < $1.key }.map(\.value).filter { !$0.kind.isEmpty }
+    }
+
+    /// What a person needs to understand it, beside the diaries and the store.
+    private func keep(_ scene: Scene, _ result: Result) throws {
+        for program in scene.programs.values {
+            let text = program.lives.map { life in
+                "— from \(life.began) to \(life.ended), ended with \(life.code)\n" + life.said.joined(separator: "\n")
+            }
+            try scene.host.folder.write(text.joined(separator: "\n"), to: "\(program.name).log")
+        }
+        let journal = scene.journal.disturbances.map { "\($0.at) \($0.victim): \($0.what)" }
+        try scene.host.folder.write(journal.joined(separator: "\n"), to: "journal.txt")
+        try scene.host.folder.write(schedule.lines.joined(separator: "\n"), to: "schedule.txt")
+        try scene.host.folder.write(result.findings.joined(separator: "\n\n"), to: "findings.txt")
+        // The disk goes with this program.
+        if scene.disk != nil {
+            try FileManager.default.copyItem(atPath: scene.data, toPath: scene.host.folder.path + "/data.kept")
+        }
+    }
+}
+
+extension Scene {
+    /// What sources and sinks have written down.
+    func evidence() throws -> Evidence {
+        var evidence = Evidence()
+        evidence.takebacks = takebacks
+        for name in Self.sources { evidence.sources[name] = try Diary<SourceLine>.lines(diary(name)) }
+        for (name, types) in Self.sinks {
+            evidence.sinks[name] = .init(lines: try Diary<SinkLine>.lines(diary(name)), types: types)
+        }
+        return evidence
+    }
+
+    /// The whole story of every record, and the accounts, asked at the door.
+    func askAll(_ evidence: inout Evidence) throws {
+        let door = try DoorPeer(door, instance: "torture", #","mode":"once""#, patience: .seconds(30))
+        let status = try door.ask("\"want\":\"status\"", "status", as: StatusSample.self)
+        evidence.last = status
+        var cursor = "\(status.epoch)-0"
+        while true {
+            let page = try JSONDecoder().decode(
+                Page.self, from: try door.ask("\"want\":\"records\",\"since\":\"\(cursor)\""))
+            for record in page.records {
+                evidence.stories.append(
+                    try door.ask("\"want\":\"trace\",\"number\":\(record.number)", "trace"))
+            }
+            cursor = page.cursor
+            if page.next == nil { return }
+        }
+    }
+
+    private struct Page: Decodable {
+        struct Record: Decodable { var number: Int64 }
+        var records: [Record]
+        var next: String?
+        var cursor: String
+    }
+}

@@ -1,0 +1,91 @@
+import Seeds
+
+/// What is done in one round, and when: the same for the same seed.
+struct Schedule {
+    /// One fault and its time, in milliseconds from the beginning of the round.
+    struct Plan {
+        var begin, end: Int
+        var fault: any Fault
+        /// As it is told in the round's line; `nil` for kills and stops, of which there are many.
+        var kind: String?
+    }
+
+    let seed: UInt64
+    private(set) var plans: [Plan] = []
+    private(set) var length = 0
+
+    /// So many kinds of ``StoreFault`` a round has: rounds with five seeds in a row from a multiple of five have all of them.
+    static let storeFaults = 3
+    static let roundsForAll = StoreFault.allCases.count / storeFaults
+
+    init(seed: UInt64) {
+        self.seed = seed
+        var chance = SeededGenerator(seed: seed)
+        var time = 700
+        for kind in Self.kinds(of: seed) {
+            let isLong = kind.mayBeLong && Int.random(in: 0..<6, using: &chance) == 0
+            let begin = time + Int.random(in: 0...300, using: &chance)
+            let end = begin + (isLong ? 13_000 : Int.random(in: 600...1_700, using: &chance))
+            plans.append(Plan(begin: begin, end: end, fault: kind.make(&chance), kind: kind.rawValue))
+            time = end + 400
+        }
+        length = time + Int.random(in: 0...300, using: &chance)
+        addClockAndWire(&chance)
+        addKills(&chance)
+    }
+
+    /// All kinds shuffled for five rounds at a time, and this round's share of them.
+    static func kinds(of seed: UInt64) -> ArraySlice<StoreFault> {
+        let rounds = UInt64(roundsForAll)
+        var chance = SeededGenerator(seed: seed / rounds)
+        let place = Int(seed % rounds) * storeFaults
+        return StoreFault.allCases.shuffled(using: &chance)[place..<place + storeFaults]
+    }
+
+    /// Beside the faults of the store, at any time.
+    private mutating func addClockAndWire(_ chance: inout SeededGenerator) {
+        func plan(_ kind: String, _ fault: any Fault) -> Plan {
+            let begin = Int.random(in: 300...length / 2, using: &chance)
+            return Plan(
+                begin: begin, end: begin + Int.random(in: 300...length / 2, using: &chance), fault: fault, kind: kind)
+        }
+        if Bool.random(using: &chance) {
+            let time = Int(60 * (1 << Int.random(in: 0...18, using: &chance)))
+            plans.append(plan("clock", ClockJump(seconds: Bool.random(using: &chance) ? time : -time)))
+        }
+        switch Int.random(in: 0..<3, using: &chance) {
+        case 0: plans.append(plan("wire", CutWire()))
+        case 1:
+            let victim = Bool.random(using: &chance) ? Scene.hub : "source-remote"
+            plans.append(plan("half-open", HalfOpen(victim: victim)))
+        default: break
+        }
+    }
+
+    /// Programs die and hang all the time; the hub twice as often, for everything hangs on it.
+    private mutating func addKills(_ chance: inout SeededGenerator) {
+        let victims = [Scene.hub, Scene.hub] + Scene.children + Scene.guests
+        var time = 0
+        while true {
+            time += Int.random(in: 100...1_300, using: &chance)
+            guard time < length, let victim = victims.randomElement(using: &chance) else { break }
+            let isStop = Int.random(in: 0..<5, using: &chance) < 2
+            let lasting = Int.random(in: isStop ? 20...2_000 : 10...800, using: &chance)
+            let fault: any Fault = isStop ? Stop(victim: victim) : Kill(victim: victim)
+            plans.append(Plan(begin: time, end: min(length, time + lasting), fault: fault))
+        }
+    }
+
+    /// What happens, in its order.
+    var events: [(at: Int, plan: Int, isEnd: Bool)] {
+        plans.indices.flatMap { index in
+            [(plans[index].begin, index, false), (plans[index].end, index, true)]
+        }.sorted { ($0.0, $0.1, $0.2 ? 1 : 0) < ($1.0, $1.1, $1.2 ? 1 : 0) }
+            .map { (at: $0.0, plan: $0.1, isEnd: $0.2) }
+    }
+
+    /// The whole of it as text.
+    var lines: [String] {
+        plans.sorted { $0.begin < $1.begin }.map { "\($0.begin)…\($0.end) ms: \($0.fault)" }
+    }
+}

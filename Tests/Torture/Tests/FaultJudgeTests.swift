@@ -1,0 +1,180 @@
+import Testing
+import TortureDiary
+
+@testable import hub_torture
+
+/// What is planted beside each fault is found all the same; only what a restore or a disk has taken back may be missing.
+@Suite struct FaultJudgeTests {
+    private typealias Good = JudgeTests
+
+    private func findings(_ change: (inout Evidence) -> Void) -> [String] {
+        var evidence = JudgeTests.good
+        change(&evidence)
+        var judge = Checker(evidence)
+        return judge.judge()
+    }
+
+    private static func trial(_ kind: StoreFault, words: [String] = [], patience: Int64? = nil) -> Trial {
+        Trial(kind: kind.rawValue, applied: 90, lifted: 4_000, words: words, patience: patience)
+    }
+
+    /// The store was put back to what it was at 115, and runs again from 205 on.
+    private static func takeBack(_ evidence: inout Evidence) {
+        evidence.takebacks = [Takeback(since: 115, until: 205, why: "restore", before: "e", after: "f")]
+        for (index, seq) in [(1, Int64(1)), (3, 2)] {
+            evidence.sources["source"]?[index].answers = [.init(result: "stored", number: 1, seq: seq)]
+        }
+        evidence.last?.epoch = "f"
+        // The retraction was given while that happened, and is missing.
+        evidence.stories[0].versions.removeLast()
+        (evidence.stories[0].seq, evidence.stories[0].deliveries[0].seq) = (1, 1)
+        evidence.last?.accounts[0].received = 1
+        evidence.last?.accounts[0].retractions = 0
+        evidence.last?.sinks[0].wanted = 1
+        evidence.last?.sinks[0].delivered = 1
+        evidence.last?.head = 1
+    }
+
+    private static func shown(_ seq: Int64, value: Double?, epoch: String = "e", at: Int64 = 500) -> FeedLine {
+        FeedLine(at: at, event: .record(epoch: epoch, JudgeTests.record(seq, value: value).record))
+    }
+
+    @Test(arguments: StoreFault.allCases) func `no fault hides a loss, a double, or a wrong order`(_ kind: StoreFault) {
+        func found(_ change: (inout Evidence) -> Void) -> [String] {
+            findings { evidence in
+                evidence.trials = [Self.trial(kind)]
+                change(&evidence)
+            }
+        }
+        #expect(found { _ in } == [])
+        #expect(found { $0.stories = [] }.contains { $0.hasPrefix("LOST: source/") })
+        #expect(found { $0.stories[0].deliveries[0].state = "pending" }.contains { $0.hasPrefix("LOST") })
+        let again = Good.handover(3, at: 105, Good.got(1, Good.step(1)), .delivered)
+        #expect(found { $0.sinks["sink"]?.lines.insert(contentsOf: again, at: 0) }.contains { $0.hasPrefix("DOUBLED") })
+        let late = Good.handover(4, at: 400, Good.got(1, Good.step(1)), .retry)
+        #expect(found { $0.sinks["sink"]?.lines += late }.contains { $0.contains("after 2") })
+        #expect(found({ $0.last?.head = 1 }) != [])
+    }
+
+    @Test func `what was confirmed after the backup may be missing after a restore, and no more`() {
+        func found(_ change: (inout Evidence) -> Void) -> [String] {
+            findings { evidence in
+                Self.takeBack(&evidence)
+                change(&evidence)
+            }
+        }
+        #expect(found { _ in } == [])
+        #expect(!found { $0.takebacks = [] }.isEmpty)
+        // Confirmed before the backup: it has to be there.
+        #expect(found { $0.stories = [] }.contains { $0.hasPrefix("LOST: source/") })
+        // Given after the restore: the same.
+        #expect(
+            found { $0.sources["source"]?[2].at = 300 }.contains { $0.contains("has the versions 1, and was given") })
+    }
+
+    @Test func `a spool's record may be missing until the hub has confirmed it`() {
+        func found(emptied at: Int64) -> [String] {
+            findings { evidence in
+                Self.takeBack(&evidence)
+                var emptied = SourceLine(.emptied, operation: 2)
+                emptied.at = at
+                evidence.sources["source"]?[2].at = 10
+                evidence.sources["source"]?[3].at = 12
+                evidence.sources["source"]?[3].answers = nil
+                evidence.sources["source"]?.insert(emptied, at: 4)
+                evidence.sinks["sink"]?.lines.removeLast(2)
+            }.filter { $0.contains("has the versions") }
+        }
+        #expect(found(emptied: 212) == [])
+        #expect(!found(emptied: 50).isEmpty)
+    }
+
+    @Test func `a sink that is not told the new epoch is found`() {
+        let found = findings { evidence in
+            Self.takeBack(&evidence)
+            evidence.sinks["sink"]?.lines += Good.handover(3, at: 60_000, Good.got(1, Good.step(1)), .delivered)
+        }
+        #expect(found.contains { $0.contains("was told the epoch e") })
+    }
+
+    @Test func `a follower that misses something, gets it twice, late, or is not told of a loss is found`() {
+        func found(_ lines: [FeedLine]) -> [String] { findings { $0.follower = lines } }
+        let (first, second) = (Self.shown(1, value: 1), Self.shown(2, value: nil))
+        #expect(found([first, second]) == [])
+        #expect(found([second]) == [])
+        #expect(found([first]).contains { $0.hasPrefix("LOST: the follower") })
+        #expect(found([first, second, second]).contains { $0.hasPrefix("DOUBLED") })
+        #expect(found([second, first]).contains { $0.contains("after 2") })
+        #expect(
+            found([first, second, FeedLine(at: 0, event: .failed("why"))]).contains { $0.contains("broke off: why") })
+        let restored = FeedLine(at: 600, event: .restored)
+        #expect(found([first, second, restored]).contains { $0.hasPrefix("LOST: the follower") })
+        #expect(found([first, second, restored, first, second]) == [])
+        // It was shown the retraction, which the store has lost.
+        func lost(_ lines: [FeedLine]) -> [String] {
+            findings { evidence in
+                Self.takeBack(&evidence)
+                evidence.follower = lines
+            }
+        }
+        #expect(!lost([first, second]).isEmpty)
+        #expect(lost([first, second, restored, Self.shown(1, value: 1, epoch: "f")]) == [])
+        #expect(!lost([first, second, Self.shown(1, value: 1, epoch: "f")]).isEmpty)
+    }
+
+    @Test func `a hub that confirms nothing and does not say why is found`() {
+        func found(_ store: StatusSample.Store, said: [String] = []) -> [String] {
+            findings { evidence in
+                evidence.trials = [Self.trial(.fullDisk, words: ["full"], patience: 1_500)]
+                evidence.sources["source-inside"] = evidence.sources.removeValue(forKey: "source")
+                evidence.sources["source-inside"]?[3].at = 3_900
+                var status = JudgeTests.account(1, cursor: "e-1")
+                status.store = store
+                evidence.sightings = [Sighting(asked: 2_000, answered: 2_001, status: status)]
+                evidence.lives = [Kept.Life(began: 0, ended: 9_000, code: 0, isByItself: false, said: said)]
+            }.filter { $0.hasPrefix("SILENCE") }
+        }
+        #expect(!found(.init()).isEmpty)
+        #expect(!found(.init(state: "hanging")).isEmpty)
+        #expect(found(.init(state: "full")).isEmpty)
+        #expect(found(.init(warning: "the disk is full")).isEmpty)
+        #expect(found(.init(), said: ["hub: the disk is full"]).isEmpty)
+    }
+
+    @Test func `a hub that ends by itself and does not say why is found`() {
+        func found(_ said: String, isByItself: Bool = true) -> [String] {
+            findings { evidence in
+                evidence.trials = [Self.trial(.readOnlyDisk, words: ["read-only"])]
+                evidence.lives = [
+                    Kept.Life(began: 100, ended: 200, code: 71, isByItself: isByItself, said: [said])
+                ]
+            }
+        }
+        #expect(found("a read-only file system") == [])
+        #expect(found("what", isByItself: false) == [])
+        #expect(found("what").contains { $0.contains("ended by itself with 71") })
+    }
+
+    @Test func `what is confirmed after damage was told and before a person has decided is found`() {
+        func found(toldAt: Int64) -> [String] {
+            findings { evidence in
+                evidence.trials = [Self.trial(.damagedPage)]
+                var status = JudgeTests.account(1, cursor: "e-1")
+                status.store.state = "corrupt"
+                evidence.sightings = [Sighting(asked: toldAt, answered: toldAt, status: status)]
+                evidence.sources["source"]?[3].answers = [.init(result: "stored", number: 1, seq: 2)]
+            }
+        }
+        #expect(found(toldAt: 205) == [])
+        #expect(found(toldAt: 150).contains { $0.contains("was confirmed after damage was told") })
+    }
+
+    @Test func `a hub that takes a minute to confirm again is found`() {
+        let found = findings { evidence in
+            evidence.trials = [Trial(kind: "wire", applied: 90, lifted: 95)]
+            for index in [1, 3] { evidence.sources["source"]?[index].answers = [] }
+            for index in [1, 2, 3, 4] { evidence.sources["source"]?[index].at += 60_000 }
+        }
+        #expect(found.contains { $0.contains("confirmed nothing for") })
+    }
+}

@@ -1,0 +1,28 @@
+import HubProcess
+import Testing
+
+@testable import hub_torture
+
+/// The promise that matters most: whatever dies, hangs, lies or is cut, nothing confirmed is lost and nothing doubled, and the hub says what is wrong.
+@Suite(.timeLimit(.minutes(5))) struct TortureTests {
+    /// Rounds with these have every fault of disk and store, and no long one.
+    static let seeds: Range<UInt64> = 30..<35
+
+    @Test func `a hub holds against each fault`() async throws {
+        let run = try await ChildProcess(
+            "hub-torture", ["--rounds", "\(Self.seeds.count)", "--seed", "\(Self.seeds.lowerBound)"]
+        ).result()
+        #expect(run.code == 0, "\(run.output)\(run.errors)")
+        #expect(run.output.contains("\(Self.seeds.count) of \(Self.seeds.count) rounds held"))
+    }
+
+    @Test func `what make test does has every fault`() {
+        let kinds = Self.seeds.flatMap { Schedule.kinds(of: $0) }
+        #expect(Set(kinds) == Set(StoreFault.allCases))
+    }
+
+    @Test func `the same seed makes the same schedule, another seed another one`() {
+        for seed in UInt64(0)..<200 { #expect(Schedule(seed: seed).lines == Schedule(seed: seed).lines) }
+        #expect(Set((UInt64(0)..<200).map { Schedule(seed: $0).lines }).count == 200)
+    }
+}
