@@ -72,7 +72,7 @@ struct RootCommand: ParsableCommand {
             EraseCommand.self, AssignCommand.self,
             InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
             BackupCommand.self,
-            RestoreCommand.self, DoctorCommand.self, ServiceCommand.self, DemoCommand.self,
+            RestoreCommand.self, CompactCommand.self, DoctorCommand.self, ServiceCommand.self, DemoCommand.self,
         ])
 }
 

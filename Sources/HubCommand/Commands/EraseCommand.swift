@@ -163,7 +163,7 @@ struct EraseCommand: ParsableCommand {
     /// What is about to go, and what stays elsewhere.
     private func lines(_ plan: Answer) -> [String] {
         var lines = [
-            "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(NumberText.grouped(plan.bytes / 1_024 + 1)) KiB; this cannot be undone"
+            "\(NumberText.count(plan.records, "record")) in \(NumberText.count(plan.versions, "version")), about \(StoreText.size(plan.bytes)); this cannot be undone"
         ]
         if let forget { lines.append("the name \(forget)") }
         lines += plan.sinks.map { "\($0.sink) has \(NumberText.grouped($0.records)) of them and will be told" }

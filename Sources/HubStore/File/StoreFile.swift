@@ -161,7 +161,7 @@ public struct StoreFile: Hashable, Sendable {
 
     // MARK: - Reading
 
-    private func read<Value>(_ verb: String, _ body: (Database) throws -> Value) throws(StoreError) -> Value {
+    func read<Value>(_ verb: String, _ body: (Database) throws -> Value) throws(StoreError) -> Value {
         do {
             let queue = try open()
             defer { try? queue.close() }

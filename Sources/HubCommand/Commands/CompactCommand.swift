@@ -1,0 +1,74 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubCore
+import HubSettings
+import HubStore
+
+struct CompactCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compact",
+        abstract: "Give free room in the store back to the disk, while the hub is stopped.",
+        discussion: """
+            What is removed leaves free pages in the store, which new records fill again:
+            this is worth it after much was erased. A copy without them takes the place of
+            the store, with the same records, sequences and epoch: no one begins again.
+            It needs room for the copy beside the store. A kill or a full disk leaves the
+            old store or the new one, whole.
+
+            Examples:
+              hub compact --dry-run                  how much it would gain, and needs
+              hub compact
+              hub compact --json
+
+            Exit codes: 0 done; 1 the store is damaged, nothing was changed; 71 the disk is
+            full or cannot be written; 75 the hub runs: stop it first.
+            """)
+
+    @Flag(help: "Change nothing; show what it would gain, also while the hub runs.")
+    var dryRun = false
+    @Flag(help: "One JSON document: {\"store\",\"bytes\",\"free\",\"needed\",\"after\"}.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    private struct Report: Encodable {
+        let store: String
+        /// The size, what of it is free, and the room that a copy needs.
+        let bytes, free, needed: Int64
+        /// The size then; absent where nothing was done.
+        var after: Int64?
+
+        var lines: [String] {
+            let size = "\(store)  \(StoreText.size(bytes)), of it \(StoreText.size(free)) free"
+            guard let after else {
+                return [size, "needs up to \(StoreText.size(needed)) beside it until it is done"]
+            }
+            return ["\(size); now \(StoreText.size(after))"]
+        }
+    }
+
+    func run() async throws {
+        let hub = try options.configuration().hub
+        let files = HubFiles(hub)
+        let plan = try await BackupCommand.storing { try StoreCompaction(of: files.store) }
+        var report = Report(store: files.store, bytes: plan.store.bytes, free: plan.free, needed: plan.needed)
+        if dryRun { return try print(report) }
+        guard UnixSocket.presence(OwnerEndpoints(hub).door) != .somebody else {
+            throw Failure(.tryAgain, "the hub runs; stop it first: Ctrl-C where it runs, or systemctl --user stop hub")
+        }
+        let interruption = Interruption { unlink(files.store + ".compacting") }
+        report.after = try await BackupCommand.storing {
+            let bar = ProgressBar("compacting")
+            return try plan.carryOut { step in
+                bar.update(step.done, of: step.total)
+                return !interruption.isOver
+            }
+        }
+        try print(report)
+    }
+
+    private func print(_ report: Report) throws {
+        if json { return try Output.json(try JSON.line(report)) }
+        for line in report.lines { try Output.print(line) }
+    }
+}
