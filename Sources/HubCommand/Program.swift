@@ -69,7 +69,7 @@ struct RootCommand: ParsableCommand {
             DoCommand.self,
             RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
             SamplesCommand.self, DaysCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self,
-            EraseCommand.self, AssignCommand.self,
+            EraseCommand.self, RetentionCommand.self, AssignCommand.self,
             InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
             BackupCommand.self,
             RestoreCommand.self, CompactCommand.self, DoctorCommand.self, ServiceCommand.self, DemoCommand.self,

@@ -215,6 +215,11 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
+                let commands = doorParts.commands
+                await commands.retainer.run(until: leaving) { await commands.facts.retention }
+                return nil
+            }
+            group.addTask {
                 await deviceMemory.run(until: leaving)
                 return nil
             }

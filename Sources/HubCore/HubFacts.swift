@@ -1,5 +1,6 @@
 import HubSessions
 import HubSettings
+import HubStore
 import HubWire
 import Samples
 
@@ -30,6 +31,9 @@ struct HubFacts: Sendable {
     /// What `hub status` says of each configured instance, to begin with.
     var plugins: [PluginStatus]
     let started: ContinuousClock.Instant
+
+    /// How long records are kept.
+    var retention: [RetentionRule]
 
     /// At which the hub leaves; `nil` for none.
     var memoryLimit: Int?

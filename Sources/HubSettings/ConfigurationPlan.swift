@@ -9,6 +9,8 @@ public struct ConfigurationPlan: Sendable, Hashable {
     public var hubChanges: [String]
     /// Persons that are new, gone or described differently, sorted.
     public var personChanges: [String]
+    /// Retention rules that are new or other than before, by name.
+    public var retentionChanges: [String]
     /// Instances on another machine that are new, gone or described differently, sorted: their sessions begin again.
     public var remoteChanges: [String]
     /// What happens to each instance that runs here now or shall run here.
@@ -32,6 +34,9 @@ public struct ConfigurationPlan: Sendable, Hashable {
 
         let (before, after) = (Self.byName(old.persons, \.name), Self.byName(new.persons, \.name))
         personChanges = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }.sorted()
+
+        let former = Self.byName(old.retention, \.name)
+        retentionChanges = new.retention.filter { former[$0.name] != $0 }.map(\.name)
 
         let samePersons = Set(before.keys) == Set(after.keys)
         let running = Self.byName(old.plugins.filter(\.startsHere), \.name)

@@ -38,6 +38,7 @@ struct ConfigurationReader {
             !Array(checker.problems[before...]).hasErrors
             && !document.damaged.contains { $0.isEmpty || $0.first == .key("hub") }
         let persons = tables(of: "person", as: "name").compactMap { person($0, instances: pluginFields.map(\.name)) }
+        let retention = tables(of: "retention", as: "name").compactMap { self.retention($0) }
         reportUnknownTables()
         reportClashingNames(personPlaces.map { ($0.key, $0.value) }, table: "person")
         reportClashingSlots()
@@ -61,7 +62,9 @@ struct ConfigurationReader {
         }
         reportTwins(plugins)
         let configuration = hub.map {
-            HubConfiguration(hub: $0, persons: persons, plugins: plugins.map(\.instance))
+            var configuration = HubConfiguration(hub: $0, persons: persons, plugins: plugins.map(\.instance))
+            configuration.retention = retention
+            return configuration
         }
         return LoadedConfiguration(
             configuration: isUsable ? configuration : nil, hub: isHubKnown ? hub : nil,
@@ -248,7 +251,7 @@ struct ConfigurationReader {
     }
 
     private mutating func reportUnknownTables() {
-        let known = ["hub", "person", "plugin"]
+        let known = ["hub", "person", "plugin", "retention"]
         for field in document.fields where !known.contains(field.name) {
             let suggestion = nearestName(to: field.name, among: known)
             guard case .table = field.entry.node else {
@@ -261,9 +264,10 @@ struct ConfigurationReader {
             checker.report(
                 at: field.entry.position, table: bareOrQuoted(field.name),
                 suggestion == nil
-                    ? message + "; the tables are [hub], [person.<name>] and [plugin.<instance>]" : message,
+                    ? message + "; the tables are [hub], [person.<name>], [plugin.<instance>] and [retention.<name>]"
+                    : message,
                 suggestion: suggestion.map {
-                    $0 == "hub" ? "[hub]" : $0 == "person" ? "[person.<name>]" : "[plugin.<instance>]"
+                    $0 == "hub" ? "[hub]" : $0 == "plugin" ? "[plugin.<instance>]" : "[\($0).<name>]"
                 })
         }
     }

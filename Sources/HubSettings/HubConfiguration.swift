@@ -8,6 +8,8 @@ public struct HubConfiguration: Sendable, Hashable {
     public var persons: [PersonSection]
     /// The instances without errors, enabled or not, in the order of the file.
     public var plugins: [PluginInstance]
+    /// How long records are kept, in the order of the file; what is in no rule is kept for ever.
+    public var retention: [RetentionSection] = []
 
     /// A configuration of these parts; nothing is checked.
     public init(hub: HubSection, persons: [PersonSection], plugins: [PluginInstance]) {

@@ -285,7 +285,9 @@ public final class Store: Sendable {
     /// How many records there are in their current version, retracted ones included.
     public func recordCount() async throws(StoreError) -> Int64 {
         // Each sequence that started an identity was counted once in an account; counting rows would read the file.
-        try await accounts().reduce(0) { $0 + $1.stored }
+        try await read("records") { db in
+            try Account.all(in: db).reduce(0) { $0 + $1.stored } - RetentionSchema.removedRecords(in: db)
+        }
     }
 
     /// Finishes the commits in progress and closes the file; every later call throws `closed`.

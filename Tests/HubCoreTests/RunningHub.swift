@@ -51,6 +51,7 @@ struct Setting: Sendable {
     var slots: [String: [String: Int]] = [:]
     /// Persons of whom more is known than their names and slots; in the place of `persons`.
     var people: [PersonSection] = []
+    var retention: [RetentionSection] = []
 
     /// An instance whose program is a script.
     mutating func add(_ instance: PluginInstance, script: String) {
@@ -67,7 +68,8 @@ struct Setting: Sendable {
             person.slots = slots[name] ?? [:]
             return person
         }
-        let configuration = HubConfiguration(hub: hub, persons: people.isEmpty ? named : people, plugins: plugins)
+        var configuration = HubConfiguration(hub: hub, persons: people.isEmpty ? named : people, plugins: plugins)
+        configuration.retention = retention
         return CheckedConfiguration(
             loaded: LoadedConfiguration(configuration: configuration, problems: [], refusedInstances: []),
             manifests: manifests, executables: executables, faults: [:],

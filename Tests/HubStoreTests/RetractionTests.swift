@@ -156,7 +156,7 @@ import Testing
                     CREATE TEMP TABLE days AS SELECT * FROM stream
                         WHERE kind = 2 AND label IN (SELECT label FROM stream WHERE kind = 1);
                     DELETE FROM stream WHERE id IN (SELECT id FROM days);
-                    INSERT INTO stream SELECT min(id), 2, type, person, (SELECT id FROM term WHERE text = 'gap-filler'),
+                    INSERT INTO stream (id, kind, type, person, label, last_seq, count, longest) SELECT min(id), 2, type, person, (SELECT id FROM term WHERE text = 'gap-filler'),
                         max(last_seq), sum(count), 0 FROM days;
                     DELETE FROM grdb_migrations WHERE identifier = 'v8';
                     """)

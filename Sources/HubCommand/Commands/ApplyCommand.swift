@@ -67,6 +67,7 @@ struct ApplyText {
         }
         var others: [String] = []
         if !report.persons.isEmpty { others.append("persons changed: \(report.persons.joined(separator: ", "))") }
+        others += report.retention.map { "retention \(RetentionText.line($0, isDone: false))" }
         if !report.needsRestart.isEmpty {
             let keys = report.needsRestart.joined(separator: ", ")
             others.append("[hub] \(keys): holds when the hub is started again; until then as before")

@@ -65,6 +65,7 @@ struct StatusText {
             lines.append(
                 "network  \(tcp)" + (fault.map { "  " + Shade.bad.paint("closed", colours) + ": \($0)" } ?? ""))
         }
+        for rule in status.retention ?? [] { lines.append("kept     \(RetentionText.line(rule, isDone: true))") }
         if let erasure = status.erasure {
             if let left = erasure.left { lines.append("erasing  \(NumberText.count(left, "record")) left") }
             if erasure.named > 0 {

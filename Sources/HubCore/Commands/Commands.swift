@@ -17,6 +17,7 @@ actor Commands {
     let secrets: Result<SecretStore, StoreError>
     let committer: Committer
     let eraser: Eraser
+    let retainer: Retainer
     let deliveries: Deliveries
     let outlet: Outlet
     let logger: Logger
@@ -38,6 +39,7 @@ actor Commands {
         (self.store, self.secrets, self.committer, self.deliveries) = (store, secrets, committer, deliveries)
         (self.loop, self.outlet, self.logger) = (loop, outlet, logger)
         eraser = Eraser(store: store, committer: committer, logger: logger)
+        retainer = Retainer(store: store, committer: committer, clock: outlet.facts.clock, logger: logger)
     }
 
     var facts: HubFacts { outlet.facts }

@@ -6,7 +6,7 @@ enum OwnCommands {
     static let all: [any OwnCommand.Type] = [
         ApplyConfiguration.self, Assign.self, Edit.self, Erase.self, ForgetSink.self, Log.self, LogOut.self,
         ReleasePlugin.self,
-        ReloadKeys.self, ReplayToSink.self, RestartPlugin.self, Retract.self, StopHub.self,
+        ReloadKeys.self, ReplayToSink.self, RestartPlugin.self, Retain.self, Retract.self, StopHub.self,
     ]
 
     /// - Throws: ``CommandFailure`` with the name that was probably meant.

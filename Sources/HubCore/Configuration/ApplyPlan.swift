@@ -12,6 +12,7 @@ struct ApplyPlan {
     let configuration: HubConfiguration
     let needsRestart: [String]
     let persons: [String]
+    let retention: [String]
     let steps: [ApplyReport.Step]
     /// Those of ``steps`` whose process is not ours.
     private let elsewhere: Set<String>
@@ -23,7 +24,7 @@ struct ApplyPlan {
     ) {
         let plan = ConfigurationPlan(from: current, to: next)
         needsRestart = plan.hubChanges.filter(Self.hubKeysOfStart.contains)
-        persons = plan.personChanges
+        (persons, retention) = (plan.personChanges, plan.retentionChanges)
         var followed = next
         followed.hub = current.hub
         (followed.hub.memoryLimit, followed.hub.keepRaw) = (next.hub.memoryLimit, next.hub.keepRaw)

@@ -23,6 +23,8 @@ public struct ApplyReport: Codable, Hashable, Sendable {
     public var needsRestart: [String]
     /// Persons that are new, gone or described differently.
     public var persons: [String]
+    /// What retention rules that are new or other than before would do at once; the hub does it within the hour.
+    public var retention: [RetentionReport]
     /// By name.
     public var instances: [Step]
 

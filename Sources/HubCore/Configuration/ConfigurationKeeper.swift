@@ -1,4 +1,5 @@
 import HubSettings
+import HubStore
 import HubWire
 import Logging
 
@@ -106,7 +107,7 @@ extension ConfigurationKeeper {
     private func follow(_ wanted: CheckedConfiguration, isDryRun: Bool) async throws(CommandFailure) -> ApplyReport {
         var report = ApplyReport(
             file: wanted.file, applied: false, dryRun: isDryRun, problems: wanted.loaded.problems,
-            faults: wanted.faults, needsRestart: [], persons: [], instances: [])
+            faults: wanted.faults, needsRestart: [], persons: [], retention: [], instances: [])
         guard let next = wanted.loaded.configuration, ApplyPlan.blocking(wanted, running: configuration).isEmpty else {
             parts.logger.error(
                 "hub.conf has errors and was not applied; hub check lists them",
@@ -116,6 +117,14 @@ extension ConfigurationKeeper {
         let plan = ApplyPlan(from: checked, configuration, to: wanted, next, replaced: await supervisor.replaced)
         report.applied = true
         (report.needsRestart, report.persons, report.instances) = (plan.needsRestart, plan.persons, plan.steps)
+        for rule in plan.configuration.retention where plan.retention.contains(rule.name) {
+            do throws(StoreError) {
+                let count = try await parts.store.count(RetentionRule(rule), now: parts.clock.now())
+                report.retention.append(RetentionReport(rule.name, count))
+            } catch {
+                throw CommandFailure("store", error.message)
+            }
+        }
         guard !isDryRun else { return report }
         let restarting = plan.instances(.restart)
         let former = await wellOnes(restarting)

@@ -46,6 +46,7 @@ struct ConfiguredParts: Sendable {
             rules: PersonRules(configuration.persons, uids: uids, certainty: configuration.hub.assignCertainty),
             storePath: directories.storePath, catalogue: PluginCatalogue.json(configuration, checked),
             plugins: PluginCatalogue.statuses(configuration, checked), started: began,
+            retention: configuration.retention.map { RetentionRule($0) },
             memoryLimit: configuration.hub.memoryLimit.map { Int($0.bytes) })
     }
 
@@ -80,5 +81,13 @@ struct ConfiguredParts: Sendable {
         return ProgramReach(
             instance.confinement, checked.manifests[instance.name], instance, isolation,
             hidden: [checked.file, configuration.hub.data, configuration.hub.run])
+    }
+}
+
+extension RetentionRule {
+    init(_ section: RetentionSection) {
+        self.init(
+            name: section.name, types: section.types, sources: section.sources, thinAfter: section.thinAfterDays,
+            removeAfter: section.removeAfterDays)
     }
 }

@@ -26,6 +26,8 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var store: StoreState
     /// What is being erased, and what is still to be told of erased records; absent where there is neither.
     public var erasure: Erasure?
+    /// What the retention rules of `hub.conf` did when they were last followed; absent before that.
+    public var retention: [RetentionReport]?
     public var plugins: [PluginStatus]
     public var sessions: [SessionStatus]
     public var accounts: [AccountStatus]

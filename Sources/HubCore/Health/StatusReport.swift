@@ -23,6 +23,7 @@ extension Door {
                 door: facts.endpoints.door, feed: facts.endpoints.feed, tcp: gate.network.setting?.endpoint.description,
                 tcpFault: gate.network.fault),
             store: state, erasure: reading?.erasure,
+            retention: parts.commands.assumeIsolated { $0.retainer }.reports(on: facts.retention),
             plugins: facts.plugins.map { status(of: $0, sinks, tokens[$0.name]) }, sessions: sessionList(),
             accounts: reading?.accounts.map(HubStatus.AccountStatus.init) ?? [], sinks: sinks,
             persons: facts.statuses(of: reading?.persons ?? []),

@@ -180,7 +180,8 @@ actor StoreHealth {
                 let tokens = try? await secrets.get().overview()
                 result = .success(
                     StoreReading(
-                        accounts: try await store.accounts(), inbox: try await store.inboxCount(),
+                        accounts: try await store.accounts(), records: try await store.recordCount(),
+                        inbox: try await store.inboxCount(),
                         implausible: try await store.implausibleCount(),
                         sinks: try await store.sinks(), persons: try await store.persons(), tokens: tokens ?? [],
                         erasure: try await HubStatus.Erasure(of: store)))
@@ -198,13 +199,11 @@ actor StoreHealth {
 /// What the store says of itself for `hub status`.
 struct StoreReading: Sendable {
     var accounts: [Account]
-    var inbox, implausible: Int64
+    var records, inbox, implausible: Int64
     var sinks: [SinkOverview]
     var persons: [Person]
     var tokens: [TokenOverview]
     var erasure: HubStatus.Erasure?
-
-    var records: Int64 { accounts.reduce(0) { $0 + $1.stored } }
 }
 
 extension HubStatus.Erasure {

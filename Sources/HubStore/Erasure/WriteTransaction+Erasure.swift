@@ -199,10 +199,10 @@ extension WriteTransaction {
                 identity = uid(person).map { tombstone(date, series, type, $0) }
             }
         }
-        guard let identity, let number = try caches.tombstones.number(of: identity, in: db),
-            let facts = try Facts.current(number, in: db)
-        else { return nil }
-        return .duplicate(number: number, sequence: facts.sequence)
+        guard let identity, let number = try caches.tombstones.number(of: identity, in: db) else { return nil }
+        // Of what retention has removed there is no row.
+        let sequence = try Facts.current(number, in: db)?.sequence ?? number
+        return .duplicate(number: number, sequence: sequence)
     }
 
     private func tombstone(_ date: LocalDate, _ series: String, _ type: TypeID, _ uid: String) -> [UInt8] {

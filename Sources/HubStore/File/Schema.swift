@@ -20,6 +20,7 @@ enum Schema {
         migrator.registerMigration("v9") { db in try db.execute(sql: SequenceGap.version9) }
         migrator.registerMigration("v10") { db in try db.execute(sql: BoundsSchema.version10) }
         migrator.registerMigration(ErasureSchema.name) { db in try db.execute(sql: ErasureSchema.version11) }
+        migrator.registerMigration("v13") { db in try db.execute(sql: RetentionSchema.version13) }
         return migrator
     }
 

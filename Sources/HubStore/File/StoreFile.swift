@@ -44,7 +44,8 @@ public struct StoreFile: Hashable, Sendable {
             }
             let claimed = try Int64.fetchOne(db, sql: "SELECT ifnull(sum(stored), 0) FROM account") ?? 0
             let counted =
-                try Int64.fetchOne(db, sql: "SELECT (SELECT count(*) FROM sample) + (SELECT count(*) FROM day)") ?? 0
+                (try Int64.fetchOne(db, sql: "SELECT (SELECT count(*) FROM sample) + (SELECT count(*) FROM day)") ?? 0)
+                + (try RetentionSchema.removedRecords(in: db))
             return claimed == counted ? [] : ["records: the counters say \(claimed), the records \(counted)"]
         }
     }

@@ -18,6 +18,8 @@ public enum ManualChange: Hashable, Sendable {
     case assignByRules([RuledRecord])
     /// Erases some of the records that `Store.beginErasure` has chosen; no results when none are left.
     case eraseNext
+    /// Keeps what samples of a day were in numbers: their sum where it is cumulative, else their mean; the samples go by and by.
+    case thin(ThinnedDay, isCumulative: Bool)
 
     /// A record of the inbox and whose it is by the rules as they are now.
     public struct RuledRecord: Hashable, Sendable {

@@ -25,6 +25,7 @@ extension WriteTransaction {
                 ManualResult(number: record.number, result: try assignByRule(record))
             }
         case .eraseNext: results = try eraseNext()
+        case .thin(let day, let isCumulative): return try thin(day, isCumulative: isCumulative).map { [$0] } ?? []
         }
         var account = caches.accounts[Account.hand] ?? Account(instance: Account.hand)
         for result in results { account.count(result.result) }

@@ -25,7 +25,9 @@ public struct StoreSummary: Codable, Hashable, Sendable {
         }
         (hub, epoch, created) = (meta[0], meta[1], meta[2])
         head = try Head.ofAnyFormat(db)
-        records = try Int64.fetchOne(db, sql: "SELECT ifnull(sum(stored), 0) FROM account") ?? 0
+        records =
+            (try Int64.fetchOne(db, sql: "SELECT ifnull(sum(stored), 0) FROM account") ?? 0)
+            - (try RetentionSchema.removedRecords(in: db))
         newest = try Int64.fetchOne(db, sql: StoreSummary.newest)
         schema =
             try String.fetchOne(

@@ -69,16 +69,22 @@ enum AccountCheck {
                 account.stored + account.versions + account.retractions + account.duplicates + account.rejected
             expect("account of \(account.instance)", account.received, results)
         }
-        let current = try count("SELECT (SELECT count(*) FROM sample) + (SELECT count(*) FROM day)")
-        let superseded = try count("SELECT (SELECT count(*) FROM sample_version) + (SELECT count(*) FROM day_version)")
+        // What retention has removed is counted as if it were here.
+        let current = try count(
+            "SELECT (SELECT count(*) FROM sample) + (SELECT count(*) FROM day) + (SELECT records FROM removed)")
+        let superseded = try count(
+            """
+            SELECT (SELECT count(*) FROM sample_version) + (SELECT count(*) FROM day_version)
+                + (SELECT versions FROM removed)
+            """)
         let retractions = try count(
             """
             SELECT (SELECT count(*) FROM sample WHERE retracted IS NOT NULL)
                 + (SELECT count(*) FROM sample_version WHERE retracted IS NOT NULL)
                 + (SELECT count(*) FROM day WHERE retracted IS NOT NULL)
-                + (SELECT count(*) FROM day_version WHERE retracted IS NOT NULL)
+                + (SELECT count(*) FROM day_version WHERE retracted IS NOT NULL) + (SELECT retractions FROM removed)
             """)
-        let departures = try count("SELECT count(*) FROM departure")
+        let departures = try count("SELECT count(*) + (SELECT departures FROM removed) FROM departure")
         expect("records", accounts.reduce(0) { $0 + $1.stored }, current)
         expect("retractions", accounts.reduce(0) { $0 + $1.retractions }, retractions + departures)
         let versions = accounts.reduce(0) { $0 + $1.versions }
@@ -135,10 +141,16 @@ enum AccountCheck {
             UNION ALL SELECT 1, type, person, series, seq FROM day_version WHERE retracted IS NULL
             UNION ALL SELECT 2, type, person, series, seq
             FROM (SELECT * FROM day UNION ALL SELECT * FROM day_version) WHERE retracted IS NOT NULL
+        ), claim (kind, type, person, label, last_seq, count, removed) AS (
+            SELECT kind, ifnull(type, 0), ifnull(person, 0), ifnull(label, 0), last_seq, count - removed, removed FROM stream
         ), counted (kind, type, person, label, last_seq, count) AS (
-            SELECT kind, type, person, label, max(seq), count(*) FROM carried GROUP BY 1, 2, 3, 4
+            -- What carried the last sequence may have been removed.
+            SELECT c.kind, c.type, c.person, c.label, CASE WHEN m.removed > 0 THEN 0 ELSE max(c.seq) END, count(*)
+            FROM carried c LEFT JOIN claim m
+                ON m.kind = c.kind AND m.type = c.type AND m.person = c.person AND m.label = c.label
+            GROUP BY 1, 2, 3, 4
         ), claimed (kind, type, person, label, last_seq, count) AS (
-            SELECT kind, ifnull(type, 0), ifnull(person, 0), ifnull(label, 0), last_seq, count FROM stream
+            SELECT kind, type, person, label, CASE WHEN removed > 0 THEN 0 ELSE last_seq END, count FROM claim WHERE count > 0
         )
         SELECT kind FROM (SELECT * FROM counted EXCEPT SELECT * FROM claimed)
         UNION ALL SELECT kind FROM (SELECT * FROM claimed EXCEPT SELECT * FROM counted)

@@ -29,6 +29,13 @@ struct Tallies: Hashable {
         }
     }
 
+    /// A record was removed.
+    mutating func remove(_ row: SampleRow) {
+        guard row.retraction == nil else { return }
+        if row.personID == 0 { inbox -= 1 }
+        if !row.implausible.isEmpty { implausible -= 1 }
+    }
+
     /// Writes them at the end of a transaction, which it counts.
     mutating func save(to db: Database) throws {
         commits += 1

@@ -1,0 +1,49 @@
+import HubSettings
+import HubStore
+import HubWire
+
+/// `retention`: does at once what `hub.conf` says how long records are kept, or says what that would be (R8.44).
+struct Retain: OwnCommand {
+    static let declaration = CommandDeclaration(
+        "retention", help: "Thins and removes what the rules of hub.conf keep no longer.",
+        arguments: [
+            SettingDeclaration("rule", .string(), help: "Only this rule, [retention.NAME] of hub.conf; all if not set.")
+        ], canDryRun: true)
+
+    var rule: String?
+
+    private struct Result: Encodable {
+        var dryRun: Bool
+        var rules: [RetentionReport]
+    }
+
+    func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
+        let rules = hub.facts.retention.filter { rule == nil || $0.name == rule }
+        if let rule, rules.isEmpty {
+            let names = hub.facts.retention.map(\.name)
+            let hint = nearestName(to: rule, among: names).map { "; did you mean \($0)?" } ?? ""
+            throw CommandFailure(problems: ["rule: hub.conf has no [retention.\(rule.prefix(64))]\(hint)"])
+        }
+        var reports: [RetentionReport] = []
+        for rule in rules {
+            let count = try await call.isDryRun ? hub.retainer.look(at: rule) : hub.retainer.carryOut(rule)
+            reports.append(RetentionReport(rule.name, count))
+        }
+        return RawJSON(encoding: Result(dryRun: call.isDryRun, rules: reports))
+    }
+}
+
+/// What a rule did, or would do.
+public struct RetentionReport: Codable, Hashable, Sendable {
+    public var rule: String
+    /// Samples of which a value a day stays; records of which nothing stays.
+    public var thinned, removed: Int64
+    /// Records that wait for these sinks.
+    public var waiting: Int64
+    public var waitingFor: [String]
+
+    init(_ rule: String, _ count: RetentionCount) {
+        (self.rule, thinned, removed, waiting) = (rule, count.thinned, count.removed, count.waiting)
+        waitingFor = count.waitingFor.map(\.description).sorted()
+    }
+}

@@ -1,0 +1,85 @@
+import HubStore
+import HubWire
+import Logging
+import Samples
+import Synchronization
+
+/// Carries out what `hub.conf` says how long records are kept: some minutes after the start and then every hour, in small steps.
+actor Retainer {
+    private let store: Store
+    private let committer: Committer
+    private let clock: HubClock
+    private let logger: Logger
+    private var isAtWork = false
+    /// By the name of the rule, what its last turn did.
+    private nonisolated let last = Mutex<[String: RetentionCount]>([:])
+
+    /// A hub that is started looks after those who wait first.
+    private static let beginning = Duration.seconds(300)
+    /// Between two turns.
+    private static let interval = Duration.seconds(3_600)
+    /// Between two steps, of which each is a transaction: others are stored meanwhile.
+    private static let pause = Duration.milliseconds(20)
+
+    init(store: Store, committer: Committer, clock: HubClock, logger: Logger) {
+        (self.store, self.committer, self.clock, self.logger) = (store, committer, clock, logger)
+    }
+
+    /// - Parameter rules: those of `hub.conf` as it is now.
+    func run(until leaving: Flag, _ rules: @Sendable () async -> [RetentionRule]) async {
+        await leaving.wait(upTo: Self.beginning)
+        while !leaving.isRaised {
+            do {
+                for rule in await rules() where !leaving.isRaised { _ = try await carryOut(rule, until: leaving) }
+            } catch {
+                // A store that does not work says so itself.
+                logger.debug("retention waits", metadata: ["reason": "\(error)"])
+            }
+            await leaving.wait(upTo: Self.interval)
+        }
+    }
+
+    /// What rules did when they were last followed.
+    nonisolated func reports(on rules: [RetentionRule]) -> [RetentionReport] {
+        last.withLock { last in
+            rules.compactMap { rule in last[rule.name].map { RetentionReport(rule.name, $0) } }
+        }
+    }
+
+    /// What a rule would do now.
+    func look(at rule: RetentionRule) async throws -> RetentionCount {
+        try await store.count(rule, now: clock.now())
+    }
+
+    /// Carries a rule out now.
+    ///
+    /// - Throws: `busy` while it is under way.
+    func carryOut(_ rule: RetentionRule, until leaving: Flag? = nil) async throws -> RetentionCount {
+        guard !isAtWork else {
+            throw CommandFailure("busy", "retention is under way; hub status says what it did last")
+        }
+        isAtWork = true
+        defer { isAtWork = false }
+        let count = try await store.retain(
+            rule, now: clock.now(),
+            thin: { [committer] day in
+                let type = TypeRegistry.standard.resolve(day.type.rawValue)
+                guard try await committer.carryOut(.thin(day, isCumulative: type?.aggregation == .cumulative)) != nil
+                else { throw CommandFailure("stopping", "the hub is stopping; it goes on later") }
+            },
+            pause: {
+                try? await Task.sleep(for: Self.pause)
+                return leaving?.isRaised != true
+            })
+        last.withLock { $0[rule.name] = count }
+        if count.thinned + count.removed > 0 {
+            logger.notice(
+                "records were kept for long enough",
+                metadata: [
+                    "rule": "\(rule.name)", "thinned": "\(count.thinned)", "removed": "\(count.removed)",
+                    "waiting": "\(count.waiting)",
+                ])
+        }
+        return count
+    }
+}

@@ -1,0 +1,87 @@
+public import Samples
+
+/// A table `[retention.<name>]`: how long records of some types are kept.
+public struct RetentionSection: Sendable, Hashable {
+    /// The name of the table.
+    public var name: String
+    public var types: [TypeID]
+    /// Kinds of plugins; nil: all.
+    public var sources: Set<String>?
+    /// Of samples that ended so many days ago a value a day stays; nil: never.
+    public var thinAfterDays: Int?
+    /// Records that ended so many days ago are removed; nil: never.
+    public var removeAfterDays: Int?
+
+    /// A table of these values; nothing is checked.
+    public init(
+        name: String, types: [TypeID], sources: Set<String>? = nil, thinAfterDays: Int? = nil,
+        removeAfterDays: Int? = nil
+    ) {
+        (self.name, self.types, self.sources) = (name, types, sources)
+        (self.thinAfterDays, self.removeAfterDays) = (thinAfterDays, removeAfterDays)
+    }
+}
+
+extension HubConfiguration {
+    /// The settings of `[retention.<name>]`.
+    public static let retentionDeclarations: [SettingDeclaration] = [
+        .init("types", .list(of: .string()), help: "Types that the rule is for.", required: true),
+        .init("sources", .list(of: .string()), help: "Kinds of plugins that it is for; all if not set."),
+        .init(
+            "thin_after_days", .integer(Bounds(1, 36_500)),
+            help: "Samples that ended so long ago become a value a day, with their statistics."),
+        .init(
+            "remove_after_days", .integer(Bounds(1, 36_500)), help: "Records that ended so long ago are removed."),
+    ]
+}
+
+extension ConfigurationReader {
+    /// A rule, or nil after its mistakes were reported: one that is half understood must remove nothing.
+    mutating func retention(_ field: Field) -> RetentionSection? {
+        guard case .table(let fields) = field.entry.node else { return nil }
+        let table = "retention.\(field.name)"
+        let before = checker.problems.count
+        let values = checker.values(
+            of: fields, table: table, declarations: HubConfiguration.retentionDeclarations,
+            header: field.entry.position)
+        func place(_ key: String) -> SourcePosition {
+            fields.first { $0.name == key }?.entry.position ?? field.entry.position
+        }
+        var rule = RetentionSection(name: field.name, types: [])
+        rule.sources = values["sources"]?.strings.map(Set.init)
+        rule.thinAfterDays = values["thin_after_days"]?.integer.map { Int($0) }
+        rule.removeAfterDays = values["remove_after_days"]?.integer.map { Int($0) }
+        let names = values["types"]?.strings ?? []
+        if names.isEmpty, values["types"] != nil {
+            checker.report(at: place("types"), table: table, key: "types", "expected at least one type")
+        }
+        for name in names {
+            let known = TypeRegistry.standard.resolve(name)
+            let own = (try? TypeID(name)).flatMap { $0.form == .vendor || $0.form == .healthConnect ? $0 : nil }
+            guard let type = known?.id ?? own else {
+                checker.report(
+                    at: place("types"), table: table, key: "types", found: quoted(name), "there is no such type",
+                    suggestion: TypeRegistry.standard.suggestion(for: name)?.rawValue)
+                continue
+            }
+            if let kind = known?.kind, kind != .quantity, rule.thinAfterDays != nil {
+                checker.report(
+                    at: place("thin_after_days"), table: table, key: "thin_after_days",
+                    "\(name) has no quantities of which statistics could stay; give it a table of its own with remove_after_days"
+                )
+            }
+            rule.types.append(type)
+        }
+        if !fields.contains(where: { $0.name == "thin_after_days" || $0.name == "remove_after_days" }) {
+            checker.report(
+                at: field.entry.position, table: table,
+                "says not what to do; write thin_after_days or remove_after_days")
+        }
+        if let thin = rule.thinAfterDays, let remove = rule.removeAfterDays, thin >= remove {
+            checker.report(
+                at: place("thin_after_days"), table: table, key: "thin_after_days", found: "\(thin)",
+                "expected fewer days than remove_after_days, which is \(remove): what was removed cannot be thinned")
+        }
+        return Array(checker.problems[before...]).hasErrors ? nil : rule
+    }
+}

@@ -1,0 +1,189 @@
+import GRDB
+import Samples
+
+/// Finds what a rule is about, piece by piece, in the order of time.
+struct RetentionReader {
+    /// A part of the history: samples of one person and type, or days.
+    private struct Part {
+        var type: Int64
+        var person: Int64
+        var isDays: Bool
+    }
+
+    /// What was found in one piece.
+    struct Piece {
+        var removable: [Int64] = []
+        var thinned: ThinnedDay?
+    }
+
+    private let rule: RetentionRule
+    private let parts: [Part]
+    private let sources: Set<Int64>?
+    /// The series of what was thinned of these sources: they go when the samples would have gone.
+    private let keptSeries: Set<Int64>
+    /// Microseconds since 1970: what ended before goes.
+    private let removeBefore: Int64?
+    private let thinBefore: Int64?
+    private var part = 0
+    private var place = Place(key: .min, number: .min)
+    private(set) var count = RetentionCount()
+
+    /// Rows of a piece, and records that it may find.
+    private static let rows = 2_000
+    private static let most = 100
+    /// The most samples of a day that are thinned at a time; the rest is thinned into the same value after them.
+    private static let samplesOfDay = 20_000
+
+    /// - Parameter now: microseconds since 1970.
+    init(_ rule: RetentionRule, now: Int64, in db: Database) throws {
+        self.rule = rule
+        removeBefore = rule.removeAfter.map { now - Int64($0) * Filter.dayLength }
+        thinBefore = rule.thinAfter.map { now - Int64($0) * Filter.dayLength }
+        sources = try rule.sources.map { plugins in
+            Set(
+                try plugins.flatMap {
+                    try Int64.fetchAll(db, sql: "SELECT id FROM source WHERE plugin = ?", arguments: [$0])
+                })
+        }
+        keptSeries = Set(
+            try (rule.sources ?? []).compactMap {
+                try Filter.id("SELECT id FROM term WHERE text = ?", ThinnedStatistics.series(of: $0), db)
+            })
+        let persons = [0] + (try Int64.fetchAll(db, sql: "SELECT id FROM person ORDER BY id"))
+        parts = try rule.types.flatMap { type -> [Part] in
+            guard let id = try Filter.id("SELECT id FROM term WHERE text = ?", type.rawValue, db) else { return [] }
+            return persons.flatMap { person in
+                [Part(type: id, person: person, isDays: false)]
+                    + (person == 0 ? [] : [Part(type: id, person: person, isDays: true)])
+            }
+        }
+    }
+
+    var isOver: Bool { part == parts.count }
+
+    /// The next piece; records that sinks wait for are counted and passed.
+    mutating func next(_ termCache: TermCache, in db: Database) throws -> Piece {
+        let current = parts[part]
+        let sinks = try SinkRecord.all(in: db)
+        let head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
+        var piece = Piece()
+        if current.isDays {
+            try days(current, sinks, head, &piece, in: db)
+        } else {
+            try samples(current, sinks, head, &piece, termCache, in: db)
+        }
+        return piece
+    }
+
+    private mutating func endPart() { (part, place) = (part + 1, Place(key: .min, number: .min)) }
+
+    /// Whether a record may go now.
+    private mutating func isFree(
+        _ number: Int64, _ facts: VersionFacts, _ sinks: [SinkRecord], _ head: Int64, isThinned: Bool = false,
+        in db: Database
+    )
+        throws -> Bool
+    {
+        // The head is told by its row; of what is thinned the value is newer.
+        guard isThinned || facts.sequence < head, try !Tombstones.isErased(number, in: db) else { return false }
+        let waiting = try sinks.filter { try $0.isAwaiting(number, facts, in: db) }
+        guard waiting.isEmpty else {
+            count.waiting += 1
+            count.waitingFor.formUnion(waiting.map(\.name))
+            return false
+        }
+        return true
+    }
+
+    private mutating func days(
+        _ current: Part, _ sinks: [SinkRecord], _ head: Int64, _ piece: inout Piece, in db: Database
+    ) throws {
+        guard let before = removeBefore else { return endPart() }
+        let statement = try RawStatement(
+            cached: """
+                SELECT date, number, seq, source, retracted IS NOT NULL, series FROM day
+                WHERE person = ?1 AND type = ?2 AND date < ?3 AND (series, date) > (?4, ?5) ORDER BY series, date
+                """, in: db)
+        defer { statement.clear() }
+        let values = [current.person, current.type, Filter.floor(before), place.number, place.key]
+        for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), value) }
+        var looked = 0
+        while try statement.step() {
+            looked += 1
+            place = Place(key: statement.integer(0), number: statement.integer(5))
+            let facts = VersionFacts(
+                sequence: statement.integer(2), type: current.type, person: current.person, kind: VersionFacts.day,
+                isRetraction: statement.integer(4) != 0)
+            if sources?.contains(statement.integer(3)) ?? true || keptSeries.contains(statement.integer(5)),
+                try isFree(statement.integer(1), facts, sinks, head, in: db)
+            {
+                piece.removable.append(statement.integer(1))
+                count.removed += 1
+            }
+            if piece.removable.count == Self.most || looked == Self.rows { return }
+        }
+        endPart()
+    }
+
+    private mutating func samples(
+        _ current: Part, _ sinks: [SinkRecord], _ head: Int64, _ piece: inout Piece, _ termCache: TermCache,
+        in db: Database
+    ) throws {
+        guard let end = [removeBefore, thinBefore].compactMap({ $0 }).max() else { return endPart() }
+        let statement = try RawStatement(
+            cached: """
+                SELECT start, number, seq, source, retracted IS NOT NULL, kind, start + duration, start_offset FROM sample
+                INDEXED BY sample_history
+                WHERE person IS ?1 AND type = ?2 AND start < ?3 AND (start, number) > (?4, ?5) ORDER BY start, number
+                """, in: db)
+        defer { statement.clear() }
+        statement.bind(1, current.person == 0 ? nil : current.person)
+        for (index, value) in [current.type, end, place.key, place.number].enumerated() {
+            statement.bind(Int32(index + 2), value)
+        }
+        var looked = 0
+        while try statement.step() {
+            let here = Place(key: statement.integer(0), number: statement.integer(1))
+            let facts = VersionFacts(
+                sequence: statement.integer(2), type: current.type, person: current.person,
+                kind: Int(statement.integer(5)), isRetraction: statement.integer(4) != 0)
+            let (source, ended) = (statement.integer(3), statement.integer(6))
+            let date = Filter.floor(here.key + (statement.optionalInteger(7) ?? 0) * 60_000_000)
+            // A piece has samples of one day and plugin: where another begins, the next piece does.
+            let canThin =
+                thinBefore.map { (date + 2) * Filter.dayLength <= $0 } ?? false && facts.kind == 0
+                && !facts.isRetraction
+                && current.person != 0
+            let goes = removeBefore.map { ended < $0 } ?? false
+            let plugin = try termCache.source(source, in: db).plugin
+            if let thinned = piece.thinned {
+                if !canThin || goes || thinned.date.daysSinceEpoch != Int(date) || thinned.plugin != plugin { return }
+            } else if canThin, !goes, !piece.removable.isEmpty {
+                return
+            }
+            place = here
+            looked += 1
+            if sources?.contains(source) ?? true, goes || canThin,
+                try isFree(here.number, facts, sinks, head, isThinned: !goes, in: db)
+            {
+                if goes {
+                    piece.removable.append(here.number)
+                    count.removed += 1
+                } else {
+                    var thinned =
+                        try piece.thinned
+                        ?? ThinnedDay(
+                            personID: current.person, person: termCache.person(current.person, in: db),
+                            type: termCache.type(current.type, in: db), plugin: plugin,
+                            date: LocalDate(daysSinceEpoch: Int(date)), samples: [])
+                    thinned.samples.append(ThinnedDay.Version(number: here.number, sequence: facts.sequence))
+                    piece.thinned = thinned
+                    count.thinned += 1
+                }
+            }
+            if piece.removable.count == Self.most || piece.thinned?.samples.count ?? 0 == Self.samplesOfDay { return }
+            if looked >= Self.rows, piece.thinned == nil { return }
+        }
+        endPart()
+    }
+}

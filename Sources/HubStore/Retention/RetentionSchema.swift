@@ -1,0 +1,31 @@
+import GRDB
+
+/// What keeps the books of records that were removed, added in the file format's thirteenth step.
+enum RetentionSchema {
+    static let version13 = """
+        -- How many of a stream's versions were removed.
+        ALTER TABLE stream ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
+
+        -- What was removed in all: records, superseded versions, retractions among both, and departures.
+        CREATE TABLE removed (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            records INTEGER NOT NULL DEFAULT 0,
+            versions INTEGER NOT NULL DEFAULT 0,
+            retractions INTEGER NOT NULL DEFAULT 0,
+            departures INTEGER NOT NULL DEFAULT 0
+        ) STRICT;
+        INSERT INTO removed (id) VALUES (1);
+
+        -- Samples whose statistics are kept already, and that are to be removed in this version.
+        CREATE TABLE removal (
+            number INTEGER PRIMARY KEY,
+            seq INTEGER NOT NULL
+        ) STRICT;
+        """
+
+    /// How many records were removed; of a file of an older format none.
+    static func removedRecords(in db: Database) throws -> Int64 {
+        guard try db.tableExists("removed") else { return 0 }
+        return try Int64.fetchOne(db, sql: "SELECT records FROM removed") ?? 0
+    }
+}

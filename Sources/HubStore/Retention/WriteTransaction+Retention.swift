@@ -1,0 +1,211 @@
+import GRDB
+import Samples
+
+extension WriteTransaction {
+    /// Removes records in silence: no version, no retraction, on no topic; their identities stay as those of erased ones do.
+    ///
+    /// Each is looked at once more: what was changed since it was chosen, or waits for a sink again, stays.
+    /// - Returns: how many.
+    mutating func remove(_ numbers: [Int64]) throws -> Int64 {
+        var count: Int64 = 0
+        for number in numbers where try remove(number, asOf: nil) { count += 1 }
+        return count
+    }
+
+    /// Removes some of the samples that were thinned; `false` when none are left.
+    mutating func removeThinned() throws -> Bool {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT number, seq FROM removal ORDER BY number LIMIT \(Self.erasedAtOnce)")
+        for row in rows {
+            _ = try remove(row[0], asOf: row[1])
+            try run("DELETE FROM removal WHERE number = ?1", row[0])
+        }
+        return !rows.isEmpty
+    }
+
+    /// - Parameter sequence: the version that may go; `nil` for any.
+    private mutating func remove(_ number: Int64, asOf sequence: Int64?) throws -> Bool {
+        guard let facts = try Facts.current(number, in: db), sequence.map({ $0 == facts.sequence }) ?? true,
+            try facts.sequence < caches.head && newestVersion(of: number) < caches.head,
+            try !Tombstones.isErased(number, in: db),
+            try !caches.ledger.sinks.contains(where: { try $0.isAwaiting(number, facts, in: db) })
+        else { return false }
+        let identity: [UInt8]
+        if let known = try find(SampleRow.byNumber, number) {
+            identity = caches.tombstones.identity(known.sample.source, known.sample.key)
+            caches.tallies.remove(known)
+            caches.trends.forget(known.personID)
+            try settleBooks("sample", number)
+        } else if let known = try findDay(DayRow.byNumber, number) {
+            identity = caches.tombstones.identity(
+                day: known.day.date, known.day.series, known.day.type, person: known.person.uid)
+            try settleBooks("day", number)
+        } else {
+            return false
+        }
+        let insert = try RawStatement(cached: "INSERT INTO erased (number, identity, at) VALUES (?1, ?2, ?3)", in: db)
+        insert.bind(1, number)
+        insert.bind(2, identity)
+        insert.bind(3, recordedAt)
+        try insert.run()
+        caches.tombstones.areThere = true
+        return true
+    }
+
+    /// The newest version beside the current one: the source may have sent it beneath what a person did.
+    private func newestVersion(of number: Int64) throws -> Int64 {
+        let statement = try RawStatement(
+            cached: """
+                SELECT max(ifnull((SELECT max(seq) FROM sample_version WHERE number = ?1), 0),
+                    ifnull((SELECT max(seq) FROM departure WHERE number = ?1), 0))
+                """, in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        return try statement.step() ? statement.integer(0) : 0
+    }
+
+    /// Deletes the rows of a record and counts them where the laws of the store count rows.
+    private mutating func settleBooks(_ table: String, _ number: Int64) throws {
+        let isSample = table == "sample"
+        // As `AccountCheck` finds what a stream has carried.
+        let label =
+            isSample ? "(SELECT t.id FROM term t JOIN source s ON s.plugin = t.text WHERE s.id = v.source)" : "v.series"
+        let covered = isSample ? "covered IS NULL" : "1"
+        let who = isSample ? "type, person, source" : "type, person, series"
+        let departures =
+            isSample
+            ? """
+            UNION ALL SELECT 1, d.type, d.person, s.source FROM departure d JOIN sample s ON s.number = d.number
+            WHERE d.number = ?1
+            """ : ""
+        let carried = """
+            WITH v AS (
+                SELECT retracted IS NOT NULL AS gone, \(who) FROM \(table) WHERE number = ?1
+                UNION ALL SELECT retracted IS NOT NULL, \(who) FROM \(table)_version WHERE number = ?1 AND \(covered)
+                \(departures)
+            ), c (kind, type, person, label) AS (
+                SELECT CASE gone WHEN 1 THEN 2 ELSE \(isSample ? 0 : 1) END, type, ifnull(person, 0), \(label) FROM v
+                WHERE gone = 0 OR person IS NOT NULL
+                UNION ALL SELECT 3, 0, 0, 0 FROM v WHERE person IS NULL
+            )
+            """
+        try run(
+            """
+            \(carried)
+            UPDATE stream SET removed = removed + n.count
+            FROM (SELECT kind, type, person, label, count(*) AS count FROM c GROUP BY 1, 2, 3, 4) n
+            WHERE stream.kind = n.kind AND ifnull(stream.type, 0) = n.type AND ifnull(stream.person, 0) = n.person
+                AND ifnull(stream.label, 0) = n.label
+            """, number)
+        let departed = isSample ? "(SELECT count(*) FROM departure WHERE number = ?1)" : "0"
+        try run(
+            """
+            UPDATE removed SET records = records + 1,
+                versions = versions + (SELECT count(*) FROM \(table)_version WHERE number = ?1),
+                retractions = retractions + (SELECT count(*) FROM \(table) WHERE number = ?1 AND retracted IS NOT NULL)
+                    + (SELECT count(*) FROM \(table)_version WHERE number = ?1 AND retracted IS NOT NULL),
+                departures = departures + \(departed)
+            """, number)
+        let sequences = """
+            (SELECT seq FROM \(table) WHERE number = ?1 UNION ALL SELECT seq FROM \(table)_version WHERE number = ?1)
+            """
+        for beside in ["payload", "deed", "ruling"] {
+            try run("DELETE FROM \(beside) WHERE seq IN \(sequences)", number)
+        }
+        if isSample { try run("DELETE FROM departure WHERE number = ?1", number) }
+        try run("DELETE FROM \(table)_version WHERE number = ?1", number)
+        try run("DELETE FROM revision WHERE number = ?1", number)
+        try run("DELETE FROM delivery WHERE sink IN (SELECT id FROM sink) AND number = ?1", number)
+        try run("DELETE FROM \(table) WHERE number = ?1", number)
+    }
+
+    // MARK: - Thinning
+
+    /// Stores what samples of a day were in numbers, as a day of the hub's own, and notes that they go.
+    mutating func thin(_ thinned: ThinnedDay, isCumulative: Bool) throws -> ManualResult? {
+        var statistics = try ThinnedStatistics.stored(for: thinned, in: self)
+        var numbers: [ThinnedDay.Version] = []
+        var unit: String?
+        for version in thinned.samples {
+            guard let row = try find(SampleRow.byNumber, version.number), row.sequence == version.sequence,
+                case .quantity(let value, let given) = row.sample.value
+            else { continue }
+            statistics.take(row.canonical?.value ?? value)
+            unit = row.canonical?.unit ?? given
+            numbers.append(version)
+        }
+        guard let unit, !numbers.isEmpty else { return nil }
+        let day = DayValue(
+            source: Source(plugin: Account.hand), person: thinned.person.name, type: thinned.type,
+            series: ThinnedStatistics.series(of: thinned.plugin), date: thinned.date,
+            value: isCumulative ? statistics.sum : statistics.mean, unit: unit, method: "retention", basis: [],
+            metadata: statistics.metadata)
+        let intake = IntakeRecord(record: .day(day), assignment: .person(thinned.person))
+        let result = try store(IntakeBatch(instance: Account.hand, records: [intake])).results[0]
+        guard case .stored(let placement) = result else { return ManualResult(number: 0, result: result) }
+        for version in numbers {
+            let insert = try RawStatement(
+                cached: "INSERT OR REPLACE INTO removal (number, seq) VALUES (?1, ?2)", in: db)
+            insert.bind(1, version.number)
+            insert.bind(2, version.sequence)
+            try insert.run()
+        }
+        let told = Placement(
+            number: placement.number, sequence: placement.sequence, previous: placement.previous,
+            record: placement.record ?? StoredRecord(intake, placement))
+        return ManualResult(number: told.number, result: .stored(told))
+    }
+}
+
+/// What stays of samples that were thinned.
+struct ThinnedStatistics {
+    private var count: Int64 = 0
+    private(set) var sum = 0.0
+    private var least = Double.infinity
+    private var most = -Double.infinity
+    private var first: Double?
+    private var last: Double?
+
+    var mean: Double { count == 0 ? 0 : sum / Double(count) }
+
+    /// The series of what is left of one plugin's samples.
+    static func series(of plugin: String) -> String { "kept.\(plugin)" }
+
+    /// In the order of time.
+    mutating func take(_ value: Double) {
+        count += 1
+        sum += value
+        (least, most) = (min(least, value), max(most, value))
+        (first, last) = (first ?? value, value)
+    }
+
+    var metadata: JSONObject? {
+        JSONObject(
+            #"{"count":\#(count),"min":\#(least),"max":\#(most),"mean":\#(mean),"sum":\#(sum),"first":\#(first ?? 0),"last":\#(last ?? 0)}"#
+        )
+    }
+
+    /// What was thinned of the same day before.
+    static func stored(for thinned: ThinnedDay, in transaction: borrowing WriteTransaction) throws -> ThinnedStatistics
+    {
+        var statistics = ThinnedStatistics()
+        let db = transaction.db
+        guard let type = try Filter.id("SELECT id FROM term WHERE text = ?", thinned.type.rawValue, db),
+            let series = try Filter.id("SELECT id FROM term WHERE text = ?", series(of: thinned.plugin), db),
+            let known = try transaction.findDay(thinned.personID, type, series, thinned.date), known.retraction == nil,
+            let text = known.day.metadata?.text,
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT json_extract(?1, '$.count'), json_extract(?1, '$.sum'), json_extract(?1, '$.min'),
+                        json_extract(?1, '$.max'), json_extract(?1, '$.first'), json_extract(?1, '$.last')
+                    """, arguments: [text]),
+            let count = row[0] as Int64?
+        else { return statistics }
+        statistics.count = count
+        statistics.sum = row[1] ?? 0
+        (statistics.least, statistics.most) = (row[2] ?? .infinity, row[3] ?? -.infinity)
+        (statistics.first, statistics.last) = (row[4], row[5])
+        return statistics
+    }
+}

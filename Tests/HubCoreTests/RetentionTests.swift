@@ -1,0 +1,82 @@
+import HubSettings
+import Samples
+import Testing
+
+@testable import HubCore
+
+/// Chapter 6.11: how long records are kept, over the door, on the feed and for sinks.
+@Suite struct RetentionTests {
+    private func setting(thin: Int? = nil, remove: Int? = nil) throws -> Setting {
+        var setting = Setting()
+        setting.retention = [
+            RetentionSection(
+                name: "old", types: [try TypeID("weight")], thinAfterDays: thin, removeAfterDays: remove)
+        ]
+        return setting
+    }
+
+    private func retention(_ peer: Peer, _ arguments: String = "{}", dryRun: Bool = false) async throws -> JSON {
+        try await peer.command("retention", arguments, dryRun: dryRun).body
+    }
+
+    @Test func `R8.44 R6.43 what a rule removes goes in silence, after the sink has it`() async throws {
+        try await withHub(try setting(remove: 30)) { hub in
+            let listener = try await hub.listener("sample/", "retraction/", "day/")
+            let peer = try await hub.client()
+            let sink = try await hub.client("sink")
+            try await sink.want()
+            _ = try await peer.give([weight("a"), weight("b")])
+            let delivery = try await sink.delivery()
+            let plan = try await retention(peer, dryRun: true)
+            #expect(
+                plan["result"].fits(
+                    JSON(#"{"dryRun":true,"rules":[{"rule":"old","removed":0,"waiting":1,"waitingFor":["sink/all"]}]}"#)
+                ))
+            await sink.deliver(delivery)
+            try await hub.sink("sink/all") { $0["delivered"].int ?? 0 == delivery.keys.count }
+            // The newest stays: the head is told by it.
+            _ = try await peer.give([
+                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
+            ])
+            for _ in 0..<2 {
+                let next = await sink.nextIfAny(within: .milliseconds(300))
+                if let next, next.verb == "DELIVER" { await sink.deliver(next) }
+            }
+            try await hub.sink("sink/all") { $0["delivered"].int == 3 }
+            let done = try await retention(peer, #"{"rule":"old"}"#)
+            #expect(done["result"]["rules"][0].fits(JSON(#"{"rule":"old","thinned":0,"removed":2,"waiting":0}"#)))
+            #expect(try await peer.all().records.map { $0["key"].string } == ["h"])
+            let since = try await peer.all(#""since":"\#(try await peer.status()["epoch"].string ?? "")-0""#)
+            #expect(since.records.map { $0["key"].string } == ["h"])
+            let status = try await peer.status()
+            #expect(status["records"].int == 1 && status["retention"][0]["removed"].int == 2)
+            #expect(try await peer.give([weight("a", 99)]).results == ["duplicate"])
+            var heard: [String?] = []
+            while heard.count < 3 { heard.append(try await listener.next().record["key"].string) }
+            #expect(heard == ["a", "b", "h"])
+            #expect(await listener.nextIfAny(within: .milliseconds(200)) == nil)
+            #expect(
+                try await retention(peer, #"{"rule":"odl"}"#)["reason"].string?.contains("did you mean old") == true)
+        }
+    }
+
+    @Test func `R6.44 what a rule thins is published as a day with its numbers`() async throws {
+        try await withHub(try setting(thin: 30)) { hub in
+            let listener = try await hub.listener("day/")
+            let peer = try await hub.client()
+            _ = try await peer.give([weight("a", 70), weight("b", 71), weight("c", 72)])
+            _ = try await peer.give([
+                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
+            ])
+            #expect(try await retention(peer)["result"]["rules"][0]["thinned"].int == 3)
+            let day = try await listener.next()
+            #expect(day.topic == "day/weight/me/kept.kitchen-script/")
+            #expect(
+                day.record.fits(
+                    JSON(
+                        #"{"kind":"day","value":71,"unit":"kg","date":"2024-03-15","method":"retention","metadata":{"count":3,"min":70,"max":72,"mean":71,"sum":213,"first":70,"last":72}}"#
+                    )))
+            #expect(try await peer.all().records.map { $0["key"].string } == ["h"])
+        }
+    }
+}

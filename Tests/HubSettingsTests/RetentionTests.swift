@@ -1,0 +1,54 @@
+import HubSettings
+import Samples
+import Testing
+
+/// `[retention.NAME]`: a rule that is half understood is none.
+@Suite struct RetentionTests {
+    @Test func `a rule is read, and a file without one keeps everything`() throws {
+        #expect(try #require(load("[person.a]\n").configuration).retention == [])
+        let loaded = load(
+            "[retention.heart]\ntypes = ['heartRate', 'x.acme.glow']\nsources = ['watch']\nthin_after_days = 30\nremove_after_days = 3650\n[retention.old]\ntypes = ['bodyMass']\nremove_after_days = 9\n"
+        )
+        #expect(loaded.lines == [])
+        #expect(
+            loaded.configuration?.retention == [
+                RetentionSection(
+                    name: "heart", types: [try TypeID("heartRate"), try TypeID("x.acme.glow")], sources: ["watch"],
+                    thinAfterDays: 30, removeAfterDays: 3_650),
+                RetentionSection(name: "old", types: [try TypeID("weight")], removeAfterDays: 9),
+            ])
+    }
+
+    @Test(arguments: [
+        ("types = ['heartRate']", "says not what to do; write thin_after_days or remove_after_days"),
+        ("remove_after_days = 9", "types: missing, and needed"),
+        ("types = []\nremove_after_days = 9", "types: expected at least one type"),
+        (
+            "types = ['hartRate']\nremove_after_days = 9",
+            "types = \"hartRate\": there is no such type; did you mean heartRate?"
+        ),
+        (
+            "types = ['heartRate']\nremove_after_days = 0",
+            "remove_after_days = 0: expected a whole number from 1 to 36500"
+        ),
+        (
+            "types = ['heartRate']\nthin_after_days = 9\nremove_after_days = 9",
+            "thin_after_days = 9: expected fewer days than remove_after_days"
+        ),
+        ("types = ['workout']\nthin_after_days = 9", "thin_after_days: workout has no quantities"),
+        ("types = ['heartRate']\nthin_after = 9", "thin_after: "),
+    ]) func `what a rule says wrong is told at its place`(_ rule: String, _ complaint: String) {
+        let loaded = load("[retention.r]\n\(rule)\n")
+        #expect(loaded.configuration == nil)
+        #expect(loaded.lines.contains { $0.contains("[retention.r]") && $0.contains(complaint) }, "\(loaded.lines)")
+    }
+
+    @Test func `a rule that is new or changed is told, one that is gone takes nothing away`() throws {
+        func configuration(_ text: String) throws -> HubConfiguration { try #require(load(text).configuration) }
+        let one = try configuration("[retention.a]\ntypes = ['weight']\nremove_after_days = 9\n")
+        let other = try configuration("[retention.a]\ntypes = ['weight']\nremove_after_days = 8\n")
+        #expect(ConfigurationPlan(from: one, to: one).retentionChanges == [])
+        #expect(ConfigurationPlan(from: one, to: other).retentionChanges == ["a"])
+        #expect(ConfigurationPlan(from: one, to: try configuration("[person.a]\n")).retentionChanges == [])
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import GRDB
+import Samples
+import Testing
+
+@testable import HubStore
+
+/// Records are kept for as long as a rule says, and the books balance without them.
+@Suite struct RetentionTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private static let dayLength: Int64 = 86_400
+    /// Noon UTC of day 1,000.
+    private static let now = (1_000 * dayLength + dayLength / 2) * 1_000_000
+
+    private func retain(_ store: Store, _ rule: RetentionRule, dryRun: Bool = false) async throws -> RetentionCount {
+        let thin: ((ThinnedDay) async throws -> Void)? =
+            dryRun
+            ? nil
+            : { day in
+                _ = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now)
+            }
+        return try await store.retain(rule, now: Self.now, thin: thin) { true }
+    }
+
+    private func rule(_ type: String, thin: Int? = nil, remove: Int? = nil, sources: Set<String>? = nil) throws
+        -> RetentionRule
+    {
+        RetentionRule(name: "r", types: [try TypeID(type)], sources: sources, thinAfter: thin, removeAfter: remove)
+    }
+
+    private func numbers(_ store: Store, days: Bool = false) async throws -> [Int64] {
+        var query = RecordQuery()
+        query.kinds = KindSelection(days ? [.day] : RecordKind.samples.union([.retraction]), followsChanges: false)
+        query.order = .time
+        return try await store.all(query).records.map(\.number).sorted()
+    }
+
+    @Test func `R6.43 records of a rule go after their time in silence, with all versions, and the books balance`()
+        async throws
+    {
+        let store = try folder.open()
+        let me = try await store.me()
+        let other = Source(plugin: "other")
+        // Day 900: removed; day 990: not yet; another type and another plugin: not theirs.
+        _ = try await store.put(
+            try (0..<250).map { .sample(try sample("old \($0)", at: 900 * Self.dayLength + Int64($0))) }
+                + [
+                    .sample(try sample("young", at: 990 * Self.dayLength)),
+                    .sample(try sample("height", type: "height", at: 900 * Self.dayLength)),
+                    .sample(try sample("theirs", source: other, at: 900 * Self.dayLength)),
+                ])
+        _ = try await store.put(try sample("old 1", 71, at: 900 * Self.dayLength))
+        _ = try await store.retract(try sample("old 2", at: 900 * Self.dayLength + 2))
+        _ = try await store.retract(numbers: [4], reason: "the dog", recordedAt: 3)
+        _ = try await store.put(try sample("old 3", 99, at: 900 * Self.dayLength + 3))
+        let you = try #require(try await store.ensurePersons(["you"], recordedAt: 1).first)
+        _ = try await store.carryOut(
+            .assign(numbers: [6], to: .person(you), wholeGroups: true, reason: nil), recordedAt: 4)
+        var payload = IntakeRecord(record: .sample(try sample("old 6", 75, at: 900 * Self.dayLength)), assignment: me)
+        payload.rawPayload = Array("needle".utf8)
+        _ = try await store.commit([IntakeBatch(instance: "scale", records: [payload])], recordedAt: 3)
+        _ = try await store.put([.day(try day("1972-06-01", 70))])
+        _ = try await store.put(try sample("last", at: 999 * Self.dayLength))
+        let (head, before) = (store.head, try await numbers(store))
+        let rule = try rule("weight", remove: 30, sources: ["ihealth-hs3"])
+
+        let count = try await retain(store, rule, dryRun: true)
+        #expect(count.removed == 250 && count.thinned == 0 && count.waiting == 0)
+        #expect(try await numbers(store) == before)
+        #expect(try await retain(store, rule) == count)
+        #expect(try await numbers(store) == [251, 252, 253, store.head])
+        #expect(store.head == head)
+        #expect(try await store.verifyAccounts() == [])
+        #expect(try await store.recordCount() == 5)
+        #expect(try await retain(store, rule).removed == 0)
+        #expect(
+            try await store.put(try sample("old 7", 12, at: 900 * Self.dayLength)) == [.duplicate(number: 8, sequence: 8)])
+        let rows = try await store.pool.read { db in
+            try ["payload", "deed", "departure", "revision", "sample_version"].map { table in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
+            }
+        }
+        #expect(rows == [0, 0, 0, 0, 0])
+        try store.close()
+        #expect(try StoreFile(folder.store).faults(.counters) == [])
+        #expect(try StoreFile(folder.store).faults(.pages) == [])
+        let again = try folder.open()
+        #expect(again.head == head && again.loss == nil)
+        #expect(try await again.put(try sample("new", at: 999 * Self.dayLength))[0].placement?.sequence == head + 1)
+        #expect(try await again.verifyAccounts() == [])
+    }
+
+    @Test func `R6.43 days go as well, and what a sink still waits for stays until it has it`() async throws {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put([.day(try day("1972-06-01", 70)), .day(try day("1972-09-20", 71))])
+        _ = try await store.put(try sample("old", at: 900 * Self.dayLength), try sample("young", at: 999 * Self.dayLength))
+        let rule = try rule("weight", remove: 30)
+        let count = try await retain(store, rule)
+        #expect(count.removed == 0 && count.waiting == 2 && count.waitingFor == [exporter])
+        try await sink.answer(try await sink.take())
+        #expect(try await retain(store, rule).removed == 2)
+        #expect(try await numbers(store) == [4])
+        #expect(try await numbers(store, days: true) == [2])
+        #expect(try await sink.account() == ["wanted": 4, "delivered": 4])
+        #expect(try await sink.take() == [])
+    }
+
+    @Test func `R6.44 of a day that is thinned its numbers stay, once, also when more of it comes later`() async throws
+    {
+        let store = try folder.open()
+        let source = Source(plugin: "watch")
+        func beats(_ day: Int64, _ values: [Double], _ prefix: String = "") throws -> [Samples.Record] {
+            try values.enumerated().map { index, value in
+                .sample(
+                    try sample(
+                        "\(prefix)\(day) \(index)", value, source: source, at: day * Self.dayLength + Int64(index) * 60))
+            }
+        }
+        _ = try await store.put(try beats(900, [60, 80, 70.5]) + beats(901, [90]) + beats(998, [75]))
+        _ = try await store.retract(try sample("901 0", source: source))
+        let rule = try rule("weight", thin: 30)
+        #expect(try await retain(store, rule, dryRun: true).thinned == 3)
+        #expect(try await retain(store, rule).thinned == 3)
+        #expect(try await numbers(store) == [4, 5])
+        func kept() async throws -> [DayValue] {
+            var query = RecordQuery()
+            query.kinds = KindSelection([.day], followsChanges: false)
+            return try await store.all(query).records.compactMap {
+                if case .day(let day) = $0.record { day } else { nil }
+            }
+        }
+        let day = try #require(try await kept().first)
+        #expect(day.series == "kept.watch" && day.source.plugin == "hub" && day.method == "retention")
+        #expect(day.date == LocalDate(daysSinceEpoch: 900) && day.value == 210.5 / 3 && day.unit == "kg")
+        #expect(
+            day.metadata?.text
+                == #"{"count":3,"min":60.0,"max":80.0,"mean":70.16666666666667,"sum":210.5,"first":60.0,"last":70.5}"#)
+        #expect(try await store.verifyAccounts() == [])
+        #expect(try await retain(store, rule).thinned == 0)
+        // A repeat does not bring them back; what had not been there joins the value.
+        #expect(try await store.put(beats(900, [60, 80, 70.5])).allSatisfy(\.isDuplicate))
+        _ = try await store.put(try beats(900, [50], "late "))
+        #expect(try await retain(store, rule).thinned == 1)
+        let more = try await kept()
+        #expect(more.count == 1)
+        #expect(more[0].metadata?.text.hasPrefix(#"{"count":4,"min":50.0,"max":80.0,"mean":65.125,"#) == true)
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `R6.44 a hub that is killed between a value and the removal of its samples counts them once`()
+        async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try (0..<300).map { .sample(try sample("k\($0)", 60, at: 900 * Self.dayLength + Int64($0))) })
+        _ = try await store.put(try sample("last", at: 999 * Self.dayLength))
+        let rule = try rule("weight", thin: 30)
+        var left: Folder?
+        _ = try await store.retain(
+            rule, now: Self.now,
+            thin: { day in
+                _ = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now)
+                left = try folder.killed()
+            }, pause: { true })
+        let killed = try #require(left)
+        let next = try killed.open()
+        #expect(try await numbers(next).count == 301)
+        #expect(try await retain(next, rule).thinned == 0)
+        #expect(try await numbers(next) == [301])
+        #expect(try await next.verifyAccounts() == [])
+        let day = try #require(try await next.records(numbers: [302]).first)
+        guard case .day(let value) = day.record else {
+            Issue.record("no day")
+            return
+        }
+        #expect(value.metadata?.text.hasPrefix(#"{"count":300,"#) == true)
+    }
+}
