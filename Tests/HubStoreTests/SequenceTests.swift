@@ -230,6 +230,26 @@ import Testing
         #expect(try await next.verifyAccounts() == [])
     }
 
+    @Test func `R8.38 what a disk loses soon after a power cut is not given out twice either`() async throws {
+        let store = try folder.open()
+        try await put(0..<3, in: store)
+        let left = try killed(folder)
+        try startMachineAgain(left)
+        let again = try left.open()
+        #expect(again.loss?.cause == .power)
+        // From here on the disk keeps nothing.
+        let kept = try killed(left)
+        try await put(3..<6, in: again)
+        let told = again.cursor
+        try startMachineAgain(kept)
+        let last = try kept.open()
+        #expect(last.epoch == told.epoch)
+        let placement = try #require(try await last.put(try sample("after"))[0].placement)
+        #expect(placement.sequence > told.sequence, "a sequence was used twice")
+        #expect(try await follow(last, since: told).count == 4)
+        #expect(try await last.verifyAccounts() == [])
+    }
+
     @Test(arguments: 0..<3) func `one torn block takes nothing from what is known`(block: Int) async throws {
         let store = try folder.open()
         try await put(0..<4, in: store)

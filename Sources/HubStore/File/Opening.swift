@@ -78,7 +78,7 @@ enum Opening {
     private static func takeOver(
         _ path: String, _ db: Database, keepsReserve: Bool, now: Int64
     ) throws -> (SequenceReserve, SequenceGap?) {
-        let record = try SequenceReserve.read(of: path)
+        var record = try SequenceReserve.read(of: path)
         let boot = StoreEnd.boot
         var here = try place(db, boot: boot)
         let end = StoreEnd.judge(here, record, isNew: !keepsReserve, boot: boot, SequenceReserve.path(of: path))
@@ -105,6 +105,10 @@ enum Opening {
                 return .commit
             }
             gap = found
+            // The disk is not to be trusted. A reserve made with the first commit it might lose together with that commit, and the sequences
+            // would be given out again.
+            record = record ?? SequenceRecord()
+            record?.limit = last + SequenceReserve.step
         }
         return (try SequenceReserve(of: path, at: here, after: record), gap)
     }
