@@ -7,6 +7,7 @@
 //   sync slow hub.sqlite-wal 40   returns after so many milliseconds more
 //   end 37                       the program is killed at the 37th write or sync of its files, before it
 //   clock 31536000                CLOCK_REALTIME shows so many seconds more
+//   synced hub.sqlite-wal         $HUB_FAULTS.synced says how long a file of that name was when it was last flushed
 //   boot 7e2f                     /proc/sys/kernel/random/boot_id says this: the machine was started again
 //
 // The file is replaced in one step (rename), and read for every call.
@@ -51,15 +52,21 @@ static void pause_for(long milliseconds) {
     syscall(SYS_nanosleep, &pause, NULL);
 }
 
+// What a file is called.
+static const char *name_of(int file, char path[4096]) {
+    char link[32];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    long length = syscall(SYS_readlinkat, AT_FDCWD, link, path, 4095);
+    path[length > 0 ? length : 0] = 0;
+    return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+}
+
 // Whether a line names a fault for this operation on this file, and which.
 static int fault(const char *operation, int file, char kind[16], long *milliseconds) {
-    char text[1024], link[32], path[4096];
+    char text[1024], path[4096];
     int before = errno, found = 0;
     if (told(text, sizeof text)) {
-        snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-        long length = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
-        path[length > 0 ? length : 0] = 0;
-        const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+        const char *name = name_of(file, path);
         char *rest = text, *line;
         while (!found && (line = strsep(&rest, "\n"))) {
             char verb[16], meant[256];
@@ -120,8 +127,29 @@ ssize_t pread64(int file, void *bytes, size_t count, off64_t at) { REAL(pread64)
 ssize_t write(int file, const void *bytes, size_t count) { REAL(write); return fails("write", file) ? -1 : real(file, bytes, share(file, count)); }
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) { REAL(pwrite); return fails("write", file) ? -1 : real(file, bytes, share(file, count), at); }
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t at) { REAL(pwrite64); return fails("write", file) ? -1 : real(file, bytes, share(file, count), at); }
-int fsync(int file) { REAL(fsync); return fails("sync", file) ? -1 : real(file); }
-int fdatasync(int file) { REAL(fdatasync); return fails("sync", file) ? -1 : real(file); }
+
+// Notes what a power cut would have to leave of a file.
+static int flushed(int result, int file) {
+    char text[1024], path[4096];
+    struct stat status;
+    int before = errno;
+    if (result == 0 && told(text, sizeof text)) {
+        const char *meant = line_of(text, "synced");
+        if (meant && !strcmp(meant, name_of(file, path)) && fstat(file, &status) == 0) {
+            char note[4096];
+            snprintf(note, sizeof note, "%s.synced", getenv("HUB_FAULTS"));
+            int to = (int)syscall(SYS_openat, AT_FDCWD, note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+            int length = snprintf(text, sizeof text, "%lld\n", (long long)status.st_size);
+            syscall(SYS_write, to, text, length);
+            syscall(SYS_close, to);
+        }
+    }
+    errno = before;
+    return result;
+}
+
+int fsync(int file) { REAL(fsync); return fails("sync", file) ? -1 : flushed(real(file), file); }
+int fdatasync(int file) { REAL(fdatasync); return fails("sync", file) ? -1 : flushed(real(file), file); }
 
 // A file that says which start of the machine this is; -1 where it is not asked for, or nothing is told.
 static int boot(const char *path) {

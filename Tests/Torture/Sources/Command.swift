@@ -22,6 +22,9 @@ import Glibc
     @Flag(help: "Keep every round's folder.")
     var keep = false
 
+    @Flag(help: ArgumentHelp("Plant a loss that no hub can find, in place of all faults.", visibility: .hidden))
+    var plant = false
+
     func validate() throws {
         guard rounds > 0 else { throw ValidationError("--rounds takes a number from 1.") }
     }
@@ -39,7 +42,7 @@ import Glibc
         var summary = Summary()
         let began = ContinuousClock.now
         for (index, seed) in seeds.enumerated() {
-            let result = await Round(seed: seed).run(isKept: keep)
+            let result = await Round(schedule: plant ? Schedule(planted: seed) : Schedule(seed: seed)).run(isKept: keep)
             summary.add(result)
             let left = began.duration(to: .now) / Double(index + 1) * (rounds - index - 1) / .seconds(60)
             print("\(index + 1)/\(rounds) \(result.line), \(Int(left.rounded())) min left")
@@ -63,7 +66,9 @@ extension Round.Result {
     /// What was wrong, where to look, and how to have it again.
     var complaint: [String] {
         guard !findings.isEmpty else { return [] }
-        return findings.prefix(6).map { "    \($0)" } + [
+        // What was lost tells more than what came of it.
+        let worst = findings.filter { $0.hasPrefix("LOST") } + findings.filter { !$0.hasPrefix("LOST") }
+        return worst.prefix(6).map { "    \($0)" } + [
             "    \(findings.count) findings; all is in \(folder ?? "no folder"); again: make torture SEED=\(seed) ROUNDS=1"
         ]
     }

@@ -24,8 +24,6 @@ struct Round {
         var folder: String?
     }
 
-    init(seed: UInt64) { schedule = Schedule(seed: seed) }
-
     func run(isKept: Bool) async -> Result {
         let began = ContinuousClock.now
         var result = Result(seed: schedule.seed)
@@ -56,7 +54,7 @@ struct Round {
         let answer = try await scene.host.command("status", "--json")
         try scene.askAll(&evidence)
         let stories = evidence.stories
-        _ = await poll(within: .seconds(15)) { FeedPicture(follower.lines).differences(from: stories).isEmpty }
+        _ = await poll(within: .seconds(5)) { FeedPicture(follower.lines).differences(from: stories).isEmpty }
         evidence.follower = await follower.end()
         let ends = await scene.end()
         (evidence.lives, evidence.disturbances) = (

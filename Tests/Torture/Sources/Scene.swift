@@ -25,7 +25,9 @@ final class Scene {
     /// What was found to be wrong on the way.
     private(set) var findings: [String] = []
     private let hubFaults, guestFaults: Faults
-    private var told: [String: [String]] = [:]
+    /// What the shims do, each in the name of a fault.
+    private var told: [String: [String]] = ["log": ["synced hub.sqlite-wal"]]
+    private var toldGuests: [String: [String]] = [:]
     /// The epoch that the store has.
     private(set) var epoch = ""
 
@@ -64,6 +66,7 @@ final class Scene {
         try FileManager.default.createDirectory(atPath: path + "/signs", withIntermediateDirectories: false)
         for guest in Self.guests { try host.folder.write(Self.settings(path, guest, seed), to: "\(guest).conf") }
 
+        try hubFaults.begin(told.flatMap(\.value))
         let (configuration, faults) = (host.configuration, hubFaults.variables)
         keep(Self.hub) { try ChildProcess("hub", ["run", "--config", configuration], environment: faults) }
         try await beginHub()
@@ -121,6 +124,8 @@ final class Scene {
 
     var data: String { host.folder.path + "/data" }
     var door: String { host.environment["HUB_DOOR"] ?? "" }
+    /// How long the store's log was when it was last flushed, as the shim notes.
+    var flushedLength: String { host.folder.path + "/hub.faults.synced" }
     func diary(_ name: String) -> String { "\(host.folder.path)/\(name).diary" }
 
     func needDisk() throws -> Disk {
@@ -147,7 +152,10 @@ final class Scene {
     }
 
     /// The same for the programs from outside.
-    func tellGuests(_ lines: [String]) throws { try guestFaults.begin(lines) }
+    func tellGuests(_ name: String, _ lines: [String]) throws {
+        toldGuests[name] = lines
+        try guestFaults.begin(toldGuests.sorted { $0.key < $1.key }.flatMap(\.value))
+    }
 
     /// Kills the hub, does something, and has it come again.
     func withoutHub(isOrderly: Bool = false, _ body: () async throws -> Void) async throws {
@@ -182,7 +190,7 @@ final class Scene {
     }
 
     /// Has the hub run, and returns when it is ready.
-    private func beginHub() async throws {
+    func beginHub() async throws {
         guard let hub = programs[Self.hub] else { return }
         hub.begin()
         guard await hub.says("ready", within: 20) else {

@@ -32,6 +32,16 @@ struct Schedule {
         length = time + Int.random(in: 0...300, using: &chance)
         addClockAndWire(&chance)
         addKills(&chance)
+        guard Int.random(in: 0..<3, using: &chance) == 0, let line = FailingSpool.lines.randomElement(using: &chance)
+        else { return }
+        plans.append(beside("spool", FailingSpool(line: line), &chance))
+    }
+
+    /// A loss that no hub can find, and the judge has to: all of the hub's folder is put back as it was.
+    init(planted seed: UInt64) {
+        self.seed = seed
+        let fault = LyingDisk(start: 0, keepsSequences: false, isSecret: true)
+        (plans, length) = ([Plan(begin: 1_000, end: 2_000, fault: fault, kind: "planted")], 2_000)
     }
 
     /// All kinds shuffled for five rounds at a time, and this round's share of them.
@@ -43,21 +53,22 @@ struct Schedule {
     }
 
     /// Beside the faults of the store, at any time.
+    private func beside(_ kind: String, _ fault: any Fault, _ chance: inout SeededGenerator) -> Plan {
+        let begin = Int.random(in: 300...length / 2, using: &chance)
+        let end = begin + Int.random(in: 300...length / 2, using: &chance)
+        return Plan(begin: begin, end: end, fault: fault, kind: kind)
+    }
+
     private mutating func addClockAndWire(_ chance: inout SeededGenerator) {
-        func plan(_ kind: String, _ fault: any Fault) -> Plan {
-            let begin = Int.random(in: 300...length / 2, using: &chance)
-            return Plan(
-                begin: begin, end: begin + Int.random(in: 300...length / 2, using: &chance), fault: fault, kind: kind)
-        }
         if Bool.random(using: &chance) {
             let time = Int(60 * (1 << Int.random(in: 0...18, using: &chance)))
-            plans.append(plan("clock", ClockJump(seconds: Bool.random(using: &chance) ? time : -time)))
+            plans.append(beside("clock", ClockJump(seconds: Bool.random(using: &chance) ? time : -time), &chance))
         }
         switch Int.random(in: 0..<3, using: &chance) {
-        case 0: plans.append(plan("wire", CutWire()))
+        case 0: plans.append(beside("wire", CutWire(), &chance))
         case 1:
             let victim = Bool.random(using: &chance) ? Scene.hub : "source-remote"
-            plans.append(plan("half-open", HalfOpen(victim: victim)))
+            plans.append(beside("half-open", HalfOpen(victim: victim), &chance))
         default: break
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import HubProcess
 import Testing
 
@@ -14,6 +15,18 @@ import Testing
         ).result()
         #expect(run.code == 0, "\(run.output)\(run.errors)")
         #expect(run.output.contains("\(Self.seeds.count) of \(Self.seeds.count) rounds held"))
+    }
+
+    @Test func `a loss that no hub can find is found, and the round says how to have it again`() async throws {
+        let run = try await ChildProcess("hub-torture", ["--rounds", "1", "--seed", "7", "--plant"]).result()
+        #expect(run.code == 1)
+        #expect(run.output.contains("BROKEN seed 7: planted") && run.output.contains("    LOST: "), "\(run.output)")
+        #expect(run.output.contains("make torture SEED=7 ROUNDS=1"))
+        let folder = try #require(run.output.firstMatch(of: /all is in ([^;]+);/)?.1)
+        for file in ["schedule.txt", "journal.txt", "hub.log", "source-inside.diary", "data.kept/hub.sqlite"] {
+            #expect(FileManager.default.fileExists(atPath: "\(folder)/\(file)"), "\(file)")
+        }
+        try FileManager.default.removeItem(atPath: String(folder))
     }
 
     @Test func `what make test does has every fault`() {

@@ -6,12 +6,26 @@ struct ClockJump: Fault {
 
     func apply(to scene: Scene) async throws {
         try scene.tellHub("clock", ["clock \(seconds)"])
-        try scene.tellGuests(["clock \(seconds)"])
+        try scene.tellGuests("clock", ["clock \(seconds)"])
     }
     func lift(from scene: Scene) async throws {
         try scene.tellHub("clock", [])
-        try scene.tellGuests([])
+        try scene.tellGuests("clock", [])
     }
+}
+
+/// The disk of the sources from outside fails, on which their spool and their state are.
+struct FailingSpool: Fault {
+    /// As `Tests/Support/Faults/faults.c` knows it.
+    let line: String
+    var description: String { "spool \(line)" }
+
+    static let lines = ["sync eio", "write full", "write readonly", "write short", "sync slow"]
+
+    func apply(to scene: Scene) async throws {
+        try scene.tellGuests("spool", ["state.db", "state.db-wal"].map { "\(line) \($0) 100" })
+    }
+    func lift(from scene: Scene) async throws { try scene.tellGuests("spool", []) }
 }
 
 /// Nothing comes through between the hub and the source on the other machine, and neither is told.

@@ -1,18 +1,37 @@
 import Foundation
 import HubProcess
+import Seeds
 import TortureDiary
 
-/// The machine goes down and comes up again, with a disk that kept its word.
+/// The machine goes down and comes up again, with a disk that kept its word: what was not flushed may be anything.
 struct PowerCut: Fault {
     /// What tells one start of the machine from another.
     let start: UInt64
     var description: String { "power cut" }
 
     func apply(to scene: Scene) async throws {
-        scene.programs[Scene.hub]?.kill()
+        guard let hub = scene.programs[Scene.hub] else { return }
+        hub.kill()
+        guard await hub.goes(within: 5) else { throw NotPossible("the hub does not end") }
+        try tearLog(scene)
         try scene.tellHub("boot", ["boot \(String(start, radix: 16))"])
     }
     func lift(from scene: Scene) async throws { scene.programs[Scene.hub]?.begin() }
+
+    private func tearLog(_ scene: Scene) throws {
+        let note = try? String(contentsOfFile: scene.flushedLength, encoding: .utf8)
+        guard let flushed = note.flatMap({ UInt64($0.trimmingCharacters(in: .newlines)) }),
+            let file = try? FileHandle(forUpdating: URL(filePath: scene.data + "/hub.sqlite-wal"))
+        else { return }
+        defer { try? file.close() }
+        let length = try file.seekToEnd()
+        guard length > flushed else { return }
+        var chance = SeededGenerator(seed: start)
+        let kept = UInt64.random(in: flushed...length, using: &chance)
+        try file.seek(toOffset: kept)
+        try file.write(contentsOf: Data((kept..<length).map { _ in UInt8.random(in: 0...255, using: &chance) }))
+        scene.journal.note("\(length - kept) bytes of its log torn", Scene.hub)
+    }
 }
 
 /// From one moment on the disk only says that it keeps what it is given, until the power goes.
@@ -22,16 +41,21 @@ struct PowerCut: Fault {
 struct LyingDisk: Fault {
     let start: UInt64
     let keepsSequences: Bool
+    /// Planted, to see that it is found: nothing tells the hub that the machine was started again, and nothing the judge.
+    let isSecret: Bool
     private var since: Int64 = 0
 
-    init(start: UInt64, keepsSequences: Bool) { (self.start, self.keepsSequences) = (start, keepsSequences) }
+    init(start: UInt64, keepsSequences: Bool, isSecret: Bool = false) {
+        (self.start, self.keepsSequences, self.isSecret) = (start, keepsSequences, isSecret)
+    }
 
-    var description: String { keepsSequences ? "old store put back" : "lying disk" }
+    var description: String { isSecret ? "planted" : keepsSequences ? "old store put back" : "lying disk" }
 
     mutating func apply(to scene: Scene) async throws {
         try FileManager.default.createDirectory(atPath: platter(scene), withIntermediateDirectories: true)
-        // Of one instant: nothing is written while it is copied.
+        try await scene.beginHub()
         guard let process = scene.programs[Scene.hub]?.process else { throw NotPossible("the hub is not there") }
+        // Of one instant: nothing is written while it is copied.
         since = millisecondsNow()
         process.signal(SIGSTOP)
         defer { process.signal(SIGCONT) }
@@ -43,11 +67,12 @@ struct LyingDisk: Fault {
 
     func lift(from scene: Scene) async throws {
         let platter = platter(scene)
+        defer { try? FileManager.default.removeItem(atPath: platter) }
+        if isSecret { return try await scene.withoutHub { try move(from: platter, to: scene.data) } }
         try await scene.takeBack(since: since, isProvable: keepsSequences, description) {
             try move(from: platter, to: scene.data)
             if !keepsSequences { try scene.tellHub("boot", ["boot \(String(start, radix: 16))"]) }
         }
-        try FileManager.default.removeItem(atPath: platter)
     }
 
     private func platter(_ scene: Scene) -> String { scene.host.folder.path + "/platter" }
@@ -71,6 +96,7 @@ struct CutTail: Fault {
     var description: String { "cut tail" }
 
     mutating func apply(to scene: Scene) async throws {
+        try await scene.beginHub()
         since = millisecondsNow()
         length = try size(scene)
     }
