@@ -69,7 +69,7 @@ actor Retainer {
             },
             pause: {
                 try? await Task.sleep(for: Self.pause)
-                return leaving?.isRaised != true
+                return leaving?.isRaised != true && !Task.isCancelled
             })
         last.withLock { $0[rule.name] = count }
         if count.thinned + count.removed > 0 {

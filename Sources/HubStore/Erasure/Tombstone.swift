@@ -55,8 +55,8 @@ struct Tombstones {
         return try statement.step()
     }
 
-    /// The key of an erased record of which no sink has to be told any more.
-    static func key(_ number: Int64) -> String { "~erased-\(number)" }
+    /// Before the number it is the key of an erased record of which no sink has to be told any more.
+    static let prefix = "~erased-"
 
     /// The reason of a retraction that is an erasure.
     static let reason = "erased"

@@ -153,7 +153,7 @@ extension WriteTransaction {
             WHERE sink IN (SELECT id FROM sink) AND number = ?1
             """, number)
         for table in ["sample", "sample_version"] {
-            try run("UPDATE \(table) SET key = '\(Tombstones.key(number))' WHERE number = ?1", number)
+            try run("UPDATE \(table) SET key = '\(Tombstones.prefix)' || ?1 WHERE number = ?1", number)
         }
         // A day has to have some date that no other of its series has: of the years before 1000, which no device tells.
         let free = """
