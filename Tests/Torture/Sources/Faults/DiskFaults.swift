@@ -58,7 +58,8 @@ struct FailingFile: Fault {
         switch kind {
         case "eio": ["input", "I/O error", "Input/output"]
         case "full": ["full", "No space left"]
-        case "readonly": ["read-only", "readOnly", "Read-only"]
+        // To SQLite, of which the hub hears it, a write that fails is an error of the disk, unless there is no room.
+        case "readonly": ["read-only", "readOnly", "Read-only", "I/O error", "input"]
         default: ["has not returned for", "does not answer"]
         }
     }
