@@ -35,7 +35,12 @@ struct Backup: Sendable {
     /// Puts it in the place of the store, as a person does.
     func restore(in scene: Scene, isKilled: Bool, _ why: String) async throws {
         try await scene.takeBack(since: since, isProvable: false, isOrderly: !isKilled, why) {
-            let restored = try await scene.host.command("restore", file, "--yes")
+            var restored = try await scene.host.command("restore", file, "--yes")
+            // The second within a second finds the name of the replaced store taken, and says so.
+            let end = ContinuousClock.now + .seconds(3)
+            while restored.errors.contains(where: { $0.contains("try again") }), ContinuousClock.now < end {
+                restored = try await scene.host.command("restore", file, "--yes")
+            }
             guard restored.status == 0 else {
                 throw Scene.Broken("hub restore ended with \(restored.status): \(restored.errors)")
             }
