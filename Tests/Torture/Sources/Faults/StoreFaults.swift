@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HubProcess
 import Seeds
 import TortureDiary
@@ -88,6 +89,9 @@ struct DamagedPage: Fault {
     }
 
     func lift(from scene: Scene) async throws {
+        // What stands still doctor leaves alone.
+        scene.programs[Scene.hub]?.process?.signal(SIGCONT)
+        scene.journal.note("continue", Scene.hub)
         let looked = try await scene.host.command("doctor", "--deep")
         let isDamaged = looked.lines.contains { line in words.contains { line.contains($0) } }
         let left = try leftPages(scene)
