@@ -109,7 +109,7 @@ import Testing
         // As a hub leaves it that is killed after the first of its steps.
         let store = try Store(path: folder.data + "/hub.sqlite", now: 1)
         #expect(try await store.beginErasure(of: .matching(RecordQuery()), removingCopies: true) == 1_200)
-        #expect(try await store.carryOut(.eraseNext, recordedAt: 2).count == 100)
+        #expect(try await store.carryOut(.eraseNext, recordedAt: 2).count == 50)
         try store.close()
         try await withHub(in: folder) { hub in
             let peer = try await hub.client()

@@ -3,7 +3,7 @@ import Samples
 
 extension WriteTransaction {
     /// Records erased in one transaction: it should not take longer than others do.
-    static let erasedAtOnce = 100
+    static let erasedAtOnce = 50
 
     /// Erases some of the records that were chosen; none when all are, and what is left is words, the log and copies.
     mutating func eraseNext() throws -> [ManualResult] {
