@@ -72,7 +72,8 @@ struct RootCommand: ParsableCommand {
             EraseCommand.self, RetentionCommand.self, AssignCommand.self,
             InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
             BackupCommand.self,
-            RestoreCommand.self, CompactCommand.self, DoctorCommand.self, ServiceCommand.self, DemoCommand.self,
+            RestoreCommand.self, CompactCommand.self, SalvageCommand.self, DoctorCommand.self, ServiceCommand.self,
+            DemoCommand.self,
         ])
 }
 

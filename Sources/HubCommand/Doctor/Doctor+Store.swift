@@ -45,7 +45,9 @@ extension Doctor {
             var found = try file.faults(isDeep ? .counters : .pages).map { fault in
                 Finding(
                     .error, "store", "\(files.store) is damaged: \(fault)",
-                    repair: "stop the hub, then hub restore BACKUP; keep the damaged file")
+                    repair:
+                        "stop the hub, then hub restore BACKUP; keep the damaged file. Without a backup: hub salvage FILE"
+                )
             }
             if let damage = try knownDamage(file, isWhole: isDeep && found.isEmpty) { found.append(damage) }
             if case .system = configuration?.hub.clock ?? .system { found += try times(file, summary) }
@@ -75,7 +77,9 @@ extension Doctor {
             .error, "store", "the hub confirms nothing since it found damage: \(damage)",
             repair: isWhole
                 ? "all of it has been read now and is whole: hub doctor --deep --fix lets the hub confirm again"
-                : isDeep ? "stop the hub, then hub restore BACKUP; keep the damaged file" : "hub doctor --deep")
+                : isDeep
+                    ? "stop the hub, then hub restore BACKUP; keep the damaged file. Without a backup: hub salvage FILE"
+                    : "hub doctor --deep")
         if isWhole { finding.damaged = file }
         return finding
     }
@@ -83,7 +87,10 @@ extension Doctor {
     /// What the store was found to lack when it was opened.
     private func gaps(_ file: StoreFile) throws(StoreError) -> [Finding] {
         let time = Int64(now.timeIntervalSince1970 * 1_000_000)
-        return try file.gaps().filter { time - $0.at < SequenceGap.newsLifetime }.map { gap in
+        // A salvage leaves a gap for each run of lost records, all found at once.
+        var times: Set<Int64> = []
+        return try file.gaps().filter { time - $0.at < SequenceGap.newsLifetime && times.insert($0.at).inserted }.map {
+            gap in
             Finding(
                 gap.cause == .lost ? .warning : .note, "store", "\(StoreText.time(gap.at)): \(gap.text)",
                 repair: gap.cause == .lost ? "smartctl -a and dmesg: does the disk keep what it confirms?" : nil)

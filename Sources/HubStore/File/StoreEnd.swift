@@ -97,7 +97,7 @@ public struct SequenceGap: Hashable, Sendable {
         case .power:
             "\(reason): nothing is known to be missing, and sequences go on above \(sequences.upperBound - 1), so that none is used twice"
         case .lost:
-            "records are missing: \(reason). The store has a new epoch, \(epoch): followers and sinks begin again by themselves. Sources do not send again what was confirmed: hub backfill NAME where a service still has it, or take it from a newer backup"
+            "records are missing: \(reason). The store has a new epoch: followers and sinks begin again by themselves. Sources do not send again what was confirmed: hub backfill NAME where a service still has it, or take it from a newer backup"
         }
     }
 

@@ -69,28 +69,12 @@ enum AccountCheck {
                 account.stored + account.versions + account.retractions + account.duplicates + account.rejected
             expect("account of \(account.instance)", account.received, results)
         }
-        // What retention has removed is counted as if it were here.
-        let current = try count(
-            "SELECT (SELECT count(*) FROM sample) + (SELECT count(*) FROM day) + (SELECT records FROM removed)")
-        let superseded = try count(
-            """
-            SELECT (SELECT count(*) FROM sample_version) + (SELECT count(*) FROM day_version)
-                + (SELECT versions FROM removed)
-            """)
-        let retractions = try count(
-            """
-            SELECT (SELECT count(*) FROM sample WHERE retracted IS NOT NULL)
-                + (SELECT count(*) FROM sample_version WHERE retracted IS NOT NULL)
-                + (SELECT count(*) FROM day WHERE retracted IS NOT NULL)
-                + (SELECT count(*) FROM day_version WHERE retracted IS NOT NULL) + (SELECT retractions FROM removed)
-            """)
-        let departures = try count("SELECT count(*) + (SELECT departures FROM removed) FROM departure")
-        expect("records", accounts.reduce(0) { $0 + $1.stored }, current)
-        expect("retractions", accounts.reduce(0) { $0 + $1.retractions }, retractions + departures)
-        let versions = accounts.reduce(0) { $0 + $1.versions }
-        expect("new versions", versions, superseded - retractions)
+        let counted = try counted(in: db)
+        expect("records", accounts.reduce(0) { $0 + $1.stored }, counted.stored)
+        expect("retractions", accounts.reduce(0) { $0 + $1.retractions }, counted.retractions)
+        expect("new versions", accounts.reduce(0) { $0 + $1.versions }, counted.versions)
         let leftOut = try count("SELECT ifnull(sum(last - first + 1), 0) FROM gap")
-        expect("sequences", try count(Head.sql), current + superseded + departures + leftOut)
+        expect("sequences", try count(Head.sql), counted.stored + counted.versions + counted.retractions + leftOut)
         let tallies = try Tallies(from: db)
         expect(
             "inbox", tallies.inbox,
@@ -106,6 +90,30 @@ enum AccountCheck {
             found.append("stream \(row[0] as Int64): its last sequence or count is not that of its records")
         }
         return found
+    }
+
+    /// What the accounts together have to say, by the rows.
+    static func counted(in db: Database) throws -> (stored: Int64, versions: Int64, retractions: Int64) {
+        func count(_ sql: String) throws -> Int64 { try Int64.fetchOne(db, sql: sql) ?? 0 }
+        // What retention has removed is counted as if it were here.
+        let superseded = try count(
+            """
+            SELECT (SELECT count(*) FROM sample_version) + (SELECT count(*) FROM day_version)
+                + (SELECT versions FROM removed)
+            """)
+        let retractions = try count(
+            """
+            SELECT (SELECT count(*) FROM sample WHERE retracted IS NOT NULL)
+                + (SELECT count(*) FROM sample_version WHERE retracted IS NOT NULL)
+                + (SELECT count(*) FROM day WHERE retracted IS NOT NULL)
+                + (SELECT count(*) FROM day_version WHERE retracted IS NOT NULL) + (SELECT retractions FROM removed)
+            """)
+        return (
+            stored: try count(
+                "SELECT (SELECT count(*) FROM sample) + (SELECT count(*) FROM day) + (SELECT records FROM removed)"),
+            versions: superseded - retractions,
+            retractions: retractions + (try count("SELECT count(*) + (SELECT departures FROM removed) FROM departure"))
+        )
     }
 
     /// Departures that stand although the record is that person's, and of that type, again.
@@ -126,8 +134,8 @@ enum AccountCheck {
         UNION SELECT number FROM (SELECT number, count FROM revision EXCEPT SELECT * FROM counted)
         """
 
-    /// Streams whose end or count differs from that of the versions they carried, and versions without a stream.
-    private static let streams = """
+    /// What the streams have to be by the versions that they carried; 0 where a column is empty.
+    static let countedStreams = """
         WITH version (kind, type, person, label, seq) AS (
             SELECT CASE WHEN retracted IS NULL THEN 0 ELSE 2 END, type, person, source, seq FROM sample
             UNION ALL SELECT CASE WHEN retracted IS NULL THEN 0 ELSE 2 END, type, person, source, seq FROM sample_version
@@ -141,14 +149,19 @@ enum AccountCheck {
             UNION ALL SELECT 1, type, person, series, seq FROM day_version WHERE retracted IS NULL
             UNION ALL SELECT 2, type, person, series, seq
             FROM (SELECT * FROM day UNION ALL SELECT * FROM day_version) WHERE retracted IS NOT NULL
-        ), claim (kind, type, person, label, last_seq, count, removed) AS (
+        )
+        SELECT kind, type, person, label, max(seq) AS last_seq, count(*) AS count FROM carried GROUP BY 1, 2, 3, 4
+        """
+
+    /// Streams whose end or count differs from that, and versions without a stream.
+    private static let streams = """
+        WITH claim (kind, type, person, label, last_seq, count, removed) AS (
             SELECT kind, ifnull(type, 0), ifnull(person, 0), ifnull(label, 0), last_seq, count - removed, removed FROM stream
         ), counted (kind, type, person, label, last_seq, count) AS (
             -- What carried the last sequence may have been removed.
-            SELECT c.kind, c.type, c.person, c.label, CASE WHEN m.removed > 0 THEN 0 ELSE max(c.seq) END, count(*)
-            FROM carried c LEFT JOIN claim m
+            SELECT c.kind, c.type, c.person, c.label, CASE WHEN m.removed > 0 THEN 0 ELSE c.last_seq END, c.count
+            FROM (\(countedStreams)) c LEFT JOIN claim m
                 ON m.kind = c.kind AND m.type = c.type AND m.person = c.person AND m.label = c.label
-            GROUP BY 1, 2, 3, 4
         ), claimed (kind, type, person, label, last_seq, count) AS (
             SELECT kind, type, person, label, CASE WHEN removed > 0 THEN 0 ELSE last_seq END, count FROM claim WHERE count > 0
         )

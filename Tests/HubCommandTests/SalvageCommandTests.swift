@@ -1,0 +1,54 @@
+import Foundation
+import HubClient
+import HubProcess
+import Testing
+
+@testable import HubCommand
+
+/// `hub salvage`, as a person uses it.
+@Suite struct SalvageCommandTests {
+    @Test func `what is whole of a damaged store is taken out, restored, and goes on, and what is lost is said`()
+        async throws
+    {
+        let hub = try await TestHub()
+        for batch in 0..<4 {
+            try hub.give(
+                (0..<300).map { number in
+                    #"{"type":"weight","value":71.3,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"\#(10_000 + 300 * batch + number)"}"#
+                })
+        }
+        let file = hub.configuration + ".whole.sqlite"
+        let running = try await hub.run(["salvage", file])
+        #expect(running.code == HubExit.tryAgain.rawValue, "\(running)")
+        #expect(try await hub.stop() == 0)
+        let whole = try await hub.run(["salvage", "--dry-run"])
+        #expect(
+            whole.code == 0 && whole.output.contains("damaged  no page: hub backup")
+                && whole.output.contains("lost     nothing"))
+
+        let path = hub.data + "/hub.sqlite"
+        var data = try Data(contentsOf: URL(filePath: path))
+        let places = data.ranges(of: Data("10425".utf8)).map(\.lowerBound)
+        // A leaf of a table begins with 13; the key is in an index too.
+        let place = try #require(places.first { data[$0 / 4_096 * 4_096] == 13 })
+        data[place] ^= 1
+        try data.write(to: URL(filePath: path))
+
+        let dry = try await hub.run(["salvage", "--dry-run"])
+        #expect(dry.code == 0 && dry.output.contains("damaged  page \(place / 4_096 + 1) of "), "\(dry)")
+        #expect(
+            dry.output.firstMatch(of: /lost     [0-9]+ records, [0-9]+ versions of records in all/) != nil, "\(dry)")
+        #expect(dry.output.firstMatch(of: /\n           [0-9]+ weight of [a-z]+ from test-pub/) != nil, "\(dry)")
+        let inside = try await hub.run(["salvage", hub.data + "/x.sqlite"])
+        #expect(inside.code == HubExit.usage.rawValue && inside.errors.contains("is lost with it"), "\(inside)")
+        let made = try await hub.run(["salvage", file])
+        #expect(made.code == 0 && made.output.contains("now: hub restore \(file)"), "\(made)")
+        #expect(try await hub.run(["restore", file, "--yes"]).code == 0)
+        try await hub.restart()
+        let samples = try await hub.run(["samples", "--json"]).output.split(separator: "\n").count
+        #expect((1_000..<1_200).contains(samples))
+        try hub.give([#"{"type":"weight","value":71.3,"unit":"kg","start":"2026-03-02T07:30:05+01:00","key":"later"}"#])
+        #expect(try await hub.run(["status"]).output.contains("records are missing: pages of the store were damaged"))
+        #expect(try await hub.run(["doctor", "--deep"]).output.contains("every index and counter is right"))
+    }
+}

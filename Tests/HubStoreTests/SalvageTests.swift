@@ -1,0 +1,208 @@
+import Foundation
+import GRDB
+import Samples
+import Seeds
+import Testing
+
+@testable import HubStore
+
+/// What is whole of a damaged store is taken out of it, and what is not is accounted for.
+@Suite struct SalvageTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private var target: String { folder.path + "/salvaged.sqlite" }
+
+    /// Records of every kind, with versions, retractions, days, payloads and a sink in the middle of its work.
+    private func fill(samples: Int, note: String? = nil) async throws -> Int64 {
+        let store = try folder.open()
+        let owner = try await store.me()
+        var sink = try await SinkSession(store, from: .beginning)
+        for begin in stride(from: 0, to: samples, by: 1_000) {
+            _ = try await store.put(
+                try (begin..<begin + 1_000).map { number in
+                    var sample = try sample("k\(number)", 60 + Double(number % 30), at: Int64(number) * 60)
+                    sample.metadata = note.map { JSONObject(trusted: "{\"note\":\"\($0)\"}") }
+                    return .sample(sample)
+                })
+        }
+        for (place, record) in try await sink.take(500).prefix(400).enumerated() {
+            try await sink.answer(record, place % 40 == 0 ? .refused(reason: "it cannot take it") : .delivered())
+        }
+        // Every third twice, every tenth retracted.
+        _ = try await store.put(
+            try stride(from: 0, to: samples, by: 3).map {
+                .sample(try sample("k\($0)", 60.5 + Double($0 % 30), at: Int64($0) * 60, version: 2))
+            })
+        for number in stride(from: 0, to: samples, by: samples / 10) {
+            _ = try await store.retract(try sample("k\(number)"), version: 3, reason: "mistaken")
+        }
+        _ = try await store.put(try (10...28).map { .day(try day("2026-02-\($0)", 70 + Double($0) / 10)) })
+        let raw = IntakeRecord(
+            record: .sample(try sample("raw")), assignment: owner, rawPayload: [UInt8](repeating: 7, count: 20_000))
+        _ = try await store.commit([IntakeBatch(instance: "other", records: [raw])], recordedAt: 3)
+        let head = store.head
+        try store.close()
+        return head
+    }
+
+    private func all(_ path: String) async throws -> [Int64: StoredRecord] {
+        let store = try Store(path: path, now: 9)
+        defer { try? store.close() }
+        var query = RecordQuery()
+        query.kinds = KindSelection(Set(RecordKind.allCases), followsChanges: false)
+        return Dictionary(uniqueKeysWithValues: try await store.all(query).records.map { ($0.number, $0) })
+    }
+
+    /// Changes a byte of each of these pages.
+    private func damage(_ pages: [Int]) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.store))
+        defer { try? file.close() }
+        for page in pages {
+            let place = UInt64((page - 1) * 4_096 + 2_000)
+            try file.seek(toOffset: place)
+            let byte = try #require(try file.read(upToCount: 1)?.first)
+            try file.seek(toOffset: place)
+            try file.write(contentsOf: Data([byte ^ 0x55]))
+        }
+    }
+
+    /// The pages of a table's tree, the root not among them.
+    private func pages(of table: String, _ kind: String) throws -> [Int] {
+        try DatabaseQueue(path: folder.store).read { db in
+            try Int.fetchAll(
+                db, sql: "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? AND path <> '/' ORDER BY pageno",
+                arguments: [table, kind])
+        }
+    }
+
+    /// What every salvage has to bring: nothing invented, nothing whole left out, and a store that works.
+    private func judge(_ report: SalvageReport, _ before: [Int64: StoredRecord], head: Int64) async throws {
+        let after = try await all(target)
+        #expect(after.allSatisfy { before[$0.key] == $0.value }, "a record is another than it was")
+        let lost = Set(before.keys).subtracting(after.keys)
+        #expect(report.lostRecords == Int64(lost.count))
+        #expect(report.store?.records == Int64(after.count) && report.store?.head == head)
+        // Of each record that is not there the damaged store says the same.
+        let damaged = StoreFile(folder.store)
+        for number in lost {
+            let error = await failure { _ = try damaged.record(number) }
+            #expect(error?.code == .corrupt, "record \(number) is whole, and was left out")
+        }
+        // And the store takes its place, and goes on.
+        _ = try StoreRestore(of: target, to: folder.store).carryOut(keepingAs: "damaged")
+        let store = try folder.open()
+        #expect(try await store.verifyAccounts() == [])
+        #expect(try await store.put(try sample("later"))[0].placement?.sequence ?? 0 > head)
+        #expect(try await store.verifyAccounts() == [])
+        try store.close()
+    }
+
+    @Test func `of a whole store everything is taken, and nothing is lost`() async throws {
+        let head = try await fill(samples: 1_000)
+        let before = try await all(folder.store)
+        let summary = try StoreFile(folder.store).summary()
+        let report = try StoreSalvage(folder.store).carryOut(to: target, now: 5)
+        #expect(
+            report.damage == [] && report.unreadable == 0 && report.topics == [] && report.lostVersions == 0,
+            "\(report)")
+        #expect(report.store?.newest == summary.newest && report.store?.hub == summary.hub)
+        try await judge(report, before, head: head)
+    }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>) func `of a store with damaged pages everything whole is taken`(
+        seed: UInt64
+    ) async throws {
+        var random = SeededGenerator(seed: seed)
+        let head = try await fill(samples: 1_000)
+        let before = try await all(folder.store)
+        let kinds = ["sample", "sample_version", "day", "sample_identity", "sample_history", "payload"]
+        var damaged: [Int] = []
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            let table = try #require(kinds.randomElement(using: &random))
+            if let page = try pages(of: table, "leaf").randomElement(using: &random) { damaged.append(page) }
+        }
+        try damage(Array(Set(damaged)))
+        let report = try StoreSalvage(folder.store).carryOut(to: target, now: 5)
+        #expect(report.damage.count == Set(damaged).count)
+        try await judge(report, before, head: head)
+    }
+
+    @Test func `a damaged page high in a table hides the rows below it and no others`() async throws {
+        // Two records on a page, so that few records make a tree with a page between root and leaves.
+        let head = try await fill(samples: 2_000, note: String(repeating: "x", count: 1_500))
+        let before = try await all(folder.store)
+        try damage([try #require(try pages(of: "sample", "internal").first)])
+        let report = try StoreSalvage(folder.store).carryOut(to: target, now: 5)
+        #expect(report.unreadable > 0 && report.lostRecords > 500 && report.lostRecords < 2_000)
+        let topic = try #require(report.topics.first)
+        #expect(topic.type == "weight" && topic.person == "me" && topic.label == "ihealth-hs3")
+        #expect(report.lostSequences.reduce(0) { $0 + Int64($1.count) } == report.lostVersions)
+        try await judge(report, before, head: head)
+    }
+
+    @Test func `a sink whose filter is lost begins again, and the report names it`() async throws {
+        let head = try await fill(samples: 1_000)
+        let before = try await all(folder.store)
+        let root = try await DatabaseQueue(path: folder.store).read {
+            try Int.fetchOne($0, sql: "SELECT rootpage FROM sqlite_master WHERE name = 'sink_era'")
+        }
+        try damage([try #require(root)])
+        let report = try StoreSalvage(folder.store).carryOut(to: target, now: 5)
+        #expect(report.lostSinks == ["\(exporter)"] && report.lostRecords == 0)
+        try await judge(report, before, head: head)
+    }
+
+    @Test func `what was removed by a rule or erased is not told as lost, and does not come back`() async throws {
+        let store = try folder.open()
+        let owner = try await store.me()
+        let day = 86_400 as Int64
+        _ = try await store.put(try (0..<400).map { .sample(try sample("k\($0)", 70, at: Int64($0) * day / 4)) }, owner)
+        _ = try await store.beginErasure(of: .numbers([50, 390]), removingCopies: false)
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        #expect(try await store.finishErasure())
+        let rule = RetentionRule(name: "old", types: [.weight], removeAfter: 30)
+        let removed = try await store.retain(rule, now: 100 * day * 1_000_000, thin: { _ in }) { true }.removed
+        #expect(removed > 200)
+        _ = try await store.put(try sample("last", at: 101 * day))
+        let head = store.head
+        try store.close()
+        let before = try await all(folder.store)
+        try damage([try #require(try pages(of: "sample", "leaf").last)])
+        let report = try StoreSalvage(folder.store).carryOut(to: target, now: 5)
+        #expect(report.lostRecords > 0 && report.lostRecords < 150 && report.lostVersions < 150, "\(report)")
+        #expect(report.topics.reduce(0) { $0 + $1.lost } <= report.lostVersions)
+        try await judge(report, before, head: head)
+        let salvaged = try folder.open()
+        #expect(try await salvaged.put(try sample("k0"), try sample("k49", at: 49 * day / 4)).allSatisfy(\.isDuplicate))
+        try salvaged.close()
+    }
+
+    @Test func `nothing is made of a store whose first page is damaged, nor over a file, and a dry run makes none`()
+        async throws
+    {
+        _ = try await fill(samples: 1_000)
+        let report = try StoreSalvage(folder.store).carryOut(to: nil, now: 5)
+        #expect(report.store?.records == 1_020)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.contains("salvag") })
+        try Data().write(to: URL(fileURLWithPath: target))
+        #expect(await failure { _ = try StoreSalvage(folder.store).carryOut(to: target, now: 5) }?.code == .exists)
+        try damage([1])
+        let error = await failure { _ = try StoreSalvage(folder.store).carryOut(to: nil, now: 5) }
+        #expect(
+            error?.code == .corrupt && error?.message.contains("page 1 of ") == true, "\(String(describing: error))")
+    }
+}
+
+extension StoreFile {
+    /// One record, as the damaged store has it.
+    fileprivate func record(_ number: Int64) throws -> Bool {
+        do {
+            return try DatabaseQueue(path: path).read { db in
+                try Row.fetchOne(db, sql: "SELECT * FROM sample WHERE number = ?", arguments: [number]) != nil
+                    || Row.fetchOne(db, sql: "SELECT * FROM day WHERE number = ?", arguments: [number]) != nil
+            }
+        } catch { throw StoreError(error, doing: "read") }
+    }
+}
