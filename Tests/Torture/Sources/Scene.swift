@@ -193,6 +193,9 @@ final class Scene {
     func beginHub() async throws {
         guard let hub = programs[Self.hub] else { return }
         hub.begin()
+        // A stop would be lifted only afterwards.
+        hub.process?.signal(SIGCONT)
+        journal.note("continue", Self.hub)
         guard await hub.says("ready", within: 20) else {
             throw Broken("the hub was not ready within 20 s: \(hub.lives.last?.said.suffix(5) ?? [])")
         }
