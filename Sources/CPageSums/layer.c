@@ -94,6 +94,8 @@ typedef struct {
     sqlite3_int64 head;
     // How many pages the file has at least.
     int64_t pages;
+    // Which of the log's five marks the connection's snapshot holds, -1 for none; 0 where all of the log is in the database file.
+    int mark;
 } File;
 
 static sqlite3_file *below(sqlite3_file *file) { return (sqlite3_file *)((File *)file + 1); }
@@ -223,7 +225,16 @@ static int file_device(sqlite3_file *file) { return CALL(file, xDeviceCharacteri
 static int file_shm_map(sqlite3_file *file, int region, int size, int extends, void volatile **memory) {
     return CALL(file, xShmMap, region, size, extends, memory);
 }
-static int file_shm_lock(sqlite3_file *file, int offset, int count, int flags) { return CALL(file, xShmLock, offset, count, flags); }
+
+enum { MARKS = 3 };
+
+static int file_shm_lock(sqlite3_file *base, int offset, int count, int flags) {
+    int code = CALL(base, xShmLock, offset, count, flags);
+    if (code == SQLITE_OK && offset >= MARKS && flags & SQLITE_SHM_SHARED)
+        ((File *)base)->mark = flags & SQLITE_SHM_LOCK ? offset - MARKS : -1;
+    return code;
+}
+
 static void file_shm_barrier(sqlite3_file *file) { CALL(file, xShmBarrier); }
 static int file_shm_unmap(sqlite3_file *file, int deletes) { return CALL(file, xShmUnmap, deletes); }
 
@@ -249,7 +260,7 @@ static int layer_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, in
     file->path = path;
     file->is_log = (flags & SQLITE_OPEN_WAL) != 0;
     file->unsummed = INT64_MAX;
-    file->head = -1;
+    file->head = file->mark = -1;
     file->base.pMethods = &methods;
     uint8_t first[PAGE];
     // One that cannot be read now cannot be read later either, and says so then.
@@ -339,32 +350,67 @@ static sqlite3_file *file_of(sqlite3 *base, int operation) {
     return file->pMethods == &methods ? file : 0;
 }
 
-int page_sums_check_page(sqlite3 *base, int64_t page) {
-    uint8_t bytes[PAGE];
+int page_sums_read_page(sqlite3 *base, int64_t page, uint8_t *bytes) {
     sqlite3_file *file = file_of(base, SQLITE_FCNTL_FILE_POINTER);
     if (!file) return SQLITE_MISUSE;
-    if ((page - 1) * PAGE == LOCKS || !((File *)file)->has_sums) return SQLITE_OK;
-    return read_page(file, bytes, (page - 1) * PAGE);
+    sqlite3_int64 at = (page - 1) * PAGE;
+    return ((File *)file)->has_sums ? read_page(file, bytes, at) : real_read(file, bytes, PAGE, at);
 }
 
-int page_sums_log(sqlite3 *base, uint32_t *frames, uint32_t *written) {
-    *frames = *written = 0;
+int page_sums_check_page(sqlite3 *base, int64_t page) {
+    uint8_t bytes[PAGE];
+    return (page - 1) * PAGE == LOCKS || !page_sums_are_on(base) ? SQLITE_OK : page_sums_read_page(base, page, bytes);
+}
+
+void page_sums_stamp_page(uint8_t *page, int64_t number) { stamp(page, number); }
+
+int page_sums_mark(sqlite3 *base) {
+    sqlite3_file *file = file_of(base, SQLITE_FCNTL_FILE_POINTER);
+    return file ? ((File *)file)->mark : -1;
+}
+
+static int index_of_log(sqlite3 *base, const volatile uint32_t **words) {
+    *words = 0;
     sqlite3_file *file = file_of(base, SQLITE_FCNTL_FILE_POINTER), *log = file_of(base, SQLITE_FCNTL_JOURNAL_POINTER);
     if (!file || !log || !((File *)log)->is_log) return SQLITE_OK;
     void volatile *memory = 0;
     int code = file_shm_map(file, 0, 32768, 0, &memory);
-    if (code != SQLITE_OK || !memory) return code;
+    *words = memory;
+    return code;
+}
+
+int page_sums_log(sqlite3 *base, uint32_t *frames, uint32_t *written) {
+    *frames = *written = 0;
+    const volatile uint32_t *words;
+    int code = index_of_log(base, &words);
+    if (code != SQLITE_OK || !words) return code;
     // As the file format has it: the index's head says how many frames there are, and what follows how many are in the file.
-    const volatile uint32_t *words = memory;
     *frames = words[4];
     *written = words[24];
     return SQLITE_OK;
 }
 
+int page_sums_log_head(sqlite3 *base, uint32_t *head) {
+    memset(head, 0, 48);
+    const volatile uint32_t *words;
+    int code = index_of_log(base, &words);
+    if (code != SQLITE_OK || !words) return code;
+    for (int at = 0; at < 12; at++) head[at] = words[at];
+    // It is there twice, and while it is changed the two differ.
+    for (int at = 0; at < 12; at++)
+        if (words[12 + at] != head[at]) return SQLITE_BUSY;
+    return SQLITE_OK;
+}
+
 int page_sums_check_frame(sqlite3 *base, uint32_t frame, uint32_t *page) {
+    uint8_t bytes[PAGE];
+    return page_sums_read_frame(base, frame, page, bytes);
+}
+
+int page_sums_read_frame(sqlite3 *base, uint32_t frame, uint32_t *page, uint8_t *bytes) {
     sqlite3_file *log = file_of(base, SQLITE_FCNTL_JOURNAL_POINTER);
     if (!log || !((File *)log)->is_log) return SQLITE_MISUSE;
-    uint8_t start[LOG_HEAD], head[FRAME_HEAD], bytes[PAGE];
+    uint8_t start[LOG_HEAD], head[FRAME_HEAD];
     *page = 0;
     int code = real_read(log, start, LOG_HEAD, 0);
     if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? damage((File *)log, frame, 1, 0) : code;

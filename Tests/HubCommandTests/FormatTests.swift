@@ -41,7 +41,7 @@ import Testing
             try store.close()
             #expect(try StoreFile(path).faults(.counters) == [])
             if isReady { break }
-            last += max(1, last / 12)
+            last += max(1, last / 6)
         }
         #expect(killed > 10)
     }

@@ -46,11 +46,27 @@ int page_sums_stamp(const char *path);
 /// Reads a page of the database file, past SQLite's cache.
 int page_sums_check_page(sqlite3 *base, int64_t page);
 
+/// The same, giving its bytes.
+int page_sums_read_page(sqlite3 *base, int64_t page, uint8_t *bytes);
+
+/// Makes the sum of a page that is not written through this layer.
+void page_sums_stamp_page(uint8_t *page, int64_t number);
+
+/// Which mark of the log the connection's snapshot holds, -1 for none: with 0 all of it is in the database file, and the log may be begun
+/// again; with another neither the log's frames change nor pages of which it has none.
+int page_sums_mark(sqlite3 *base);
+
+/// The head of the log's index, 12 words of which the fifth is the number of frames: all 0 where there is none, SQLITE_BUSY while it changes.
+int page_sums_log_head(sqlite3 *base, uint32_t *head);
+
 /// The frames of the log: all, and how many of them are in the database file already. 0 frames where there is none.
 int page_sums_log(sqlite3 *base, uint32_t *frames, uint32_t *written);
 
 /// Reads one frame of the log, its head included, or with 0 the log's own; `page` is the number of the page that is in it.
 int page_sums_check_frame(sqlite3 *base, uint32_t frame, uint32_t *page);
+
+/// The same, giving the page's bytes, as they were before they had a sum.
+int page_sums_read_frame(sqlite3 *base, uint32_t frame, uint32_t *page, uint8_t *bytes);
 
 /// The last damage that this thread met.
 page_sums_damage page_sums_last(void);

@@ -1,6 +1,5 @@
 import Foundation
 import HubClient
-import HubStore
 
 /// Where backups go and how they are called.
 struct BackupFiles {
@@ -54,33 +53,11 @@ struct BackupFiles {
             + "T\(text(parts.hour))\(text(parts.minute))\(text(parts.second))Z.sqlite"
     }
 
-    static func isName(_ name: String) -> Bool { name.wholeMatch(of: /hub-[0-9]{8}T[0-9]{6}Z\.sqlite/) != nil }
+    /// What every name begins with that is made now: of a full copy, and of one of a chain.
+    var stem: String { String(URL(filePath: target).lastPathComponent.prefix { $0 != "." }) }
 
-    /// Removes all but the newest `count` backups of this hub from the folder.
-    ///
-    /// Which are the newest is told by what they hold, for a name is only what a clock has said: the one just made comes first, then those of
-    /// its epoch by their heads, then those of earlier epochs, which no restore brings back, by their names. A file counts only if it is
-    /// called as this program calls them and holds a store of the same hub.
-    /// - Parameter made: what is in the backup that was just made; it is never removed.
-    /// - Returns: the names that were removed.
-    func rotate(keeping count: Int, after made: StoreSummary) throws(Failure) -> [String] {
-        guard let folder else { return [] }
-        do {
-            let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter(BackupFiles.isName)
-            let older = names.compactMap { name -> (name: String, head: Int64)? in
-                let path = "\(folder)/\(name)"
-                guard path != target, let held = try? StoreFile(path).summary(), held.hub == made.hub else {
-                    return nil
-                }
-                return (name, held.epoch == made.epoch ? held.head : -1)
-            }
-            let old = older.sorted { ($0.head, $0.name) > ($1.head, $1.name) }.dropFirst(count - 1).map(\.name)
-            for name in old { try FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
-            return old
-        } catch {
-            throw Failure(
-                .system,
-                "\(folder): the backup is made, but old ones could not be removed: \(error.localizedDescription)")
-        }
+    /// Whether this program calls a backup so: full or not, encrypted or not.
+    static func isName(_ name: String) -> Bool {
+        name.wholeMatch(of: /hub-[0-9]{8}T[0-9]{6}Z\.(sqlite|increment)(\.age)?/) != nil
     }
 }

@@ -15,6 +15,10 @@ struct RestoreCommand: AsyncParsableCommand {
             hub.sqlite.replaced-TIME. The restored store has a new epoch: what follows
             the hub by a cursor begins again by itself.
 
+            An encrypted backup is decrypted by age, with the private key of --identity
+            or a passphrase that age asks for. An increment is put together with those
+            before it, which have to be in the same folder.
+
             Sources send again only what was never confirmed: what was stored after the
             backup is in the replaced file alone; see Docs/Operating.md.
 
@@ -22,15 +26,18 @@ struct RestoreCommand: AsyncParsableCommand {
               hub restore hub-20260315T073005Z.sqlite --dry-run
               hub restore hub-20260315T073005Z.sqlite
               hub restore hub-20260315T073005Z.sqlite --yes --json
+              hub restore hub-20260316T073005Z.increment.age --identity key.txt
 
             Exit codes: 0 restored; 1 the backup is damaged, of a newer hub or of another
             one, or the answer was no: nothing was changed; 64 there is no such file, or
-            --yes is missing without a terminal; 71 the disk is full or cannot be
-            written; 75 the hub runs: stop it first.
+            --yes is missing without a terminal, or the key or age is; 71 the disk is full
+            or cannot be written; 75 the hub runs: stop it first.
             """)
 
     @Argument(help: "The backup.")
     var file: String
+    @Option(help: ArgumentHelp("The private key of an encrypted backup; may be repeated.", valueName: "file"))
+    var identity: [String] = []
     @Flag(help: "Change nothing; show what would be done.")
     var dryRun = false
     @Flag(help: "Do not ask.")
@@ -45,7 +52,24 @@ struct RestoreCommand: AsyncParsableCommand {
         let hub = try options.configuration().hub
         let files = HubFiles(hub)
         let file = file
-        let plan = try await BackupCommand.storing { try StoreRestore(of: file, to: files.store) }
+        let identities = identity
+        guard FileManager.default.fileExists(atPath: file) else {
+            throw Failure(.usage, "\(file): there is no such file")
+        }
+        // Decrypted and put together where it will lie.
+        if !StoreRestore.isPlain(file) {
+            do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }
+        }
+        let interruption = Interruption { unlink(files.store + ".restoring") }
+        let plan = try await BackupCommand.storing {
+            let bar = ProgressBar("reading")
+            return try StoreRestore(of: file, to: files.store) { (path) throws(StoreError) in
+                try Age.open(path, identities)
+            } progress: { step in
+                bar.update(step.done, of: step.total)
+                return !interruption.isOver
+            }
+        }
         var report = RestoreReport(file: file, target: files.store, plan: plan)
         if let current = plan.current, current.hub != plan.backup.hub, !otherHub {
             throw Failure(
@@ -59,7 +83,6 @@ struct RestoreCommand: AsyncParsableCommand {
         }
         if !yes { try confirm(report) }
         do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }
-        let interruption = Interruption { unlink(files.store + ".restoring") }
         let suffix = "replaced-" + BackupFiles.name(Date()).dropFirst("hub-".count).dropLast(".sqlite".count)
         report.outcome = try await BackupCommand.storing {
             let bar = ProgressBar("restoring")

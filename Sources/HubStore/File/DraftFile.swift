@@ -1,12 +1,13 @@
 import Files
 import Glibc
 import GRDB
+import Synchronization
 
 /// A file that is being made: its owner's alone, removed unless it is published.
-final class DraftFile {
+final class DraftFile: Sendable {
     let path: String
     private let file: Descriptor
-    private var isPublished = false
+    private let isPublished = Mutex(false)
 
     /// Begins again where an attempt was cut short; refuses where one is under way.
     init(_ path: String) throws(StoreError) {
@@ -25,7 +26,7 @@ final class DraftFile {
     }
 
     deinit {
-        guard !isPublished else { return }
+        guard !isPublished.withLock({ $0 }) else { return }
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
     }
 
@@ -46,6 +47,17 @@ final class DraftFile {
     var size: Int64 {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    /// For a program that writes into it.
+    var descriptor: CInt { file.number }
+
+    func write(_ bytes: [UInt8], at place: Int64) throws(StoreError) {
+        try StoreError.translated { () throws(FileError) in try file.write(bytes, at: place) }
+    }
+
+    func cut(to length: Int64) throws(StoreError) {
+        try StoreError.translated { () throws(FileError) in try file.cut(to: length) }
     }
 
     /// Brings what was written to the disk.
@@ -79,7 +91,7 @@ final class DraftFile {
             throw StoreError(.exists, "make \(target): there is such a file already; nothing is overwritten")
         }
         do { try replace(target) } catch {
-            if !isPublished { unlink(target) }
+            if !isPublished.withLock({ $0 }) { unlink(target) }
             throw error
         }
     }
@@ -88,7 +100,7 @@ final class DraftFile {
     func replace(_ target: String) throws(StoreError) {
         try flush()
         guard rename(path, target) == 0 else { throw StoreError(system: "rename \(path) to", target) }
-        isPublished = true
+        isPublished.withLock { $0 = true }
         try StoreError.translated { () throws(FileError) in try Folder.flush(of: target) }
     }
 }

@@ -64,7 +64,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Code and message, for logs: no health value is in it.
     public var description: String { "\(code): \(message)" }
 
-    init(_ code: Code, _ message: String) {
+    public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }

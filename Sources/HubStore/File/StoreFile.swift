@@ -173,7 +173,7 @@ public struct StoreFile: Hashable, Sendable {
     }
 
     /// A connection that changes nothing; refuses what is no store, or a newer hub's.
-    private func open() throws -> DatabaseQueue {
+    func open() throws -> DatabaseQueue {
         try PageSums.begin()
         try StoreLoss.check(path)
         try StoreLoss.checkKind(path)

@@ -14,15 +14,31 @@ public struct StoreRestore: Sendable {
     public let damage: StoreError?
     private let source: StoreFile
     private let target: String
+    /// What was put together of a backup that is encrypted, or one of a chain.
+    private let assembled: DraftFile?
 
     /// Checks the backup as `hub doctor --deep` would, and looks at the store.
     ///
     /// - Parameters:
     ///   - file: the backup.
-    ///   - target: the store's path; need not exist.
-    public init(of file: String, to target: String) throws(StoreError) {
-        source = StoreFile(file)
+    ///   - target: the store's path; need not exist. What has to be decrypted or put together first is so beside it.
+    ///   - opening: how a file is read that SQLite cannot read as it is.
+    ///   - progress: as in `StoreFile.backUp`, while it is put together.
+    public init(
+        of file: String, to target: String,
+        opening: @escaping @Sendable (String) throws(StoreError) -> any ByteSource = { (path) throws(StoreError) in
+            try PlainSource(path)
+        },
+        progress: @escaping (CopyProgress) -> Bool = { _ in true }
+    ) throws(StoreError) {
         self.target = target
+        if BackupAssembly.isPlain(file) {
+            (source, assembled) = (StoreFile(file), nil)
+        } else {
+            let draft = try DraftFile(target + ".restoring")
+            try BackupAssembly(path: file, opening: opening, progress: progress).write(into: draft)
+            (source, assembled) = (StoreFile(draft.path), draft)
+        }
         guard StoreRestore.areDistinct(file, target) else {
             throw StoreError(.exists, "restore \(file): it is the store itself")
         }
@@ -39,6 +55,9 @@ public struct StoreRestore: Sendable {
             damage = error.code == .missing ? nil : error
         }
     }
+
+    /// Whether SQLite can read the backup as it is: it is neither encrypted nor one of a chain.
+    public static func isPlain(_ file: String) -> Bool { BackupAssembly.isPlain(file) }
 
     /// How many versions of records the store has that are younger than the backup; `nil` where the two have no common past.
     public var lost: Int64? {
@@ -73,8 +92,13 @@ public struct StoreRestore: Sendable {
                     "restore over \(target): it has changed since it was looked at; nothing was done, look again")
             }
         }
-        let draft = try DraftFile(target + ".restoring")
-        _ = try source.copy(into: draft, progress)
+        let draft: DraftFile
+        if let assembled {
+            draft = assembled
+        } else {
+            draft = try DraftFile(target + ".restoring")
+            _ = try source.copy(into: draft, progress)
+        }
         let epoch = RandomName.epoch()
         try draft.change { db in try db.execute(sql: "UPDATE meta SET epoch = ?", arguments: [epoch]) }
         let replaced = try keepReplaced("\(target).\(suffix)")

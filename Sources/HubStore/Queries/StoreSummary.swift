@@ -19,6 +19,14 @@ public struct StoreSummary: Codable, Hashable, Sendable {
     /// The size of the database, what is still in its write-ahead log included.
     public var bytes: Int64
 
+    init(
+        hub: String, epoch: String, head: Int64, records: Int64, newest: Int64?, created: Int64, schema: String,
+        bytes: Int64
+    ) {
+        (self.hub, self.epoch, self.head, self.records) = (hub, epoch, head, records)
+        (self.newest, self.created, self.schema, self.bytes) = (newest, created, schema, bytes)
+    }
+
     init(in db: Database) throws {
         guard let meta = try Row.fetchOne(db, sql: "SELECT hub, epoch, created FROM meta") else {
             throw StoreError(.corrupt, "the store has lost its name; restore another backup")

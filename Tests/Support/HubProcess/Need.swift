@@ -28,6 +28,10 @@ public struct Need: Sendable {
     public static let compiler = Need(
         "there is no C compiler here; .ci/setup test installs gcc", isMet: Tool.run("cc", ["--version"]))
 
+    /// What encrypts backups.
+    public static let age = Need(
+        "there is no age here; .ci/setup test installs it", isMet: Tool.run("age", ["--version"]))
+
     public static let python = Need(
         "there is no python3 here; .ci/setup test installs it", isMet: Tool.run("python3", ["--version"]))
 

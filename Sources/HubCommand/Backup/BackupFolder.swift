@@ -1,0 +1,122 @@
+import Foundation
+import HubClient
+import HubStore
+
+/// One backup in a folder, as far as it can be known without opening it.
+struct Backup: Encodable {
+    enum Kind: String, Encodable { case full, increment }
+
+    let name: String
+    let kind: Kind
+    let encrypted: Bool
+    /// Of the file, in bytes.
+    let size: Int64
+    /// `nil` of one that is encrypted and in no catalogue.
+    let store: StoreSummary?
+    /// The files that restoring it needs, itself the last; `nil` of an increment that is in no catalogue.
+    let needs: [String]?
+    /// Those of them that are not there, or not as long as they were.
+    let missing: [String]
+
+    private enum CodingKeys: String, CodingKey { case name, kind, encrypted, size, store, needs, missing }
+
+    var line: String {
+        var text = (kind == .increment ? "  " : "") + name + "  "
+        text +=
+            store.map { "\(NumberText.count($0.records, "record")), newest \($0.epoch)-\($0.head), " }
+            ?? "in no catalogue, "
+        text += StoreText.size(size)
+        if !missing.isEmpty { text += "; cannot be restored: \(missing.joined(separator: ", ")) is missing or cut" }
+        return text
+    }
+}
+
+/// The backups of a folder, and which of them may go.
+struct BackupFolder {
+    let path: String
+    /// By name.
+    let backups: [Backup]
+    private let catalogues: [BackupCatalogue]
+
+    init(_ path: String) throws(Failure) {
+        self.path = path
+        let names: [String]
+        do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
+            throw Failure(.usage, "\(path): it is no folder that can be read")
+        }
+        let catalogues = BackupCatalogue.all(in: path)
+        self.catalogues = catalogues
+        backups = names.filter(BackupFiles.isName).sorted().map { BackupFolder.backup($0, in: path, catalogues) }
+    }
+
+    private static func size(_ path: String) -> Int64? {
+        (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int64
+    }
+
+    private static func backup(_ name: String, in path: String, _ catalogues: [BackupCatalogue]) -> Backup {
+        let size = size("\(path)/\(name)") ?? 0
+        let (isFull, isEncrypted) = (name.contains(".sqlite"), name.hasSuffix(Age.suffix))
+        for catalogue in catalogues {
+            guard let place = catalogue.links.firstIndex(where: { $0.name == name }) else { continue }
+            let needed = catalogue.links[...place]
+            return Backup(
+                name: name, kind: place == 0 ? .full : .increment, encrypted: isEncrypted, size: size,
+                store: catalogue.links[place].place.store, needs: needed.map(\.name),
+                missing: needed.filter { BackupFolder.size("\(path)/\($0.name)") != $0.size }.map(\.name))
+        }
+        return Backup(
+            name: name, kind: isFull ? .full : .increment, encrypted: isEncrypted, size: size,
+            store: isFull && !isEncrypted ? try? StoreFile("\(path)/\(name)").summary() : nil,
+            needs: isFull ? [name] : nil, missing: [])
+    }
+
+    /// The newest that can be restored: of the newest epoch, the one that reached furthest.
+    func newest(of hub: String?, epoch: String?) -> Backup? {
+        sorted(
+            backups.filter { $0.missing.isEmpty && $0.needs != nil && (hub == nil || $0.store?.hub == hub) },
+            epoch: epoch
+        )
+        .first
+    }
+
+    /// Those of an epoch by their heads, then those of earlier ones, which no restore brings back, by their names.
+    private func sorted(_ backups: [Backup], epoch: String?) -> [Backup] {
+        func key(_ backup: Backup) -> (Int64, String) {
+            (backup.store.map { $0.epoch == epoch ? $0.head : -1 } ?? -1, backup.name)
+        }
+        return backups.sorted { key($0) > key($1) }
+    }
+
+    /// Removes all but the newest `count` backups of this hub, and those that these need.
+    ///
+    /// Which are the newest is told by what they hold, for a name is only what a clock has said. A file counts only if it is called as this
+    /// program calls them and is known to hold a store of the same hub.
+    /// - Parameter made: what is in `file`, the backup that was just made; it is never removed.
+    /// - Returns: the names that were removed.
+    func rotate(keeping count: Int, after made: StoreSummary, _ file: String) throws(Failure) -> [String] {
+        let latest = URL(filePath: file).lastPathComponent
+        let ours = backups.filter { $0.store?.hub == made.hub }
+        let older = sorted(ours.filter { $0.name != latest }, epoch: made.epoch)
+        let kept = ours.filter { $0.name == latest } + older.prefix(count - 1)
+        let needed = Set(kept.flatMap { $0.needs ?? [$0.name] }).union([latest])
+        // Those of a chain from its end, so that none is ever there without what it needs.
+        let old = older.filter { !needed.contains($0.name) }
+            .sorted {
+                ($0.needs?.count ?? 1, $0.store?.head ?? 0, $0.name) > (
+                    $1.needs?.count ?? 1, $1.store?.head ?? 0, $1.name
+                )
+            }
+            .map(\.name)
+        do {
+            for name in old { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
+            for catalogue in catalogues where catalogue.links.first.map({ old.contains($0.name) }) == true {
+                try FileManager.default.removeItem(atPath: "\(path)/\(catalogue.name)")
+            }
+        } catch {
+            throw Failure(
+                .system,
+                "\(path): the backup is made, but old ones could not be removed: \(error.localizedDescription)")
+        }
+        return old
+    }
+}
