@@ -17,11 +17,17 @@ struct DoctorCommand: AsyncParsableCommand {
             What stands still for five seconds, as on a disk that does not answer, is left
             alone and told.
 
+            With --rehearse it does one thing alone: it restores the newest backup into a
+            folder of its own, opens it as the hub would, reads all of it, says how much
+            would be lost and what it took, and removes it.
+
             Examples:
               hub doctor
               hub doctor --deep                       reads every record and index
               hub doctor --fix                        gives files their modes back
               hub doctor --deep --fix                 lets a hub go on that found damage
+              hub doctor --rehearse -q                for cron: silent where all is well
+              hub doctor --rehearse --backup /media/stick --identity key.txt
               hub doctor --json | jq -r '.findings[] | select(.severity=="error").repair'
 
             Exit codes: by the worst finding: 0 nothing to do, 1 a warning, 2 an error;
@@ -32,13 +38,41 @@ struct DoctorCommand: AsyncParsableCommand {
     var deep = false
     @Flag(help: "Repair what needs no decision: modes of files.")
     var fix = false
-    @Flag(help: "One JSON document: {\"findings\":[{\"severity\",\"subject\",\"text\",\"repair\"}],\"worst\"}.")
+    @Flag(help: "Restore the newest backup into a folder of its own, and see whether it is whole.")
+    var rehearse = false
+    @Option(
+        help: ArgumentHelp(
+            "With --rehearse: this backup, or the newest of this folder; the newest that hub backup has made if not given.",
+            valueName: "path"))
+    var backup: String?
+    @Option(
+        help: ArgumentHelp("With --rehearse: the private key of an encrypted one; may be repeated.", valueName: "file"))
+    var identity: [String] = []
+    @Flag(
+        help:
+            "One JSON document: {\"findings\":[{\"severity\",\"subject\",\"text\",\"repair\"}],\"worst\",\"rehearsal\"?}."
+    )
     var json = false
     @Flag(name: .shortAndLong, help: "Show only what is wrong.")
     var quiet = false
     @OptionGroup var options: ConfigurationOptions
 
+    func validate() throws {
+        if !rehearse, backup != nil || !identity.isEmpty {
+            throw ValidationError("--backup and --identity go with --rehearse.")
+        }
+        if rehearse, deep || fix { throw ValidationError("--rehearse goes without --deep and --fix.") }
+    }
+
     func run() async throws {
+        if rehearse {
+            let files = HubFiles(try options.configuration().hub)
+            let interruption = Interruption()
+            let (finding, report) = await Rehearsal(files: files, backup: backup, identities: identity).run { _ in
+                !interruption.isOver
+            }
+            return try show([finding], report)
+        }
         let path = try options.path()
         guard try await blocking({ CheckWatch().result { _ = FileManager.default.contents(atPath: path) } }) != nil
         else {
@@ -57,10 +91,10 @@ struct DoctorCommand: AsyncParsableCommand {
         try show(findings)
     }
 
-    private func show(_ findings: [Finding]) throws {
+    private func show(_ findings: [Finding], _ rehearsal: Rehearsal.Report? = nil) throws {
         let worst = findings.filter { $0.isFixed != true }.map(\.severity).max() ?? .good
         if json {
-            try Output.json(try JSON.line(DoctorReport(findings: findings, worst: worst)))
+            try Output.json(try JSON.line(DoctorReport(findings: findings, worst: worst, rehearsal: rehearsal)))
         } else {
             for finding in findings where !quiet || finding.severity >= .warning {
                 for line in finding.lines(colours: Terminal.hasColours) { try Output.print(line) }
@@ -78,6 +112,7 @@ struct DoctorCommand: AsyncParsableCommand {
 struct DoctorReport: Encodable {
     let findings: [Finding]
     let worst: Finding.Severity
+    let rehearsal: Rehearsal.Report?
 }
 
 extension Doctor {

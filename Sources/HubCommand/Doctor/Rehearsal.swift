@@ -1,0 +1,122 @@
+import Foundation
+import HubClient
+import HubCore
+import HubStore
+
+/// A restore of a backup into a folder of its own, as it would be on the day when it is needed; nothing of it stays.
+struct Rehearsal: Sendable {
+    let files: HubFiles
+    /// The backup, or a folder whose newest is meant; the newest that is known of if not given.
+    let backup: String?
+    let identities: [String]
+
+    /// What came of it.
+    struct Report: Encodable {
+        let backup: String
+        let store: StoreSummary
+        /// What the present store has and the backup lacks; absent where that cannot be told.
+        var lostVersions, lostRecords: Int64?
+        let seconds: Double
+        /// The most room that it took, beside the backup.
+        let bytes: Int64
+    }
+
+    private var folder: String { files.data + "/rehearsal" }
+    private var store: String { folder + "/hub.sqlite" }
+
+    func run(_ progress: @escaping @Sendable (CopyProgress) -> Bool) async -> (Finding, Report?) {
+        do {
+            let path = try newest()
+            let report = try await carryOut(path, progress)
+            return (finding(report), report)
+        } catch let failure as Failure {
+            return (Rehearsal.error(failure.message), nil)
+        } catch let error as StoreError {
+            return (Rehearsal.error(error.message), nil)
+        } catch {
+            return (Rehearsal.error("\(error)"), nil)
+        }
+    }
+
+    private static func error(_ text: String) -> Finding {
+        Finding(.error, "backup", text, repair: "hub backup FOLDER, then hub doctor --rehearse")
+    }
+
+    /// Which backup would be restored now.
+    private func newest() throws(Failure) -> String {
+        var isFolder: ObjCBool = false
+        if let backup {
+            guard FileManager.default.fileExists(atPath: backup, isDirectory: &isFolder) else {
+                throw Failure(.usage, "\(backup): there is no such backup")
+            }
+            guard isFolder.boolValue else { return backup }
+            let live = try? StoreFile(files.store).summary()
+            guard let newest = try BackupFolder(backup).newest(of: live?.hub, epoch: live?.epoch) else {
+                throw Failure(.notWell, "\(backup): there is no backup of this hub in it that can be restored")
+            }
+            return "\(backup)/\(newest.name)"
+        }
+        // In the order in which they were made.
+        guard let last = StoreCopies.backups(of: files.store).last else {
+            throw Failure(
+                .notWell,
+                "this hub knows of no backup that is still where hub backup has put it; name one: --backup FILE")
+        }
+        return last.path
+    }
+
+    private func carryOut(_ path: String, _ progress: @escaping @Sendable (CopyProgress) -> Bool) async throws -> Report
+    {
+        let began = ContinuousClock.now
+        do throws(HubError) { try files.prepare() } catch { throw Failure(.system, error.message) }
+        // One at a time; what a killed one left is removed.
+        let turn = try StoreFile(store).rehearsal()
+        defer { turn.end() }
+        let (store, identities) = (self.store, self.identities)
+        let (plan, outcome) = try await blocking {
+            let plan = try StoreRestore(of: path, to: store) { (path) throws(StoreError) in
+                try Age.open(path, identities)
+            } progress: {
+                progress($0)
+            }
+            return (plan, try plan.carryOut(keepingAs: "replaced", progress: progress))
+        }
+        // As the hub does it: brought up to date, its end compared, every account counted.
+        let opened = try await blocking { try Store(path: store, now: Int64(Date().timeIntervalSince1970 * 1_000_000)) }
+        let discrepancies = try await opened.verifyAccounts()
+        let isWhole = opened.epoch == outcome.epoch && opened.head == plan.backup.head && opened.loss == nil
+        try await blocking { try opened.close() }
+        let faults = try await blocking { try StoreFile(store).faults(.counters) } + discrepancies
+        guard faults.isEmpty, isWhole else {
+            throw Failure(
+                .notWell,
+                "\(path): restored and opened, it is not sound: \(faults.first ?? "it has another head than the backup")"
+            )
+        }
+        let bytes = turn.size
+        let live = try? StoreFile(files.store).summary()
+        let isSame = live.map { $0.hub == plan.backup.hub && $0.epoch == plan.backup.epoch } ?? false
+        return Report(
+            backup: path, store: plan.backup,
+            lostVersions: isSame ? live.map { max(0, $0.head - plan.backup.head) } : nil,
+            lostRecords: isSame ? live.map { max(0, $0.records - plan.backup.records) } : nil,
+            seconds: ((ContinuousClock.now - began) / .milliseconds(1)).rounded() / 1_000, bytes: bytes)
+    }
+
+    private func finding(_ report: Report) -> Finding {
+        let what =
+            "\(report.backup): restored, opened and sound: \(StoreText.summary(report.store)); took "
+            + "\(NumberText.shortest(report.seconds)) s and \(StoreText.size(report.bytes))"
+        guard let versions = report.lostVersions, let records = report.lostRecords else {
+            return Finding(
+                .warning, "backup",
+                what + "; what would be lost cannot be told: it has no common past with the present store",
+                repair: "hub backup FOLDER")
+        }
+        let loss =
+            versions == 0
+            ? "nothing would be lost"
+            : "\(NumberText.count(versions, "version")) would be lost, of \(NumberText.count(records, "record")) all"
+        return Finding(.good, "backup", "\(what); \(loss)")
+    }
+}

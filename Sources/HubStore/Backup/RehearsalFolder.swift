@@ -1,0 +1,47 @@
+import Files
+import Glibc
+
+/// The folder in which a restore is rehearsed: one at a time, and gone with all that is in it when it ends.
+public final class RehearsalFolder: Sendable {
+    private let folder: String
+    private let lock: FileLock
+
+    fileprivate init(_ store: String) throws(StoreError) {
+        let folder = Folder.parent(of: store)
+        self.folder = folder
+        try StoreError.translated { () throws(FileError) in try Folder.make(folder, withParents: false) }
+        do throws(FileLock.Failure) { lock = try FileLock(folder + ".lock") } catch {
+            switch error {
+            case .held(let holder):
+                throw StoreError(.locked, "rehearse in \(folder): \(holder) does so already; wait until it is done")
+            case .refused(let error): throw StoreError(error)
+            }
+        }
+        empty()
+    }
+
+    /// Of all files in it.
+    public var size: Int64 {
+        names.reduce(0) { sum, name in
+            var status = stat()
+            return sum + (stat("\(folder)/\(name)", &status) == 0 ? Int64(status.st_size) : 0)
+        }
+    }
+
+    private var names: [String] { (try? Folder.names(in: folder)) ?? [] }
+
+    private func empty() {
+        for name in names { unlink("\(folder)/\(name)") }
+    }
+
+    public func end() {
+        empty()
+        rmdir(folder)
+        lock.release()
+    }
+}
+
+extension StoreFile {
+    /// Takes the folder of a store that does not exist yet, to rehearse a restore in it.
+    public func rehearsal() throws(StoreError) -> RehearsalFolder { try RehearsalFolder(path) }
+}
