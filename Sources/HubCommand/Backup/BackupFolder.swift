@@ -13,7 +13,7 @@ struct Backup: Encodable {
     let size: Int64
     /// `nil` of one that is encrypted and in no catalogue.
     let store: StoreSummary?
-    /// The files that restoring it needs, itself the last; `nil` of an increment that is in no catalogue.
+    /// The files that restoring it needs, itself the last; `nil` of an increment that is in no catalogue, and of what is no store.
     let needs: [String]?
     /// Those of them that are not there, or not as long as they were.
     let missing: [String]
@@ -24,7 +24,7 @@ struct Backup: Encodable {
         var text = (kind == .increment ? "  " : "") + name + "  "
         text +=
             store.map { "\(NumberText.count($0.records, "record")), newest \($0.epoch)-\($0.head), " }
-            ?? "in no catalogue, "
+            ?? (encrypted || kind == .increment ? "in no catalogue, " : "no store of a hub, ")
         text += StoreText.size(size)
         if !missing.isEmpty { text += "; cannot be restored: \(missing.joined(separator: ", ")) is missing or cut" }
         return text
@@ -64,10 +64,10 @@ struct BackupFolder {
                 store: catalogue.links[place].place.store, needs: needed.map(\.name),
                 missing: needed.filter { BackupFolder.size("\(path)/\($0.name)") != $0.size }.map(\.name))
         }
+        let store = isFull && !isEncrypted ? try? StoreFile("\(path)/\(name)").summary() : nil
         return Backup(
-            name: name, kind: isFull ? .full : .increment, encrypted: isEncrypted, size: size,
-            store: isFull && !isEncrypted ? try? StoreFile("\(path)/\(name)").summary() : nil,
-            needs: isFull ? [name] : nil, missing: [])
+            name: name, kind: isFull ? .full : .increment, encrypted: isEncrypted, size: size, store: store,
+            needs: isFull && (isEncrypted || store != nil) ? [name] : nil, missing: [])
     }
 
     /// The newest that can be restored: of the newest epoch, the one that reached furthest.

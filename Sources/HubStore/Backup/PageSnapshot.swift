@@ -51,7 +51,12 @@ struct PageSnapshot {
         summary = try StoreSummary(in: db)
         pageCount = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
         hasSums = PageSums.areOn(db)
-        let erased = "SELECT count(*) || '-' || ifnull(max(at), 0) FROM erased"
+        // What retention removes has no row left: it was to go in time, and older backups may have it.
+        let erased = """
+            SELECT count(*) || '-' || ifnull(max(at), 0) FROM erased
+            WHERE EXISTS (SELECT 1 FROM sample s WHERE s.number = erased.number)
+                OR EXISTS (SELECT 1 FROM day d WHERE d.number = erased.number)
+            """
         erasures = try db.tableExists("erased") ? String.fetchOne(db, sql: erased) ?? "" : "0-0"
         let size = try Int.fetchOne(db, sql: "PRAGMA page_size")
         guard size == PageSnapshot.pageSize else {

@@ -85,7 +85,13 @@ final class DraftFile: Sendable {
     /// Gives the file its name, unless there is such a file meanwhile.
     func publish(as target: String) throws(StoreError) {
         try flush()
-        // The name is taken first, for not every file system can rename without replacing.
+        // A second name: it is not given where there is a file, and no moment of it shows half of one.
+        if link(path, target) == 0 {
+            isPublished.withLock { $0 = true }
+            unlink(path)
+            return try StoreError.translated { () throws(FileError) in try Folder.flush(of: target) }
+        }
+        // Where a file system knows of no second names, as on a stick, the name is taken first by an empty file.
         do throws(FileError) { _ = try Descriptor(target, O_WRONLY | O_CREAT | O_EXCL) } catch {
             guard error.code == EEXIST else { throw StoreError(error) }
             throw StoreError(.exists, "make \(target): there is such a file already; nothing is overwritten")
