@@ -77,7 +77,9 @@ import Testing
         #expect(try await store.recordCount() == 5)
         #expect(try await retain(store, rule).removed == 0)
         #expect(
-            try await store.put(try sample("old 7", 12, at: 900 * Self.dayLength)) == [.duplicate(number: 8, sequence: 8)])
+            try await store.put(try sample("old 7", 12, at: 900 * Self.dayLength)) == [
+                .duplicate(number: 8, sequence: 8)
+            ])
         let rows = try await store.pool.read { db in
             try ["payload", "deed", "departure", "revision", "sample_version"].map { table in
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? 0
@@ -97,7 +99,8 @@ import Testing
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put([.day(try day("1972-06-01", 70)), .day(try day("1972-09-20", 71))])
-        _ = try await store.put(try sample("old", at: 900 * Self.dayLength), try sample("young", at: 999 * Self.dayLength))
+        _ = try await store.put(
+            try sample("old", at: 900 * Self.dayLength), try sample("young", at: 999 * Self.dayLength))
         let rule = try rule("weight", remove: 30)
         let count = try await retain(store, rule)
         #expect(count.removed == 0 && count.waiting == 2 && count.waitingFor == [exporter])
@@ -117,7 +120,8 @@ import Testing
             try values.enumerated().map { index, value in
                 .sample(
                     try sample(
-                        "\(prefix)\(day) \(index)", value, source: source, at: day * Self.dayLength + Int64(index) * 60))
+                        "\(prefix)\(day) \(index)", value, source: source, at: day * Self.dayLength + Int64(index) * 60)
+                )
             }
         }
         _ = try await store.put(try beats(900, [60, 80, 70.5]) + beats(901, [90]) + beats(998, [75]))
@@ -155,7 +159,8 @@ import Testing
         async throws
     {
         let store = try folder.open()
-        _ = try await store.put(try (0..<300).map { .sample(try sample("k\($0)", 60, at: 900 * Self.dayLength + Int64($0))) })
+        _ = try await store.put(
+            try (0..<300).map { .sample(try sample("k\($0)", 60, at: 900 * Self.dayLength + Int64($0))) })
         _ = try await store.put(try sample("last", at: 999 * Self.dayLength))
         let rule = try rule("weight", thin: 30)
         var left: Folder?
