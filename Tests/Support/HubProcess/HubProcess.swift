@@ -101,8 +101,8 @@ public final class HubHost: Sendable {
     public func command(_ arguments: [String]) async throws -> (status: Int, lines: [String], errors: [String]) {
         let child = try ChildProcess(
             "hub", arguments, environment: ["HUB_CONF": configuration])
-        let status = await child.waitForExit()
-        return (status, await child.allLines(), child.errorLines)
+        let status = Int(await child.result().code)
+        return (status, child.lines, child.errorLines)
     }
 }
 
