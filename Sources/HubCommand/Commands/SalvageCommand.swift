@@ -18,7 +18,8 @@ struct SalvageCommand: AsyncParsableCommand {
             and of whom as far as that is known. The damaged store is only read.
 
             hub restore FILE then puts the new file in the place of the store, under a
-            new epoch. Subscriptions keep what they know of their targets.
+            new epoch. Subscriptions keep what they know of their targets, as far as it
+            can be read; what they were still to be given and is lost is counted.
 
             Examples:
               hub salvage --dry-run                   only what would be lost
@@ -32,7 +33,7 @@ struct SalvageCommand: AsyncParsableCommand {
 
     @Argument(help: "The new file, outside the hub's own folder.")
     var file: String?
-    @Flag(help: "Make no file; say what would be in it.")
+    @Flag(help: "Say what would be in it; the file is made beside the store, and removed.")
     var dryRun = false
     @Flag(help: "One JSON document.")
     var json = false
@@ -82,13 +83,23 @@ enum SalvageText {
         lines += report.lostSinks.map {
             "sink     \(PlainText.escaped($0)) is lost: what its target has is not known any more, and it begins again"
         }
+        lines += report.lostDeliveries.sorted { $0.key < $1.key }.map { sink, count in
+            let sink = PlainText.escaped(sink)
+            return
+                "sink     \(sink): \(NumberText.count(count, "delivery", "deliveries")) that were still to be made are lost; hub replay --to \(sink) gives it all once more"
+        }
+        if report.hasLostErasures {
+            lines.append(
+                "erased   part of what is remembered of erased and removed records is lost: sources may bring them back"
+            )
+        }
         if let target { lines.append("made     \(target); now: hub restore \(target)") }
         return lines
     }
 
     private static func loss(_ report: SalvageReport) -> String {
         if report.lostVersions == 0 {
-            return report.unreadable == 0 ? "nothing" : "no record: what is damaged can be made again"
+            return report.unreadable.isEmpty ? "nothing" : "no record"
         }
         return
             "\(NumberText.count(report.lostRecords, "record")), \(NumberText.count(report.lostVersions, "version")) of records in all"

@@ -99,7 +99,7 @@ struct Rehearsal: Sendable {
         return Report(
             backup: path, store: plan.backup,
             lostVersions: isSame ? live.map { max(0, $0.head - plan.backup.head) } : nil,
-            lostRecords: isSame ? live.map { max(0, $0.records - plan.backup.records) } : nil,
+            lostRecords: isSame ? try StoreFile(files.store).recordCount(after: plan.backup.head) : nil,
             seconds: ((ContinuousClock.now - began) / .milliseconds(1)).rounded() / 1_000, bytes: bytes)
     }
 
@@ -116,7 +116,7 @@ struct Rehearsal: Sendable {
         let loss =
             versions == 0
             ? "nothing would be lost"
-            : "\(NumberText.count(versions, "version")) would be lost, of \(NumberText.count(records, "record")) all"
+            : "\(NumberText.count(versions, "version")) would be lost, among them \(NumberText.count(records, "record")) whole"
         return Finding(.good, "backup", "\(what); \(loss)")
     }
 }

@@ -19,6 +19,17 @@ public struct StoreFile: Hashable, Sendable {
         try read("read") { db in try StoreSummary(in: db) }
     }
 
+    /// How many records there are that were first stored after a sequence.
+    public func recordCount(after sequence: Int64) throws(StoreError) -> Int64 {
+        try read("count") { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT (SELECT count(*) FROM sample WHERE number > ?1) + (SELECT count(*) FROM day WHERE number > ?1)
+                    """, arguments: [sequence]) ?? 0
+        }
+    }
+
     /// How closely a file is looked at; each level has the one before in it.
     public enum Depth: Hashable, Sendable, Comparable {
         /// The sum and the form of every page, and the number of records.

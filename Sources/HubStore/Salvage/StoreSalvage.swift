@@ -108,8 +108,8 @@ public struct SalvageReport: Codable, Hashable, Sendable {
     public var damage: [String] = []
     /// Rows of all tables that were taken over.
     public var rows: Int64 = 0
-    /// How often a run of rows could not be read.
-    public var unreadable = 0
+    /// The tables of which runs of rows could not be read, and how often.
+    public var unreadable: [String: Int] = [:]
     /// Records of which nothing is left, as far as the accounts of the damaged store could be read.
     public var lostRecords: Int64 = 0
     /// Versions of records that are lost, whatever they were; what retention rules had removed is not among them.
@@ -120,6 +120,10 @@ public struct SalvageReport: Codable, Hashable, Sendable {
     public var topics: [Topic] = []
     /// Subscriptions that are lost: what their targets have is not known any more, and they begin again.
     public var lostSinks: [String] = []
+    /// Deliveries that were still to be made and are not known any more, by subscription.
+    public var lostDeliveries: [String: Int64] = [:]
+    /// Whether sources may bring back what was erased, or removed by a rule: part of what is remembered of it is lost.
+    public var hasLostErasures = false
     /// What the new file holds.
     public var store: StoreSummary?
 
@@ -134,7 +138,7 @@ private struct RowSalvage {
     let head: Int64
     let progress: (CopyProgress) -> Bool
 
-    func copyAll(into target: Database) throws -> (rows: Int64, breaks: Int) {
+    func copyAll(into target: Database) throws -> (rows: Int64, breaks: [String: Int]) {
         let tables = try String.fetchAll(
             target,
             sql: """
@@ -142,17 +146,18 @@ private struct RowSalvage {
                     AND name <> 'grdb_migrations' ORDER BY name
                 """)
         let expected = try expectedRows()
-        var (rows, breaks) = (0 as Int64, 0)
+        var (rows, breaks) = (0 as Int64, [String: Int]())
         for table in tables {
             // What an empty store has.
             try target.execute(sql: "DELETE FROM \(table)")
             for reader in try readers(of: table) {
-                breaks += try copy(reader, into: target) {
+                let found = try copy(reader, into: target) {
                     rows += 1
                     if rows % 1_000 == 0, !progress(CopyProgress(done: min(rows, expected), total: expected)) {
                         throw StoreError(.interrupted, "salvage: ended before it was whole; nothing was changed")
                     }
                 }
+                if found > 0 { breaks[table, default: 0] += found }
             }
         }
         _ = progress(CopyProgress(done: expected, total: expected))
