@@ -362,7 +362,7 @@ int page_sums_check_page(sqlite3 *base, int64_t page) {
     return (page - 1) * PAGE == LOCKS || !page_sums_are_on(base) ? SQLITE_OK : page_sums_read_page(base, page, bytes);
 }
 
-void page_sums_stamp_page(uint8_t *page, int64_t number) { stamp(page, number); }
+void page_sums_seal_page(uint8_t *page, int64_t number, int64_t pages) { seal(page, number, pages); }
 
 int page_sums_mark(sqlite3 *base) {
     sqlite3_file *file = file_of(base, SQLITE_FCNTL_FILE_POINTER);

@@ -84,6 +84,20 @@ import Testing
         #expect(again.head == store.head && again.hubID == store.hubID && again.epoch != store.epoch)
     }
 
+    @Test
+    func `a page is the same in a backup whether it is in the log or in the file, without what SQLite left in it`()
+        async throws
+    {
+        let store = try folder.open()
+        // Out of order, so that pages are divided and keep copies of what moved.
+        _ = try await store.put(try (0..<3_000).map { Record.sample(try sample("k\($0 &* 7_919 % 3_001)")) })
+        try backUp("hub-20260101T000000Z")
+        try await store.checkpoint()
+        let second = try backUp("hub-20260102T000000Z")
+        #expect(second.position == 1 && second.pages == 0)
+        try store.close()
+    }
+
     @Test func `a backup as pages under load is one instant of the store, whole commits only`() async throws {
         let store = try folder.open()
         _ = try await store.put(try (0..<5_000).map { Record.sample(try sample("k\($0)")) })
@@ -126,9 +140,13 @@ import Testing
         let third = try backUp("hub-20260103T000000Z")
         #expect(third.position == 0 && third.reason?.hasPrefix("more than half of the pages have changed") == true)
         // What was erased is not kept by files that the newest needs.
-        try await store.pool.write { db in try db.execute(sql: "INSERT INTO erased (number, at) VALUES (1, 5)") }
-        #expect(
-            try backUp("hub-20260103T010000Z").reason == "records were erased since, which the chain there still has")
+        try await store.pool.write { db in
+            try db.execute(sql: "INSERT INTO erased (number, at, named) VALUES (1, 5, 1)")
+        }
+        let erased = "records were erased since, which the chain there still has"
+        #expect(try backUp("hub-20260103T010000Z").reason == erased)
+        try await store.pool.write { db in try db.execute(sql: "UPDATE erased SET named = NULL") }
+        #expect(try backUp("hub-20260103T020000Z").reason == erased, "its key has gone since")
         try await store.pool.write { db in try db.execute(sql: "DELETE FROM erased") }
         // A new epoch, as after a restore, and a key that is gone begin anew too.
         try await store.newEpoch()

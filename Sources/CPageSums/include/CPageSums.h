@@ -49,8 +49,8 @@ int page_sums_check_page(sqlite3 *base, int64_t page);
 /// The same, giving its bytes.
 int page_sums_read_page(sqlite3 *base, int64_t page, uint8_t *bytes);
 
-/// Makes the sum of a page that is not written through this layer.
-void page_sums_stamp_page(uint8_t *page, int64_t number);
+/// Makes of a page that is not written through this layer what would be in the file: without what is beside its cells, with its sum.
+void page_sums_seal_page(uint8_t *page, int64_t number, int64_t pages);
 
 /// Which mark of the log the connection's snapshot holds, -1 for none: with 0 all of it is in the database file, and the log may be begun
 /// again; with another neither the log's frames change nor pages of which it has none.

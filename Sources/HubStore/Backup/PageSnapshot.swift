@@ -10,7 +10,7 @@ struct PageSnapshot {
     let summary: StoreSummary
     let pageCount: Int64
     let hasSums: Bool
-    /// Changes whenever records are erased.
+    /// Changes whenever records are erased, and when their last names go.
     let erasures: String
     private let db: Database
     /// The frame of the log in which the newest version of a page is.
@@ -53,11 +53,11 @@ struct PageSnapshot {
         hasSums = PageSums.areOn(db)
         // What retention removes has no row left: it was to go in time, and older backups may have it.
         let erased = """
-            SELECT count(*) || '-' || ifnull(max(at), 0) FROM erased
+            SELECT count(*) || '-' || count(named) || '-' || ifnull(max(at), 0) FROM erased
             WHERE EXISTS (SELECT 1 FROM sample s WHERE s.number = erased.number)
                 OR EXISTS (SELECT 1 FROM day d WHERE d.number = erased.number)
             """
-        erasures = try db.tableExists("erased") ? String.fetchOne(db, sql: erased) ?? "" : "0-0"
+        erasures = try db.tableExists("erased") ? String.fetchOne(db, sql: erased) ?? "" : "0-0-0"
         let size = try Int.fetchOne(db, sql: "PRAGMA page_size")
         guard size == PageSnapshot.pageSize else {
             throw StoreError(
@@ -85,7 +85,8 @@ struct PageSnapshot {
         }
         // Without a log beside it: a backup is read where nothing can be written.
         if page == 1 { (bytes[18], bytes[19]) = (1, 1) }
-        if hasSums { page_sums_stamp_page(&bytes, page) }
+        // In the log pages are as SQLite has them, with what it left beside their cells.
+        if hasSums { page_sums_seal_page(&bytes, page, pageCount) }
     }
 
     /// What SQLite's own check finds, as in a copy.
