@@ -373,4 +373,66 @@ import Testing
         #expect(try await store.finishErasure())
         #expect(try found(in: folder.path) == [])
     }
+
+    @Test func `R6.7 what begins as the names of erased records do is refused, in keys, sources and words`()
+        async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        let mine = Source(plugin: "scale", device: "~erased-1")
+        let account = Source(plugin: "scale", account: "~erased-1")
+        var formula = try sample("formula")
+        formula.provenance = .derived(formula: "~erased-1", version: "1", basis: [])
+        var zone = try sample("zone")
+        zone.zone = "~erased-1"
+        let bad = [
+            try sample("~erased-1"), try sample("b", source: mine), try sample("c", source: account), formula, zone,
+            try rich("name", .category(name: "~erased-1", raw: 1)),
+            try rich("activity", .workout(activity: "~erased-1", raw: 3)),
+        ]
+        var day = try day("2026-03-01", 70)
+        day.method = "~erased-1"
+        let results = try await store.put(bad.map(Record.sample) + [.day(day), .sample(try sample("~erase"))])
+        #expect(results.map(\.code) == Array(repeating: "reserved", count: 8) + [nil])
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
+        try await carryOut(store)
+        // It would be a version of what is left.
+        #expect(try await store.put(try sample("~erased-1"))[0].code == "reserved")
+        #expect(try await store.retract(try sample("~erased-1")).code == "reserved")
+    }
+
+    @Test func `R6.40 names that a source took before they were refused hold no erasure up`() async throws {
+        let store = try folder.open()
+        var records = try (0..<4).map { try rich("needle-\($0)", .quantity(70, unit: "kg")) }
+        records[3] = try sample("other", source: Source(plugin: "scale", device: "other", account: "needle-account"))
+        records[3].zone = "other-zone"
+        _ = try await store.put(records.map(Record.sample))
+        try await store.pool.write { db in
+            try db.execute(
+                sql: """
+                    UPDATE sample SET key = '~erased-1' WHERE number = 2;
+                    UPDATE term SET text = '~erased-' || (SELECT id FROM term WHERE text = 'needle-zone')
+                        WHERE text = 'other-zone';
+                    UPDATE source SET device = '~erased-' || (SELECT id FROM source WHERE device = 'needle-device'),
+                        account = '~erased-' || (SELECT id FROM source WHERE device = 'needle-device')
+                        WHERE device = 'other'
+                    """)
+        }
+        try store.close()
+        let again = try folder.open()
+        _ = try await again.beginErasure(of: .numbers([1, 2, 3]), removingCopies: true)
+        try await carryOut(again)
+        let keys = try await again.records(numbers: [1, 2, 3]).map { record in
+            if case .retraction(let retraction) = record.record, case .sample(_, let key) = retraction.identity {
+                key.text
+            } else {
+                ""
+            }
+        }
+        #expect(keys[0].hasPrefix("~erased-1-") && keys[1...] == ["~erased-2", "~erased-3"])
+        #expect(try found(in: folder.path, ["needle-0", "needle-zone", "needle-device"].map(Needle.init)) == [])
+        _ = try await again.beginErasure(of: .numbers([4]), removingCopies: true)
+        try await carryOut(again)
+        #expect(try await again.verifyAccounts() == [])
+    }
 }

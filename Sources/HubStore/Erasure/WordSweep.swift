@@ -123,14 +123,13 @@ extension WriteTransaction {
         for person in try Int64.fetchAll(
             db,
             sql: """
-                SELECT id FROM person p WHERE erased = 1 AND name NOT LIKE '~erased-%'
+                SELECT id FROM person p WHERE erased = 1 AND name NOT LIKE '\(Tombstones.prefix)%'
                     AND NOT EXISTS (SELECT 1 FROM sample WHERE number IN (\(named)) AND person = p.id)
                     AND NOT EXISTS (SELECT 1 FROM day WHERE number IN (\(named)) AND person = p.id)
                 """)
         {
-            try db.execute(
-                sql: "UPDATE person SET name = ?2, uid = ?3 WHERE id = ?1",
-                arguments: [person, "~erased-\(person)", RandomName.uid()])
+            try giveName(person) { update in "\(update) person SET name = ?2 WHERE id = ?1" }
+            try db.execute(sql: "UPDATE person SET uid = ? WHERE id = ?", arguments: [RandomName.uid(), person])
         }
         try db.execute(sql: "UPDATE erasure SET stage = 3")
         return false
@@ -138,12 +137,13 @@ extension WriteTransaction {
 
     /// The row stays without its text: an id that was used for another word would be read as this one by those who remember it.
     private func forget(_ id: Int64, _ table: String) throws {
-        try run(
+        try giveName(id) { update in
             table == "erasure_word"
-                ? "UPDATE term SET text = '~erased-' || id WHERE id = ?1"
+                ? "\(update) term SET text = ?2 WHERE id = ?1"
                 : """
-                UPDATE source SET device = CASE WHEN device IS NOT NULL THEN '~erased-' || id END,
-                    account = CASE WHEN account IS NOT NULL THEN '~erased-' || id END WHERE id = ?1
-                """, id)
+                \(update) source SET device = CASE WHEN device IS NOT NULL THEN ?2 END,
+                    account = CASE WHEN account IS NOT NULL THEN ?2 END WHERE id = ?1
+                """
+        }
     }
 }

@@ -152,9 +152,9 @@ extension WriteTransaction {
             UPDATE delivery SET receipt = NULL, reason = CASE state WHEN \(DeliveryRow.State.skipped.rawValue) THEN reason END
             WHERE sink IN (SELECT id FROM sink) AND number = ?1
             """, number)
-        for table in ["sample", "sample_version"] {
-            try run("UPDATE \(table) SET key = '\(Tombstones.prefix)' || ?1 WHERE number = ?1", number)
-        }
+        try giveName(number) { update in "\(update) sample SET key = ?2 WHERE number = ?1" }
+        let key = "(SELECT key FROM sample WHERE number = ?1)"
+        try run("UPDATE sample_version SET key = \(key) WHERE number = ?1", number)
         // A day has to have some date that no other of its series has: of the years before 1000, which no device tells.
         let free = """
             SELECT ifnull(max(o.date) + 1, -719162) FROM day y
@@ -167,6 +167,20 @@ extension WriteTransaction {
         for table in ["sample", "day"] {
             try run(
                 "INSERT OR IGNORE INTO erasure_source (id) SELECT source FROM \(table) WHERE number = ?1", number)
+        }
+    }
+
+    /// Gives a row the name of what was erased, or where another has that, as in a store of an earlier hub, one with random letters.
+    ///
+    /// - Parameter sql: the statement that does it: of an update, the row's id and the name.
+    func giveName(_ id: Int64, _ sql: (String) -> String) throws {
+        let name = "\(Tombstones.prefix)\(id)"
+        for (update, name) in [("UPDATE OR IGNORE", name), ("UPDATE", "\(name)-\(RandomName.uid())")] {
+            let statement = try RawStatement(cached: sql(update), in: db)
+            statement.bind(1, id)
+            statement.bind(2, name)
+            try statement.run()
+            if db.changesCount > 0 { return }
         }
     }
 

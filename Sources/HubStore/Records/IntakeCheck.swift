@@ -49,7 +49,7 @@ enum IntakeCheck {
     }
 
     private static func check(_ sample: Sample, _ intake: IntakeRecord, _ caches: WriterCaches) -> Rejection? {
-        if let rejection = check(sample.source) { return rejection }
+        if let rejection = check(sample.source) ?? reserved(sample.key) ?? reserved(sample) { return rejection }
         if case .quantity(let value, let unit) = sample.value {
             if let rejection = check(value, unit, intake.canonical) { return rejection }
         } else if intake.canonical != nil {
@@ -67,7 +67,9 @@ enum IntakeCheck {
     }
 
     private static func check(_ day: DayValue, _ intake: IntakeRecord, _ caches: WriterCaches) -> Rejection? {
-        if let rejection = check(day.source) ?? check(day.value, day.unit, intake.canonical) { return rejection }
+        if let rejection = check(day.source) ?? reserved(day) ?? check(day.value, day.unit, intake.canonical) {
+            return rejection
+        }
         guard let person = intake.assignment.person, let id = caches.personID(person.uid) else { return unknownPerson }
         guard caches.personID(day.person) == id else {
             return Rejection(code: "person", reason: "the day names another person than the one it is assigned to")
@@ -79,8 +81,11 @@ enum IntakeCheck {
     }
 
     private static func check(_ retraction: Retraction) -> Rejection? {
-        if case .sample(let source, _) = retraction.identity, source != retraction.source {
-            return Rejection(code: "source", reason: "a sample can be retracted only by the source that sent it")
+        if case .sample(let source, let key) = retraction.identity {
+            guard source == retraction.source else {
+                return Rejection(code: "source", reason: "a sample can be retracted only by the source that sent it")
+            }
+            if let rejection = reserved(key) { return rejection }
         }
         guard retraction.author == .source else {
             return Rejection(code: "reserved", reason: "a source cannot retract in a person's name")
@@ -89,8 +94,45 @@ enum IntakeCheck {
     }
 
     private static func check(_ source: Source) -> Rejection? {
-        source.plugin.isEmpty
-            ? Rejection(code: "source", reason: "source.plugin is empty; the hub fills it in from the session") : nil
+        guard !source.plugin.isEmpty else {
+            return Rejection(code: "source", reason: "source.plugin is empty; the hub fills it in from the session")
+        }
+        return reserved(source.device, "source.device") ?? reserved(source.account, "source.account")
+    }
+
+    // MARK: - Names of what was erased
+
+    /// A source that took the name which an erased record or word is to get would change what is left of it.
+    private static func reserved(_ text: String?, _ member: String) -> Rejection? {
+        guard let text, text.utf8.starts(with: Tombstones.prefix.utf8) else { return nil }
+        return Rejection(
+            code: "reserved",
+            reason: "\(member): begins with \(Tombstones.prefix), as only names of what was erased do; send another")
+    }
+
+    private static func reserved(_ key: RecordKey) -> Rejection? { reserved(key.text, "key") }
+
+    private static func reserved(_ sample: Sample) -> Rejection? {
+        let name: Rejection? =
+            switch sample.value {
+            case .category(let name, _): reserved(name, "value")
+            case .workout(let activity, _): reserved(activity, "value")
+            default: nil
+            }
+        return name ?? reserved(sample.provenance) ?? reserved(sample.zone, "zone")
+    }
+
+    private static func reserved(_ provenance: Provenance) -> Rejection? {
+        switch provenance {
+        case .measured: nil
+        case .derived(let formula, let version, _):
+            reserved(formula, "provenance.formula") ?? reserved(version, "provenance.version")
+        case .filled(let method, _): reserved(method, "provenance.method")
+        }
+    }
+
+    private static func reserved(_ day: DayValue) -> Rejection? {
+        reserved(day.series, "series") ?? reserved(day.method, "method") ?? reserved(day.zone, "zone")
     }
 
     private static func check(_ value: Double, _ unit: String, _ canonical: StoredRecord.CanonicalValue?) -> Rejection?
