@@ -22,6 +22,8 @@ public final class Store: Sendable {
     private let latch: DamageLatch
     let marks: OfferMarks
     let readerTerms = TermCache()
+    /// Whether an erasure is being finished, or names are being taken away: each would miss what the other does between its transactions.
+    let isFinishingErasure = Mutex(false)
     private let place: Mutex<Samples.Cursor>
 
     /// What was found missing when the store was opened; `nil` where nothing was.

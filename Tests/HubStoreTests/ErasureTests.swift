@@ -435,4 +435,65 @@ import Testing
         try await carryOut(again)
         #expect(try await again.verifyAccounts() == [])
     }
+
+    // MARK: - Names that sinks were told by
+
+    /// A store in which a sink has a record that was erased, and the sink.
+    private func untold() async throws -> (Store, SinkSession) {
+        let store = try folder.open()
+        _ = try await store.put(try rich("needle-key", .quantity(70, unit: "kg")), try sample("b"))
+        var sink = try await SinkSession(store)
+        try await sink.answer(try await sink.take(10))
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        return (store, sink)
+    }
+
+    private static let names = [Needle("needle-key"), Needle("needle-device"), Needle("needle-account")]
+
+    @Test func `R6.40 a name that is taken away while an erasure empties the log goes with its device`() async throws {
+        var (store, sink) = try await untold()
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: folder.store, configuration: configuration)
+        try await other.writeWithoutTransaction { db in try db.execute(sql: "BEGIN; SELECT count(*) FROM sample") }
+        #expect(try await !store.finishErasure())
+        #expect(try await store.erasure()?.stage == .files)
+        try await sink.answer(try await sink.take(10))
+        try await store.removeErasedNames()
+        try await other.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
+        try other.close()
+        #expect(try await store.finishErasure())
+        #expect(try await store.erasure() == nil)
+        #expect(try found(in: folder.path, Self.names) == [])
+    }
+
+    @Test func `R6.40 a name that is taken away while records are chosen goes with its device`() async throws {
+        var (store, sink) = try await untold()
+        #expect(try await store.finishErasure())
+        try await store.pool.write { db in
+            try db.execute(sql: "INSERT INTO erasure (id, stage, copies, total) VALUES (1, 0, 1, 0)")
+        }
+        try await sink.answer(try await sink.take(10))
+        try await store.removeErasedNames()
+        try await store.dropErasure()
+        #expect(try await store.finishErasure())
+        #expect(try await store.erasure() == nil)
+        #expect(try found(in: folder.path, Self.names) == [])
+    }
+
+    @Test func `R6.40 names wait while an erasure is being finished, and nothing finishes it twice at once`()
+        async throws
+    {
+        var (store, sink) = try await untold()
+        try await sink.answer(try await sink.take(10))
+        #expect(store.beginFinishing())
+        try await store.removeErasedNames()
+        #expect(try await store.namedErasures().records == 1)
+        #expect(try await !store.finishErasure())
+        store.endFinishing()
+        try await store.removeErasedNames()
+        #expect(try await store.finishErasure())
+        #expect(try found(in: folder.path, Self.names) == [])
+    }
 }

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import Samples
+import Synchronization
 
 /// Erasure: after it no byte of a value is in any file of the store (Docs/Storage.md, *What is erased is gone*).
 extension Store {
@@ -56,9 +57,11 @@ extension Store {
             let total = try Int64.fetchOne(db, sql: "SELECT count(*) FROM erasure_record") ?? 0
             let person = try person.flatMap { try Filter.person($0, in: db) }
             if let person { try transaction.run("UPDATE person SET erased = 1 WHERE id = ?1", person) }
-            try db.execute(
-                sql: total == 0 && person == nil
-                    ? "DELETE FROM erasure" : "UPDATE erasure SET stage = 1, total = \(total)")
+            if total == 0 && person == nil {
+                try transaction.dropErasure()
+            } else {
+                try db.execute(sql: "UPDATE erasure SET stage = 1, total = \(total)")
+            }
             return total
         }
     }
@@ -66,9 +69,7 @@ extension Store {
     /// Forgets a choice that was cut short.
     public func dropErasure() async throws(StoreError) {
         guard try await erasure()?.stage == .choosing else { return }
-        try await write("erase", 0) { transaction in
-            try transaction.db.execute(sql: "DELETE FROM erasure_record; DELETE FROM erasure WHERE stage = 0")
-        }
+        try await write("erase", 0) { transaction in try transaction.dropErasure() }
     }
 
     /// The erasure under way; `nil` where there is none.
@@ -96,8 +97,10 @@ extension Store {
         }
     }
 
-    /// Takes away the identities of erased records that sinks have been told of since.
+    /// Takes away the identities of erased records that sinks have been told of since; none while an erasure is being finished.
     public func removeErasedNames() async throws(StoreError) {
+        guard beginFinishing() else { return }
+        defer { endFinishing() }
         var after: Int64 = 0
         while true {
             let last = after
@@ -127,8 +130,10 @@ extension Store {
 
     /// Goes on with an erasure whose records are empty: words, then files.
     ///
-    /// - Returns: whether it is finished; `false` where a reader still needs the log, and it has to be tried again.
+    /// - Returns: whether it is finished; `false` where a reader still needs the log, or another call is at it, and it has to be tried again.
     public func finishErasure() async throws(StoreError) -> Bool {
+        guard beginFinishing() else { return false }
+        defer { endFinishing() }
         guard let state = try await erasure(), state.stage.rawValue >= ErasureState.Stage.words.rawValue else {
             return true
         }
@@ -167,6 +172,16 @@ extension Store {
             } while query.next != nil
         }
     }
+
+    /// Takes the turn to finish an erasure or to take names away; `false` where another has it.
+    func beginFinishing() -> Bool {
+        isFinishingErasure.withLock { isFinishing in
+            defer { isFinishing = true }
+            return !isFinishing
+        }
+    }
+
+    func endFinishing() { isFinishingErasure.withLock { $0 = false } }
 
     private func forgetWords() async throws(StoreError) {
         let head = head

@@ -18,6 +18,16 @@ extension WriteTransaction {
         }
     }
 
+    /// Drops an erasure that is being chosen; names that were taken away meanwhile have their words looked for all the same.
+    func dropErasure() throws {
+        try db.execute(
+            sql: """
+                DELETE FROM erasure_record WHERE EXISTS (SELECT 1 FROM erasure WHERE stage = 0);
+                UPDATE erasure SET stage = 2, copies = 0 WHERE stage = 0 AND EXISTS (SELECT 1 FROM erasure_source);
+                DELETE FROM erasure WHERE stage = 0
+                """)
+    }
+
     /// Leaves of a record an empty retraction, under its number and in its sequences.
     ///
     /// A record that was not retracted gets a last version, so that all who follow it or have received it are told.
@@ -194,7 +204,12 @@ extension WriteTransaction {
         }
         guard isRemoved else { return }
         // What the log and other pages still hold of them goes as it did with their records.
-        try db.execute(sql: "INSERT OR IGNORE INTO erasure (id, stage, copies, total) VALUES (1, 2, 0, 0)")
+        // An erasure that is past its words looks for them again.
+        try db.execute(
+            sql: """
+                INSERT INTO erasure (id, stage, copies, total) VALUES (1, 2, 0, 0)
+                ON CONFLICT (id) DO UPDATE SET stage = 2 WHERE stage = 3
+                """)
     }
 
     // MARK: - Repeats
