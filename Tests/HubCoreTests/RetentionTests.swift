@@ -1,4 +1,6 @@
 import HubSettings
+import HubStore
+import HubWire
 import Samples
 import Testing
 
@@ -77,6 +79,38 @@ import Testing
                         #"{"kind":"day","value":71,"unit":"kg","date":"2024-03-15","method":"retention","metadata":{"count":3,"min":70,"max":72,"mean":71,"sum":213,"first":70,"last":72}}"#
                     )))
             #expect(try await peer.all().records.map { $0["key"].string } == ["h"])
+        }
+    }
+
+    @Test func `R6.44 what was thinned when the hub ended is removed at the next start, also without the rule`()
+        async throws
+    {
+        let folder = try Folder()
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give((0..<120).map { weight("k\($0)") })
+            _ = try await peer.give([
+                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
+            ])
+        }
+        let now = HubClock.system.now()
+        let store = try Store(path: folder.data + "/hub.sqlite", now: now)
+        let rule = RetentionRule(name: "old", types: [try TypeID("weight")], thinAfter: 30)
+        // The first pause comes after the samples of no person, the second when some of the thinned are removed.
+        var pauses = 0
+        _ = try await store.retain(
+            rule, now: now,
+            thin: { day in _ = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: now) },
+            pause: {
+                pauses += 1
+                return pauses < 2
+            })
+        try store.close()
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            var keys: [String?] = []
+            for _ in 0..<1_000 where keys != ["h"] { keys = try await peer.all().records.map { $0["key"].string } }
+            #expect(keys == ["h"])
         }
     }
 }

@@ -183,4 +183,55 @@ import Testing
         }
         #expect(value.metadata?.text.hasPrefix(#"{"count":300,"#) == true)
     }
+
+    /// 120 samples of one day, delivered; a rule has thinned them, and the hub was killed before they were removed.
+    private func killedMidRemoval() async throws -> Folder {
+        let store = try folder.open()
+        var sink = try await SinkSession(store)
+        _ = try await store.put(
+            try (0..<120).map { .sample(try sample("k\($0)", 60, at: 900 * Self.dayLength + Int64($0))) })
+        _ = try await store.put(try sample("last", at: 999 * Self.dayLength))
+        try await sink.answer(try await sink.take(1_000))
+        var left: Folder?
+        _ = try await store.retain(
+            try rule("weight", thin: 30), now: Self.now,
+            thin: { day in
+                _ = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now)
+                if left == nil { left = try folder.killed() }
+            }, pause: { true })
+        return try #require(left)
+    }
+
+    private func count(of number: Int64, _ store: Store) async throws -> String? {
+        guard case .day(let day)? = try await store.records(numbers: [number]).first?.record else { return nil }
+        return day.metadata?.text.split(separator: ",").first.map(String.init)
+    }
+
+    @Test func `R6.44 what a sink is to be given again before it is removed is counted once`() async throws {
+        let killed = try await killedMidRemoval()
+        defer { withExtendedLifetime(killed) {} }
+        let store = try killed.open()
+        #expect(try await store.replay(to: exporter, at: 2_000) == 121)
+        let rule = try rule("weight", thin: 30)
+        let held = try await retain(store, rule)
+        #expect(held.thinned == 0 && held.waiting == 120 && held.waitingFor == [exporter])
+        #expect(try await numbers(store).count == 121)
+        var sink = try await SinkSession(store)
+        try await sink.answer(try await sink.take(1_000))
+        #expect(try await retain(store, rule).thinned == 0)
+        #expect(try await numbers(store) == [121])
+        #expect(try await count(of: 122, store) == #"{"count":120"#)
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `R6.44 what was thinned before a kill is removed whatever the rules are by then`() async throws {
+        let killed = try await killedMidRemoval()
+        defer { withExtendedLifetime(killed) {} }
+        let store = try killed.open()
+        #expect(try await numbers(store).count == 121)
+        #expect(try await store.finishThinning { true })
+        #expect(try await numbers(store) == [121])
+        #expect(try await count(of: 122, store) == #"{"count":120"#)
+        #expect(try await store.verifyAccounts() == [])
+    }
 }

@@ -27,8 +27,10 @@ actor Retainer {
 
     /// - Parameter rules: those of `hub.conf` as it is now.
     func run(until leaving: Flag, _ rules: @Sendable () async -> [RetentionRule]) async {
+        await finishThinning(until: leaving)
         await leaving.wait(upTo: Self.beginning)
         while !leaving.isRaised {
+            await finishThinning(until: leaving)
             do {
                 for rule in await rules() where !leaving.isRaised { _ = try await carryOut(rule, until: leaving) }
             } catch {
@@ -36,6 +38,19 @@ actor Retainer {
                 logger.debug("retention waits", metadata: ["reason": "\(error)"])
             }
             await leaving.wait(upTo: Self.interval)
+        }
+    }
+
+    /// Removes what was thinned before a kill, also when `hub.conf` no longer has the rule.
+    private func finishThinning(until leaving: Flag) async {
+        do {
+            try await store.finishThinning {
+                try? await Task.sleep(for: Self.pause)
+                return !leaving.isRaised && !Task.isCancelled
+            }
+        } catch {
+            // A store that does not work says so itself.
+            logger.debug("retention waits", metadata: ["reason": "\(error)"])
         }
     }
 

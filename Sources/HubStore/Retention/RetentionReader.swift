@@ -95,6 +95,15 @@ struct RetentionReader {
         return true
     }
 
+    /// Whether a day has counted this version of a sample already, which is only to be removed.
+    private func isCounted(_ number: Int64, _ sequence: Int64, in db: Database) throws -> Bool {
+        let statement = try RawStatement(cached: "SELECT 1 FROM removal WHERE number = ?1 AND seq = ?2", in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        statement.bind(2, sequence)
+        return try statement.step()
+    }
+
     private mutating func days(
         _ current: Part, _ sinks: [SinkRecord], _ head: Int64, _ piece: inout Piece, in db: Database
     ) throws {
@@ -164,7 +173,8 @@ struct RetentionReader {
             place = here
             looked += 1
             if sources?.contains(source) ?? true, goes || canThin,
-                try isFree(here.number, facts, sinks, head, isThinned: !goes, in: db)
+                try isFree(here.number, facts, sinks, head, isThinned: !goes, in: db),
+                try goes || !isCounted(here.number, facts.sequence, in: db)
             {
                 if goes {
                     piece.removable.append(here.number)

@@ -12,7 +12,7 @@ extension Store {
     public func retain(
         _ rule: RetentionRule, now: Int64, thin: ((ThinnedDay) async throws -> Void)?, pause: () async -> Bool
     ) async throws -> RetentionCount {
-        if thin != nil { while try await removeThinned() { if await !pause() { return RetentionCount() } } }
+        if thin != nil, try await !finishThinning(pause: pause) { return RetentionCount() }
         var reader = try await read("retention") { db in try RetentionReader(rule, now: now, in: db) }
         while !reader.isOver {
             let before = reader
@@ -28,7 +28,9 @@ extension Store {
                 }
                 if let thinned = piece.thinned {
                     try await thin(thinned)
-                    while try await removeThinned() { if await !pause() { return reader.count } }
+                    let numbers = thinned.samples.map(\.number)
+                    let range = (numbers.min() ?? 0)...(numbers.max() ?? 0)
+                    if try await !finishThinning(of: range, pause: pause) { return reader.count }
                 }
             }
             if await !pause() { break }
@@ -43,7 +45,21 @@ extension Store {
         }
     }
 
-    private func removeThinned() async throws(StoreError) -> Bool {
-        try await write("retention", 0) { transaction in try transaction.removeThinned() }
+    /// Removes samples whose statistics are kept already, whatever the rules are now: what a kill or a sink held up.
+    ///
+    /// - Parameter pause: called between pieces; `false` ends the work, and so the result is.
+    @discardableResult
+    public func finishThinning(
+        of range: ClosedRange<Int64> = 0...(.max), pause: () async -> Bool
+    ) async throws(StoreError) -> Bool {
+        var lowest = range.lowerBound
+        while lowest <= range.upperBound {
+            let rest = lowest...range.upperBound
+            let last = try await write("retention", 0) { transaction in try transaction.removeThinned(in: rest) }
+            guard let last else { return true }
+            guard await pause() else { return false }
+            lowest = last + 1
+        }
+        return true
     }
 }

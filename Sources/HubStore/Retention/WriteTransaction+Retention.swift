@@ -12,15 +12,24 @@ extension WriteTransaction {
         return count
     }
 
-    /// Removes some of the samples that were thinned; `false` when none are left.
-    mutating func removeThinned() throws -> Bool {
+    /// Removes some of the samples that were thinned, in the order of their numbers.
+    ///
+    /// What only waits, for a sink or because the head is told by it, stays in the list: its day has counted it already.
+    /// - Returns: the last number that was looked at; `nil` when there are no more in the range.
+    mutating func removeThinned(in range: ClosedRange<Int64>) throws -> Int64? {
         let rows = try Row.fetchAll(
-            db, sql: "SELECT number, seq FROM removal ORDER BY number LIMIT \(Self.erasedAtOnce)")
+            db, sql: "SELECT number, seq FROM removal WHERE number BETWEEN ? AND ? ORDER BY number LIMIT ?",
+            arguments: [range.lowerBound, range.upperBound, Self.erasedAtOnce])
         for row in rows {
-            _ = try remove(row[0], asOf: row[1])
-            try run("DELETE FROM removal WHERE number = ?1", row[0])
+            let (number, sequence) = (row[0] as Int64, row[1] as Int64)
+            if try !remove(number, asOf: sequence), try Facts.current(number, in: db)?.sequence == sequence,
+                try !Tombstones.isErased(number, in: db)
+            {
+                continue
+            }
+            try run("DELETE FROM removal WHERE number = ?1", number)
         }
-        return !rows.isEmpty
+        return rows.last?[0]
     }
 
     /// - Parameter sequence: the version that may go; `nil` for any.
