@@ -26,6 +26,9 @@ public final class Store: Sendable {
     let isFinishingErasure = Mutex(false)
     private let place: Mutex<Samples.Cursor>
 
+    /// When the newest record was stored that was there when the store was opened, microseconds since 1970; `nil` in an empty store.
+    public let newestAtOpening: Int64?
+
     /// What was found missing when the store was opened; `nil` where nothing was.
     public let loss: SequenceGap?
 
@@ -56,9 +59,10 @@ public final class Store: Sendable {
             let file = try Opening.open(path, migrator, checkpoints, now: now, telling)
             (pool, reserve, loss) = (file.pool, file.reserve, file.loss)
             let opened = try pool.writeWithoutTransaction { db in
-                (try Opening.meta(db), try WriterCaches(from: db))
+                (try Opening.meta(db), try WriterCaches(from: db), try Int64.fetchOne(db, sql: StoreSummary.newest))
             }
             hubID = opened.0.hub
+            newestAtOpening = opened.2
             place = Mutex(Samples.Cursor(epoch: opened.0.epoch, sequence: opened.1.head))
             marks = OfferMarks(opened.1.ledger.sinks, head: opened.1.head)
             writer = Writer(opened.1, marks, reserve, latch)

@@ -66,6 +66,9 @@ struct StatusText {
                 "network  \(tcp)" + (fault.map { "  " + Shade.bad.paint("closed", colours) + ": \($0)" } ?? ""))
         }
         for rule in status.retention ?? [] { lines.append("kept     \(RetentionText.line(rule, isDone: true))") }
+        if let reason = status.retentionHeld {
+            lines.append("kept     " + Shade.doubtful.paint("nothing is thinned or removed", colours) + ": \(reason)")
+        }
         if let erasure = status.erasure {
             if let left = erasure.left { lines.append("erasing  \(NumberText.count(left, "record")) left") }
             if erasure.named > 0 {

@@ -28,6 +28,8 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public var erasure: Erasure?
     /// What the retention rules of `hub.conf` did when they were last followed; absent before that.
     public var retention: [RetentionReport]?
+    /// Why they are not followed now: the clock is too far ahead; absent when they are.
+    public var retentionHeld: String?
     public var plugins: [PluginStatus]
     public var sessions: [SessionStatus]
     public var accounts: [AccountStatus]

@@ -24,6 +24,7 @@ extension Door {
                 tcpFault: gate.network.fault),
             store: state, erasure: reading?.erasure,
             retention: parts.commands.assumeIsolated { $0.retainer }.reports(on: facts.retention),
+            retentionHeld: parts.commands.assumeIsolated { $0.retainer }.held,
             plugins: facts.plugins.map { status(of: $0, sinks, tokens[$0.name]) }, sessions: sessionList(),
             accounts: reading?.accounts.map(HubStatus.AccountStatus.init) ?? [], sinks: sinks,
             persons: facts.statuses(of: reading?.persons ?? []),

@@ -13,6 +13,9 @@ actor Retainer {
     private var isAtWork = false
     /// By the name of the rule, what its last turn did.
     private nonisolated let last = Mutex<[String: RetentionCount]>([:])
+    private var watch: ClockWatch
+    /// Why the rules are not followed now.
+    private nonisolated let doubt = Mutex<String?>(nil)
 
     /// A hub that is started looks after those who wait first.
     private static let beginning = Duration.seconds(300)
@@ -23,6 +26,7 @@ actor Retainer {
 
     init(store: Store, committer: Committer, clock: HubClock, logger: Logger) {
         (self.store, self.committer, self.clock, self.logger) = (store, committer, clock, logger)
+        watch = ClockWatch(newest: store.newestAtOpening ?? clock.now(), steady: clock.steadyNow())
     }
 
     /// - Parameter rules: those of `hub.conf` as it is now.
@@ -61,6 +65,26 @@ actor Retainer {
         }
     }
 
+    /// Why the rules are not followed now; `nil` when they are.
+    nonisolated var held: String? { doubt.withLock { $0 } }
+
+    /// - Throws: `clock` while the clock is too far ahead to decide that records are old.
+    private func checkClock() throws {
+        let now = clock.now()
+        let reason = watch.doubt(now: now, steady: clock.steadyNow()).map { doubt in
+            let begins = Timestamp(microseconds: now + doubt.remaining).text
+            return "the clock shows \(Timestamp(microseconds: now).text), \(doubt.lead / 86_400_000_000) days ahead of "
+                + "the newest stored record and the time since; set the clock if it is wrong, else retention goes on at \(begins)"
+        }
+        let isNew = doubt.withLock { doubt in
+            defer { doubt = reason }
+            return doubt == nil
+        }
+        guard let reason else { return }
+        if isNew { logger.warning("no records are thinned or removed", metadata: ["reason": "\(reason)"]) }
+        throw CommandFailure("clock", reason)
+    }
+
     /// What a rule would do now.
     func look(at rule: RetentionRule) async throws -> RetentionCount {
         try await store.count(rule, now: clock.now())
@@ -68,11 +92,12 @@ actor Retainer {
 
     /// Carries a rule out now.
     ///
-    /// - Throws: `busy` while it is under way.
+    /// - Throws: `busy` while it is under way, `clock` while the clock is not believed.
     func carryOut(_ rule: RetentionRule, until leaving: Flag? = nil) async throws -> RetentionCount {
         guard !isAtWork else {
             throw CommandFailure("busy", "retention is under way; hub status says what it did last")
         }
+        try checkClock()
         isAtWork = true
         defer { isAtWork = false }
         let count = try await store.retain(

@@ -46,12 +46,13 @@ public struct StoreSummary: Codable, Hashable, Sendable {
     static let bytes = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
     /// The highest sequence is at the end of one of four indices, as is the head.
-    private static let newest = """
-        SELECT max(recorded_at) FROM (
-            SELECT * FROM (SELECT recorded_at FROM sample ORDER BY number DESC LIMIT 1)
-            UNION ALL SELECT * FROM (SELECT recorded_at FROM sample WHERE seq <> number ORDER BY seq DESC LIMIT 1)
-            UNION ALL SELECT * FROM (SELECT recorded_at FROM day ORDER BY number DESC LIMIT 1)
-            UNION ALL SELECT * FROM (SELECT recorded_at FROM day WHERE seq <> number ORDER BY seq DESC LIMIT 1))
+    static let newest = """
+        SELECT recorded_at FROM (
+            SELECT * FROM (SELECT seq, recorded_at FROM sample ORDER BY number DESC LIMIT 1)
+            UNION ALL SELECT * FROM (SELECT seq, recorded_at FROM sample WHERE seq <> number ORDER BY seq DESC LIMIT 1)
+            UNION ALL SELECT * FROM (SELECT seq, recorded_at FROM day ORDER BY number DESC LIMIT 1)
+            UNION ALL SELECT * FROM (SELECT seq, recorded_at FROM day WHERE seq <> number ORDER BY seq DESC LIMIT 1))
+        ORDER BY seq DESC LIMIT 1
         """
 }
 
