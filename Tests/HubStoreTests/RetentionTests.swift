@@ -267,4 +267,18 @@ import Testing
         try store.close()
         #expect(try folder.open().newestAtOpening == 70)
     }
+
+    @Test func `R6.44 a sample that began long ago is thinned when it ended as long ago as the rule says`() async throws
+    {
+        let store = try folder.open()
+        let (began, length) = (960 * Self.dayLength, Self.dayLength)
+        _ = try await store.put(
+            try sample("short", 70, at: began), try sample("yesterday", 71, at: began, lasting: 39 * length),
+            try sample("short too", 72, at: began + 1), try sample("longer", 73, at: began + 2, lasting: 5 * length),
+            try sample("last", at: 999 * length))
+        #expect(try await retain(store, try rule("weight", thin: 30)).thinned == 3)
+        #expect(try await numbers(store) == [2, 5])
+        #expect(try await count(of: 6, store) == #"{"count":3"#)
+        #expect(try await store.verifyAccounts() == [])
+    }
 }

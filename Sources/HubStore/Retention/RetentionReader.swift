@@ -160,7 +160,7 @@ struct RetentionReader {
             let date = Filter.floor(here.key + (statement.optionalInteger(7) ?? 0) * 60_000_000)
             // A piece has samples of one day and plugin: where another begins, the next piece does.
             let canThin =
-                thinBefore.map { (date + 2) * Filter.dayLength <= $0 } ?? false && facts.kind == 0
+                thinBefore.map { (date + 2) * Filter.dayLength <= $0 && ended < $0 } ?? false && facts.kind == 0
                 && !facts.isRetraction
                 && current.person != 0
             let goes = removeBefore.map { ended < $0 } ?? false
