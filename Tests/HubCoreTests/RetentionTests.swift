@@ -100,7 +100,9 @@ import Testing
         var pauses = 0
         _ = try await store.retain(
             rule, now: now,
-            thin: { day in _ = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: now) },
+            thin: { day in
+                try await store.carryOut(.thin(day, isCumulative: false), recordedAt: now).first
+            },
             pause: {
                 pauses += 1
                 return pauses < 2

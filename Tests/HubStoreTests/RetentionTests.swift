@@ -16,11 +16,11 @@ import Testing
     private static let now = (1_000 * dayLength + dayLength / 2) * 1_000_000
 
     private func retain(_ store: Store, _ rule: RetentionRule, dryRun: Bool = false) async throws -> RetentionCount {
-        let thin: ((ThinnedDay) async throws -> Void)? =
+        let thin: ((ThinnedDay) async throws -> ManualResult?)? =
             dryRun
             ? nil
             : { day in
-                _ = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now)
+                try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now).first
             }
         return try await store.retain(rule, now: Self.now, thin: thin) { true }
     }
@@ -167,8 +167,9 @@ import Testing
         _ = try await store.retain(
             rule, now: Self.now,
             thin: { day in
-                _ = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now)
+                let result = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now).first
                 left = try folder.killed()
+                return result
             }, pause: { true })
         let killed = try #require(left)
         let next = try killed.open()
@@ -196,8 +197,9 @@ import Testing
         _ = try await store.retain(
             try rule("weight", thin: 30), now: Self.now,
             thin: { day in
-                _ = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now)
+                let result = try await store.carryOut(.thin(day, isCumulative: false), recordedAt: Self.now).first
                 if left == nil { left = try folder.killed() }
+                return result
             }, pause: { true })
         return try #require(left)
     }
@@ -280,5 +282,28 @@ import Testing
         #expect(try await numbers(store) == [2, 5])
         #expect(try await count(of: 6, store) == #"{"count":3"#)
         #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `R8.44 what cannot be thinned because a person took its day back is not counted as thinned, and said`()
+        async throws
+    {
+        let store = try folder.open()
+        func late(_ key: String) throws -> Sample { try sample(key, at: 900 * Self.dayLength) }
+        _ = try await store.put(try late("a"), try late("b"), try sample("last", at: 999 * Self.dayLength))
+        let rule = try rule("weight", thin: 30)
+        let first = try await retain(store, rule)
+        #expect(first.thinned == 2 && first.left == 0 && first.reason == nil)
+        _ = try await store.retract(numbers: [4], reason: nil, recordedAt: 3)
+        _ = try await store.put(try late("c"), try late("d"))
+        for _ in 0..<2 {
+            let count = try await retain(store, rule)
+            #expect(count.thinned == 0 && count.left == 2)
+            #expect(count.reason == "a person took back or erased record 4, the value of their day")
+        }
+        #expect(Set(try await numbers(store)).isSuperset(of: [3, 6, 7]))
+        _ = try await store.carryOut(.undoRetraction(numbers: [4]), recordedAt: 4)
+        let then = try await retain(store, rule)
+        #expect(then.thinned == 2 && then.left == 0)
+        #expect(try await count(of: 4, store) == #"{"count":4"#)
     }
 }

@@ -167,7 +167,7 @@ import Testing
         while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
         #expect(try await store.finishErasure())
         let rule = RetentionRule(name: "old", types: [.weight], removeAfter: 30)
-        let removed = try await store.retain(rule, now: 100 * day * 1_000_000, thin: { _ in }) { true }.removed
+        let removed = try await store.retain(rule, now: 100 * day * 1_000_000, thin: { _ in nil }) { true }.removed
         #expect(removed > 200)
         _ = try await store.put(try sample("last", at: 101 * day))
         let head = store.head

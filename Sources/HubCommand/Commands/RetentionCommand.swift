@@ -29,7 +29,7 @@ struct RetentionCommand: ParsableCommand {
     var dryRun = false
     @Flag(
         help:
-            "One JSON document: {\"rules\":[{\"rule\",\"thinned\",\"removed\",\"waiting\",\"waitingFor\"}],\"dryRun\"}."
+            "One JSON document: {\"rules\":[{\"rule\",\"thinned\",\"removed\",\"left\",\"reason\"?,\"waiting\",\"waitingFor\"}],\"dryRun\"}."
     )
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -64,6 +64,10 @@ enum RetentionText {
         if report.waiting > 0 {
             line +=
                 ", \(NumberText.count(report.waiting, "record")) wait for \(report.waitingFor.joined(separator: ", "))"
+        }
+        if report.left > 0 {
+            line +=
+                ", \(NumberText.count(report.left, "sample")) cannot be thinned: \(report.reason ?? "the log says why")"
         }
         return line
     }

@@ -38,12 +38,16 @@ public struct RetentionReport: Codable, Hashable, Sendable {
     public var rule: String
     /// Samples of which a value a day stays; records of which nothing stays.
     public var thinned, removed: Int64
+    /// Samples that could not be thinned, and why not.
+    public var left: Int64
+    public var reason: String?
     /// Records that wait for these sinks.
     public var waiting: Int64
     public var waitingFor: [String]
 
     init(_ rule: String, _ count: RetentionCount) {
         (self.rule, thinned, removed, waiting) = (rule, count.thinned, count.removed, count.waiting)
+        (left, reason) = (count.left, count.reason)
         waitingFor = count.waitingFor.map(\.description).sorted()
     }
 }

@@ -104,8 +104,10 @@ actor Retainer {
             rule, now: clock.now(),
             thin: { [committer] day in
                 let type = TypeRegistry.standard.resolve(day.type.rawValue)
-                guard try await committer.carryOut(.thin(day, isCumulative: type?.aggregation == .cumulative)) != nil
+                let change = ManualChange.thin(day, isCumulative: type?.aggregation == .cumulative)
+                guard let results = try await committer.carryOut(change)
                 else { throw CommandFailure("stopping", "the hub is stopping; it goes on later") }
+                return results.first
             },
             pause: {
                 try? await Task.sleep(for: Self.pause)
@@ -117,7 +119,7 @@ actor Retainer {
                 "records were kept for long enough",
                 metadata: [
                     "rule": "\(rule.name)", "thinned": "\(count.thinned)", "removed": "\(count.removed)",
-                    "waiting": "\(count.waiting)",
+                    "waiting": "\(count.waiting)", "left": "\(count.left)",
                 ])
         }
         return count

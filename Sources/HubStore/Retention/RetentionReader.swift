@@ -96,7 +96,7 @@ struct RetentionReader {
     }
 
     /// Whether a day has counted this version of a sample already, which is only to be removed.
-    private func isCounted(_ number: Int64, _ sequence: Int64, in db: Database) throws -> Bool {
+    static func isCounted(_ number: Int64, _ sequence: Int64, in db: Database) throws -> Bool {
         let statement = try RawStatement(cached: "SELECT 1 FROM removal WHERE number = ?1 AND seq = ?2", in: db)
         defer { statement.clear() }
         statement.bind(1, number)
@@ -174,7 +174,7 @@ struct RetentionReader {
             looked += 1
             if sources?.contains(source) ?? true, goes || canThin,
                 try isFree(here.number, facts, sinks, head, isThinned: !goes, in: db),
-                try goes || !isCounted(here.number, facts.sequence, in: db)
+                try goes || !Self.isCounted(here.number, facts.sequence, in: db)
             {
                 if goes {
                     piece.removable.append(here.number)

@@ -26,6 +26,9 @@ public struct RetentionCount: Hashable, Sendable {
     public var thinned: Int64 = 0
     /// Records of which nothing stays.
     public var removed: Int64 = 0
+    /// Samples that a rule would thin, and that could not be counted in their day, and why not.
+    public var left: Int64 = 0
+    public var reason: String?
     /// Records that sinks are still to be given, which wait for that.
     public var waiting: Int64 = 0
     public var waitingFor: Set<SinkID> = []

@@ -7,14 +7,16 @@ extension Store {
     ///
     /// - Parameters:
     ///   - now: microseconds since 1970.
-    ///   - thin: has samples of a day thinned, in the line of the commits; `nil` for a dry run.
+    ///   - thin: has samples of a day thinned, in the line of the commits, and says what became of the value; `nil` for a dry run.
     ///   - pause: called between pieces; `false` ends the work, and the next call goes on.
     public func retain(
-        _ rule: RetentionRule, now: Int64, thin: ((ThinnedDay) async throws -> Void)?, pause: () async -> Bool
+        _ rule: RetentionRule, now: Int64, thin: ((ThinnedDay) async throws -> ManualResult?)?, pause: () async -> Bool
     ) async throws -> RetentionCount {
         if thin != nil, try await !finishThinning(pause: pause) { return RetentionCount() }
         var reader = try await read("retention") { db in try RetentionReader(rule, now: now, in: db) }
-        while !reader.isOver {
+        var done = RetentionCount()
+        var goesOn = true
+        while goesOn, !reader.isOver {
             let before = reader
             let (after, piece) = try await read("retention") { [readerTerms] db in
                 var reader = before
@@ -24,18 +26,43 @@ extension Store {
             reader = after
             if let thin {
                 if !piece.removable.isEmpty {
-                    _ = try await write("retention", now) { transaction in try transaction.remove(piece.removable) }
+                    done.removed += try await write("retention", now) { transaction in
+                        try transaction.remove(piece.removable)
+                    }
                 }
                 if let thinned = piece.thinned {
-                    try await thin(thinned)
+                    try await note(try await thin(thinned)?.result, thinned, &done)
                     let numbers = thinned.samples.map(\.number)
                     let range = (numbers.min() ?? 0)...(numbers.max() ?? 0)
-                    if try await !finishThinning(of: range, pause: pause) { return reader.count }
+                    goesOn = try await finishThinning(of: range, pause: pause)
                 }
             }
-            if await !pause() { break }
+            if goesOn { goesOn = await pause() }
         }
-        return reader.count
+        guard thin != nil else { return reader.count }
+        (done.waiting, done.waitingFor) = (reader.count.waiting, reader.count.waitingFor)
+        return done
+    }
+
+    /// Counts what became of samples that were to be thinned.
+    private func note(_ result: StoreResult?, _ thinned: ThinnedDay, _ count: inout RetentionCount) async throws {
+        switch result {
+        case .stored:
+            count.thinned += try await read("retention") { db in
+                try thinned.samples.reduce(0) { count, version in
+                    // What changed before it was counted is thinned in its new version, later.
+                    let isCounted = try RetentionReader.isCounted(version.number, version.sequence, in: db)
+                    return try isCounted || Facts.current(version.number, in: db) == nil ? count + 1 : count
+                }
+            }
+        case .duplicate(let number, _):
+            count.left += Int64(thinned.samples.count)
+            count.reason = "a person took back or erased record \(number), the value of their day"
+        case .rejected(let rejection):
+            count.left += Int64(thinned.samples.count)
+            count.reason = rejection.reason
+        case nil: break
+        }
     }
 
     /// What a rule would do.
