@@ -115,6 +115,18 @@ import Testing
         try await judge(report, before, head: head)
     }
 
+    @Test func `what a restore has taken back is not told as lost`() async throws {
+        _ = try await fill(samples: 1_000)
+        let backup = folder.path + "/backup.sqlite"
+        _ = try StoreFile(folder.store).backUp(to: backup)
+        let store = try folder.open()
+        _ = try await store.put(try (0..<20).map { .sample(try sample("later\($0)")) })
+        try store.close()
+        _ = try StoreRestore(of: backup, to: folder.store).carryOut(keepingAs: "replaced")
+        let report = try StoreSalvage(folder.store).carryOut(to: nil, now: 5)
+        #expect(report.lostVersions == 0 && report.lostSequences == [], "\(report)")
+    }
+
     @Test(arguments: 1...6 as ClosedRange<UInt64>) func `of a store with damaged pages everything whole is taken`(
         seed: UInt64
     ) async throws {

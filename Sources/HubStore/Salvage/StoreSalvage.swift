@@ -25,10 +25,9 @@ public struct StoreSalvage: Sendable {
         defer { lock.release() }
         let draft = try DraftFile((target ?? path) + ".salvaging")
         do {
-            // As far as that file can be read: else the rows tell it.
-            let head = (try? SequenceReserve.read(of: path))?.places.map(\.head).max() ?? 0
             let source = try open()
             defer { try? source.close() }
+            let head = knownHead(source)
             let copy = try draft.openForCopy(withSums: true)
             var report = SalvageReport()
             try withoutActuallyEscaping(progress) { progress in
@@ -63,6 +62,14 @@ public struct StoreSalvage: Sendable {
         } catch {
             throw StoreError(error, doing: verb, path)
         }
+    }
+
+    /// The last sequence of this store, and not of one that a restore has replaced; 0 where nothing but the rows tell it.
+    private func knownHead(_ source: DatabaseQueue) -> Int64 {
+        guard let record = try? SequenceReserve.read(of: path),
+            let (hub, epoch) = try? source.read({ try Opening.meta($0) })
+        else { return 0 }
+        return record.places.first { $0.hub == hub && $0.epoch == epoch }?.head ?? 0
     }
 
     private func open() throws -> DatabaseQueue {
