@@ -215,8 +215,7 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
-                let commands = doorParts.commands
-                await commands.retainer.run(until: leaving) { await commands.facts.retention }
+                await doorParts.commands.retainer.run(until: leaving, for: doorParts.commands)
                 return nil
             }
             group.addTask {

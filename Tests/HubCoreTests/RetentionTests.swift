@@ -143,4 +143,31 @@ import Testing
             #expect(try await peer.status()["retentionHeld"].string == nil)
         }
     }
+
+    @Test func `R6.44 of a declared type a day has the sum where its values add up, and nothing where it is not known`()
+        async throws
+    {
+        var setting = Setting()
+        setting.retention = [
+            RetentionSection(name: "old", types: [try TypeID("x.acme.steps")], thinAfterDays: 30)
+        ]
+        let folder = try Folder()
+        func steps(_ key: String, _ value: Int) -> String {
+            #"{"type":"x.acme.steps","value":\#(value),"unit":"count","start":"2024-03-15T07:30:05Z","key":"\#(key)"}"#
+        }
+        let declares =
+            #","declares":[{"id":"x.acme.steps","kind":"quantity","unit":"count","aggregation":"cumulative"}]"#
+        try await withHub(setting, in: folder) { hub in
+            let peer = try await hub.client("kitchen-script", plugin: nil, declares)
+            _ = try await peer.give([steps("a", 3), steps("b", 4), weight("w")])
+            #expect(try await retention(peer)["result"]["rules"][0]["thinned"].int == 2)
+            #expect(try await peer.all(#""kinds":["day"]"#).records.map { $0["value"].int } == [7])
+            _ = try await peer.give([steps("c", 5), weight("w2")])
+        }
+        try await withHub(setting, in: folder) { hub in
+            let report = try await retention(try await hub.client())["result"]["rules"][0]
+            #expect(report["thinned"].int == 0 && report["left"].int == 1)
+            #expect(report["reason"].string?.hasPrefix("x.acme.steps is declared by no program") == true)
+        }
+    }
 }

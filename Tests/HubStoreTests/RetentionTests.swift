@@ -142,7 +142,8 @@ import Testing
         #expect(day.date == LocalDate(daysSinceEpoch: 900) && day.value == 210.5 / 3 && day.unit == "kg")
         #expect(
             day.metadata?.text
-                == #"{"count":3,"min":60.0,"max":80.0,"mean":70.16666666666667,"sum":210.5,"first":60.0,"last":70.5}"#)
+                == #"{"count":3,"min":60.0,"max":80.0,"mean":70.16666666666667,"sum":210.5,"first":60.0,"last":70.5,"firstStart":"1972-06-19T00:00:00Z","lastStart":"1972-06-19T00:02:00Z"}"#
+        )
         #expect(try await store.verifyAccounts() == [])
         #expect(try await retain(store, rule).thinned == 0)
         // A repeat does not bring them back; what had not been there joins the value.
@@ -305,5 +306,54 @@ import Testing
         let then = try await retain(store, rule)
         #expect(then.thinned == 2 && then.left == 0)
         #expect(try await count(of: 4, store) == #"{"count":4"#)
+    }
+
+    @Test func `R6.44 the first and the last value of a day are those of the earliest and latest sample`() async throws
+    {
+        let store = try folder.open()
+        let noon = 900 * Self.dayLength + 43_200
+        _ = try await store.put(
+            try sample("b", 2, at: noon), try sample("c", 3, at: noon + 60), try sample("end", at: 999 * Self.dayLength)
+        )
+        let rule = try rule("weight", thin: 30)
+        #expect(try await retain(store, rule).thinned == 2)
+        _ = try await store.put(try sample("a", 1, at: noon - 60), try sample("between", 9, at: noon + 30))
+        #expect(try await retain(store, rule).thinned == 2)
+        guard case .day(let day)? = try await store.records(numbers: [4]).first?.record else {
+            Issue.record("no day")
+            return
+        }
+        let end = #""first":1.0,"last":3.0,"firstStart":"1972-06-19T11:59:00Z","lastStart":"1972-06-19T12:01:00Z"}"#
+        #expect(day.metadata?.text.hasSuffix(end) == true, "\(day.metadata?.text ?? "")")
+    }
+
+    @Test func `R6.44 a sample is thinned into its local day, by its zone, its offset or its person's zone`()
+        async throws
+    {
+        let store = try folder.open()
+        func late(_ key: String, offset: Int16?, zone: String?) throws -> Sample {
+            // 23:30 UTC of day 900.
+            let time = Timestamp(
+                microseconds: (900 * Self.dayLength + 84_600) * 1_000_000, offsetMinutes: offset)
+            var sample = try sample(key)
+            (sample.start, sample.end, sample.zone) = (time, time, zone)
+            return sample
+        }
+        _ = try await store.put(
+            try late("zone", offset: 0, zone: "Asia/Tokyo"), try late("offset", offset: 0, zone: nil),
+            try late("person", offset: nil, zone: nil), try late("unknown", offset: 0, zone: "Nowhere/Land"),
+            try sample("end", at: 999 * Self.dayLength))
+        _ = try await store.retain(
+            try rule("weight", thin: 30), now: Self.now, zones: ["me": "Asia/Tokyo"],
+            thin: { try await store.carryOut(.thin($0, isCumulative: false), recordedAt: Self.now).first },
+            pause: { true })
+        var query = RecordQuery()
+        query.kinds = KindSelection([.day], followsChanges: false)
+        let kept = try await store.all(query).records.compactMap { record -> String? in
+            guard case .day(let day) = record.record else { return nil }
+            return "\(day.date.daysSinceEpoch) \(day.metadata?.text.split(separator: ",").first ?? "")"
+        }
+        #expect(kept.sorted() == [#"900 {"count":1"#, #"901 {"count":2"#])
+        #expect(try await numbers(store) == [4, 5])
     }
 }

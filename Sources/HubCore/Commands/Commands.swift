@@ -4,6 +4,7 @@ import HubSettings
 import HubStore
 import HubWire
 import Logging
+import Samples
 import ZeroMQ
 
 /// Leads commands: the hub's own, which it checks, begins, cancels and answers once each (R8.11), and those to plugins.
@@ -43,6 +44,12 @@ actor Commands {
     }
 
     var facts: HubFacts { outlet.facts }
+    /// The standard types and those that programs have declared since the start.
+    var knownTypes: TypeRegistry { outlet.knownTypes }
+    /// Of the persons of `hub.conf`, by name.
+    var zones: [String: String] {
+        Dictionary(facts.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
+    }
 
     /// From now on a person can ask for something about plugins.
     func serve(_ supervisor: Supervisor, _ keeper: ConfigurationKeeper) {

@@ -26,7 +26,9 @@ struct Retain: OwnCommand {
         }
         var reports: [RetentionReport] = []
         for rule in rules {
-            let count = try await call.isDryRun ? hub.retainer.look(at: rule) : hub.retainer.carryOut(rule)
+            let count =
+                try await call.isDryRun
+                ? hub.retainer.look(at: rule) : hub.retainer.carryOut(rule, hub.knownTypes, hub.zones)
             reports.append(RetentionReport(rule.name, count))
         }
         return RawJSON(encoding: Result(dryRun: call.isDryRun, rules: reports))

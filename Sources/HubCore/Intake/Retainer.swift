@@ -29,14 +29,16 @@ actor Retainer {
         watch = ClockWatch(newest: store.newestAtOpening ?? clock.now(), steady: clock.steadyNow())
     }
 
-    /// - Parameter rules: those of `hub.conf` as it is now.
-    func run(until leaving: Flag, _ rules: @Sendable () async -> [RetentionRule]) async {
+    /// - Parameter commands: who knows the rules of `hub.conf` as it is now, and the declared types.
+    func run(until leaving: Flag, for commands: Commands) async {
         await finishThinning(until: leaving)
         await leaving.wait(upTo: Self.beginning)
         while !leaving.isRaised {
             await finishThinning(until: leaving)
             do {
-                for rule in await rules() where !leaving.isRaised { _ = try await carryOut(rule, until: leaving) }
+                for rule in await commands.facts.retention where !leaving.isRaised {
+                    _ = try await carryOut(rule, await commands.knownTypes, await commands.zones, until: leaving)
+                }
             } catch {
                 // A store that does not work says so itself.
                 logger.debug("retention waits", metadata: ["reason": "\(error)"])
@@ -93,7 +95,12 @@ actor Retainer {
     /// Carries a rule out now.
     ///
     /// - Throws: `busy` while it is under way, `clock` while the clock is not believed.
-    func carryOut(_ rule: RetentionRule, until leaving: Flag? = nil) async throws -> RetentionCount {
+    /// - Parameters:
+    ///   - types: the standard types and those that programs have declared.
+    ///   - zones: those of persons, by name.
+    func carryOut(
+        _ rule: RetentionRule, _ types: TypeRegistry, _ zones: [String: String], until leaving: Flag? = nil
+    ) async throws -> RetentionCount {
         guard !isAtWork else {
             throw CommandFailure("busy", "retention is under way; hub status says what it did last")
         }
@@ -101,10 +108,14 @@ actor Retainer {
         isAtWork = true
         defer { isAtWork = false }
         let count = try await store.retain(
-            rule, now: clock.now(),
+            rule, now: clock.now(), zones: zones,
             thin: { [committer] day in
-                let type = TypeRegistry.standard.resolve(day.type.rawValue)
-                let change = ManualChange.thin(day, isCumulative: type?.aggregation == .cumulative)
+                guard let type = types.type(day.type) else {
+                    let reason =
+                        "\(day.type.rawValue) is declared by no program that has connected since the hub's start: whether a day has the sum or the mean is not known"
+                    return ManualResult(number: 0, result: .rejected(Rejection(code: "type", reason: reason)))
+                }
+                let change = ManualChange.thin(day, isCumulative: type.aggregation == .cumulative)
                 guard let results = try await committer.carryOut(change)
                 else { throw CommandFailure("stopping", "the hub is stopping; it goes on later") }
                 return results.first

@@ -17,6 +17,8 @@ struct RetentionReader {
     }
 
     private let rule: RetentionRule
+    /// Of persons, by name.
+    private let zones: [String: String]
     private let parts: [Part]
     private let sources: Set<Int64>?
     /// The series of what was thinned of these sources: they go when the samples would have gone.
@@ -35,8 +37,8 @@ struct RetentionReader {
     private static let samplesOfDay = 20_000
 
     /// - Parameter now: microseconds since 1970.
-    init(_ rule: RetentionRule, now: Int64, in db: Database) throws {
-        self.rule = rule
+    init(_ rule: RetentionRule, now: Int64, zones: [String: String] = [:], in db: Database) throws {
+        (self.rule, self.zones) = (rule, zones)
         removeBefore = rule.removeAfter.map { now - Int64($0) * Filter.dayLength }
         thinBefore = rule.thinAfter.map { now - Int64($0) * Filter.dayLength }
         sources = try rule.sources.map { plugins in
@@ -141,8 +143,8 @@ struct RetentionReader {
         guard let end = [removeBefore, thinBefore].compactMap({ $0 }).max() else { return endPart() }
         let statement = try RawStatement(
             cached: """
-                SELECT start, number, seq, source, retracted IS NOT NULL, kind, start + duration, start_offset FROM sample
-                INDEXED BY sample_history
+                SELECT start, number, seq, source, retracted IS NOT NULL, kind, start + duration, start_offset, zone
+                FROM sample INDEXED BY sample_history
                 WHERE person IS ?1 AND type = ?2 AND start < ?3 AND (start, number) > (?4, ?5) ORDER BY start, number
                 """, in: db)
         defer { statement.clear() }
@@ -150,6 +152,8 @@ struct RetentionReader {
         for (index, value) in [current.type, end, place.key, place.number].enumerated() {
             statement.bind(Int32(index + 2), value)
         }
+        let person = current.person == 0 ? nil : try termCache.person(current.person, in: db)
+        let personZone = person.flatMap { zones[$0.name] } ?? "UTC"
         var looked = 0
         while try statement.step() {
             let here = Place(key: statement.integer(0), number: statement.integer(1))
@@ -157,16 +161,21 @@ struct RetentionReader {
                 sequence: statement.integer(2), type: current.type, person: current.person,
                 kind: Int(statement.integer(5)), isRetraction: statement.integer(4) != 0)
             let (source, ended) = (statement.integer(3), statement.integer(6))
-            let date = Filter.floor(here.key + (statement.optionalInteger(7) ?? 0) * 60_000_000)
+            let start = Timestamp(
+                microseconds: here.key, offsetMinutes: statement.optionalInteger(7).map { Int16($0) })
+            let zone = try statement.optionalInteger(8).map { try termCache.term($0, in: db) }
+            // Of a zone that this machine does not know no day is told, and the sample stays.
+            let date = LocalDay.number(of: start, sampleZone: zone, personZone: personZone)
+            let isOver =
+                if let date, let thinBefore {
+                    Int64(date + 2) <= Filter.floor(thinBefore) && ended < thinBefore
+                } else { false }
             // A piece has samples of one day and plugin: where another begins, the next piece does.
-            let canThin =
-                thinBefore.map { (date + 2) * Filter.dayLength <= $0 && ended < $0 } ?? false && facts.kind == 0
-                && !facts.isRetraction
-                && current.person != 0
+            let canThin = isOver && facts.kind == 0 && !facts.isRetraction && current.person != 0
             let goes = removeBefore.map { ended < $0 } ?? false
             let plugin = try termCache.source(source, in: db).plugin
             if let thinned = piece.thinned {
-                if !canThin || goes || thinned.date.daysSinceEpoch != Int(date) || thinned.plugin != plugin { return }
+                if !canThin || goes || thinned.date.daysSinceEpoch != date || thinned.plugin != plugin { return }
             } else if canThin, !goes, !piece.removable.isEmpty {
                 return
             }
@@ -185,7 +194,7 @@ struct RetentionReader {
                         ?? ThinnedDay(
                             personID: current.person, person: termCache.person(current.person, in: db),
                             type: termCache.type(current.type, in: db), plugin: plugin,
-                            date: LocalDate(daysSinceEpoch: Int(date)), samples: [])
+                            date: LocalDate(daysSinceEpoch: date ?? 0), samples: [])
                     thinned.samples.append(ThinnedDay.Version(number: here.number, sequence: facts.sequence))
                     piece.thinned = thinned
                     count.thinned += 1

@@ -7,13 +7,15 @@ extension Store {
     ///
     /// - Parameters:
     ///   - now: microseconds since 1970.
+    ///   - zones: those of persons, by name, for samples that know no local time; else UTC.
     ///   - thin: has samples of a day thinned, in the line of the commits, and says what became of the value; `nil` for a dry run.
     ///   - pause: called between pieces; `false` ends the work, and the next call goes on.
     public func retain(
-        _ rule: RetentionRule, now: Int64, thin: ((ThinnedDay) async throws -> ManualResult?)?, pause: () async -> Bool
+        _ rule: RetentionRule, now: Int64, zones: [String: String] = [:],
+        thin: ((ThinnedDay) async throws -> ManualResult?)?, pause: () async -> Bool
     ) async throws -> RetentionCount {
         if thin != nil, try await !finishThinning(pause: pause) { return RetentionCount() }
-        var reader = try await read("retention") { db in try RetentionReader(rule, now: now, in: db) }
+        var reader = try await read("retention") { db in try RetentionReader(rule, now: now, zones: zones, in: db) }
         var done = RetentionCount()
         var goesOn = true
         while goesOn, !reader.isOver {

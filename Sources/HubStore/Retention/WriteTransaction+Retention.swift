@@ -139,7 +139,7 @@ extension WriteTransaction {
             guard let row = try find(SampleRow.byNumber, version.number), row.sequence == version.sequence,
                 case .quantity(let value, let given) = row.sample.value
             else { continue }
-            statistics.take(row.canonical?.value ?? value)
+            statistics.take(row.canonical?.value ?? value, at: row.sample.start.microseconds)
             unit = row.canonical?.unit ?? given
             numbers.append(version)
         }
@@ -172,25 +172,35 @@ struct ThinnedStatistics {
     private(set) var sum = 0.0
     private var least = Double.infinity
     private var most = -Double.infinity
-    private var first: Double?
-    private var last: Double?
+    private var first: Moment?
+    private var last: Moment?
+
+    /// A value and when its sample began.
+    private struct Moment {
+        var value: Double
+        var start: Int64
+        var text: String { Timestamp(microseconds: start).text }
+    }
 
     var mean: Double { count == 0 ? 0 : sum / Double(count) }
 
     /// The series of what is left of one plugin's samples.
     static func series(of plugin: String) -> String { "kept.\(plugin)" }
 
-    /// In the order of time.
-    mutating func take(_ value: Double) {
+    /// In any order: samples of a day may come later than others that began after them.
+    mutating func take(_ value: Double, at start: Int64) {
         count += 1
         sum += value
         (least, most) = (min(least, value), max(most, value))
-        (first, last) = (first ?? value, value)
+        let moment = Moment(value: value, start: start)
+        if first.map({ start < $0.start }) ?? true { first = moment }
+        if last.map({ start >= $0.start }) ?? true { last = moment }
     }
 
     var metadata: JSONObject? {
-        JSONObject(
-            #"{"count":\#(count),"min":\#(least),"max":\#(most),"mean":\#(mean),"sum":\#(sum),"first":\#(first ?? 0),"last":\#(last ?? 0)}"#
+        guard let first, let last else { return nil }
+        return JSONObject(
+            #"{"count":\#(count),"min":\#(least),"max":\#(most),"mean":\#(mean),"sum":\#(sum),"first":\#(first.value),"last":\#(last.value),"firstStart":"\#(first.text)","lastStart":"\#(last.text)"}"#
         )
     }
 
@@ -207,14 +217,22 @@ struct ThinnedStatistics {
                 db,
                 sql: """
                     SELECT json_extract(?1, '$.count'), json_extract(?1, '$.sum'), json_extract(?1, '$.min'),
-                        json_extract(?1, '$.max'), json_extract(?1, '$.first'), json_extract(?1, '$.last')
+                        json_extract(?1, '$.max'), json_extract(?1, '$.first'), json_extract(?1, '$.last'),
+                        json_extract(?1, '$.firstStart'), json_extract(?1, '$.lastStart')
                     """, arguments: [text]),
             let count = row[0] as Int64?
         else { return statistics }
         statistics.count = count
         statistics.sum = row[1] ?? 0
         (statistics.least, statistics.most) = (row[2] ?? .infinity, row[3] ?? -.infinity)
-        (statistics.first, statistics.last) = (row[4], row[5])
+        // A value of a hub that did not keep the times yet: its samples are taken for those of midnight UTC.
+        func moment(_ value: Int, _ start: Int) -> Moment? {
+            guard let number = row[value] as Double? else { return nil }
+            let time = (row[start] as String?).flatMap { try? Timestamp(parsing: $0) }
+            let midnight = Int64(thinned.date.daysSinceEpoch) * Filter.dayLength
+            return Moment(value: number, start: time?.microseconds ?? midnight)
+        }
+        (statistics.first, statistics.last) = (moment(4, 6), moment(5, 7))
         return statistics
     }
 }
