@@ -100,6 +100,43 @@ import Testing
         }
     }
 
+    @Test func `R8.43 the answer says which copies are gone and which are not, and counts a number given twice once`()
+        async throws
+    {
+        let folder = try Folder()
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([weight("a"), weight("b")])
+            let (copy, stuck) = (folder.data + "/hub.sqlite.replaced-1", folder.data + "/hub.sqlite.before-v3")
+            try Data().write(to: URL(fileURLWithPath: copy))
+            // Also the superuser cannot unlink a folder.
+            try FileManager.default.createDirectory(atPath: stuck, withIntermediateDirectories: false)
+            let plan = try await erase(peer, #"{"numbers":[1,1,9,9]}"#, dryRun: true)["result"]
+            #expect(plan.fits(JSON(#"{"records":1,"unknown":[9],"copies":["\#(stuck)","\#(copy)"]}"#)))
+            let nothing = try await erase(peer, #"{"numbers":[9]}"#)["result"]
+            #expect(nothing.fits(JSON(#"{"records":0,"copies":[]}"#)))
+            #expect(FileManager.default.fileExists(atPath: copy), "nothing was erased")
+            let done = try await erase(peer, #"{"numbers":[1,1]}"#)["result"]
+            #expect(done.fits(JSON(#"{"records":1,"copies":["\#(copy)"],"left":[{"path":"\#(stuck)"}]}"#)))
+            #expect(done["left"][0]["reason"].string?.isEmpty == false)
+        }
+    }
+
+    @Test func `R8.43 what sinks have been told of is not said to wait for them`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let sink = try await hub.client("sink")
+            try await sink.want()
+            _ = try await peer.give([weight("a")])
+            await sink.deliver(try await sink.delivery())
+            try await hub.sink("sink/all") { $0["delivered"].int == 1 }
+            #expect(try await erase(peer, #"{"numbers":[1]}"#)["result"]["named"].int == 1)
+            await sink.deliver(try await sink.delivery())
+            try await hub.sink("sink/all") { $0["pending"].int == 0 }
+            #expect(try await erase(peer, #"{"numbers":[9]}"#)["result"]["named"].int == 0)
+        }
+    }
+
     @Test func `R6.40 an erasure that a hub has left is finished by the next`() async throws {
         let folder = try Folder()
         try await withHub(in: folder) { hub in

@@ -59,7 +59,7 @@ struct EraseCommand: ParsableCommand {
     var yes = false
     @Flag(
         help:
-            "One JSON document: {\"records\",\"versions\",\"bytes\",\"sinks\",\"copies\",\"backups\",\"unknown\",\"named\",\"waitingFor\",\"dryRun\"}."
+            "One JSON document: {\"records\",\"versions\",\"bytes\",\"sinks\",\"copies\",\"left\",\"backups\",\"unknown\",\"named\",\"waitingFor\",\"dryRun\"}."
     )
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -91,8 +91,12 @@ struct EraseCommand: ParsableCommand {
             var sink: String
             var records: Int64
         }
+        struct Left: Decodable {
+            var path, reason: String
+        }
         var records, versions, bytes: Int64
         var sinks: [Sink]
+        var left: [Left]?
         var copies, backups: [String]
         var unknown: [Int64]
         var named: Int64?
@@ -118,9 +122,16 @@ struct EraseCommand: ParsableCommand {
             "Erase \(plan.records == 1 ? "this record" : "these \(NumberText.count(plan.records, "record"))") for good?",
             about: yes ? [] : lines(plan), isGiven: yes)
         let done = try ask(door, arguments, isDryRun: false)
-        if json { return try Output.json(done.text) }
-        for line in Self.done(try JSON.answer(Answer.self, done), keep) { try Output.print(line) }
-        Terminal.say(Self.missing)
+        let answer = try JSON.answer(Answer.self, done)
+        if json {
+            try Output.json(done.text)
+        } else {
+            for line in Self.done(answer, keep) { try Output.print(line) }
+            Terminal.say(Self.missing)
+        }
+        guard let left = answer.left, !left.isEmpty else { return }
+        let files = left.map { "\($0.path) (\($0.reason))" }.joined(separator: ", ")
+        throw Failure(.notWell, "could not remove \(files): what was erased may be in there; remove it by hand")
     }
 
     static let missing =
@@ -178,9 +189,12 @@ struct EraseCommand: ParsableCommand {
         if !keepsCopies { lines += answer.copies.map { "removed \($0)" } }
         if let named = answer.named, named > 0 {
             let sinks = (answer.waitingFor ?? []).joined(separator: ", ")
+            let keys = "the keys of \(NumberText.count(named, "record"))"
+            // Between the sink's answer and the look at what waits for it.
             lines.append(
-                "the keys of \(NumberText.count(named, "record")) stay until \(sinks) has been told; hub status says when"
-            )
+                sinks.isEmpty
+                    ? "\(keys) are being removed; hub status says when that is done"
+                    : "\(keys) stay until \(sinks) has been told; hub status says when")
         }
         return lines
     }

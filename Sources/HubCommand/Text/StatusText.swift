@@ -73,9 +73,8 @@ struct StatusText {
             if let left = erasure.left { lines.append("erasing  \(NumberText.count(left, "record")) left") }
             if erasure.named > 0 {
                 let sinks = erasure.waitingFor.joined(separator: ", ")
-                lines.append(
-                    "erased   \(NumberText.count(erasure.named, "record")) but for their keys, until \(sinks) has been told"
-                )
+                let keys = sinks.isEmpty ? "which are being removed" : "until \(sinks) has been told"
+                lines.append("erased   \(NumberText.count(erasure.named, "record")) but for their keys, \(keys)")
             }
         }
         if status.clock != "system" { lines.append("clock    \(status.clock)") }

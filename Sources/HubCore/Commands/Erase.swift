@@ -1,3 +1,4 @@
+import Files
 import HubSettings
 import HubStore
 import HubWire
@@ -44,11 +45,16 @@ struct Erase: OwnCommand {
             /// Records that it has or may have: it is told that they are gone.
             var records: Int64
         }
+        struct Left: Encodable {
+            var path, reason: String
+        }
         var dryRun: Bool
         var records, versions, bytes: Int64
         var sinks: [Sink]
-        /// Older copies of the store beside it; removed unless they are to stay.
+        /// Older copies of the store beside it: those that go or, once it is done, are gone, unless they are to stay.
         var copies: [String]
+        /// Older copies that could not be removed.
+        var left: [Left]?
         /// Backups that may have the records, and keep them.
         var backups: [String]
         /// Numbers of no record.
@@ -76,9 +82,22 @@ struct Erase: OwnCommand {
         result.records = try await hub.eraser.erase(
             selection, forgetting: forget, removingCopies: !keep
         ) { call.progress($0, of: $1, "erasing") }
+        if !keep { removeCopies(of: path, &result) }
         let waiting = try await hub.store.namedErasures()
         (result.named, result.waitingFor) = (waiting.records, waiting.sinks.map { "\($0)" })
         return RawJSON(encoding: result)
+    }
+
+    /// The erasure has removed them; one that is still there is tried once more, which says why it stays.
+    private func removeCopies(of path: String, _ result: inout Result) {
+        guard result.records > 0 || forget != nil else {
+            result.copies = []
+            return
+        }
+        let left = StoreCopies.remove(of: path)
+        guard !left.isEmpty else { return }
+        result.copies.removeAll { copy in left.contains { $0.path == copy } }
+        result.left = left.map { Result.Left(path: $0.path, reason: $0.reason) }
     }
 
     private func allowAgain(_ call: CommandCall, _ hub: isolated Commands) async throws -> RawJSON {

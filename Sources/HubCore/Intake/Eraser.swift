@@ -36,6 +36,9 @@ actor Eraser {
                 of: selection, forgetting: person, removingCopies: removingCopies)
         }
         try await finish(progress)
+        // What sinks have been told of meanwhile is in the answer as it is, and not as waiting for them.
+        while try await !store.removeErasedNames() { try await Task.sleep(for: Self.pause) }
+        try await finish { _, _ in }
         return total
     }
 

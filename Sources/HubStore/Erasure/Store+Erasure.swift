@@ -98,8 +98,11 @@ extension Store {
     }
 
     /// Takes away the identities of erased records that sinks have been told of since; none while an erasure is being finished.
-    public func removeErasedNames() async throws(StoreError) {
-        guard beginFinishing() else { return }
+    ///
+    /// - Returns: whether it has looked; `false` where an erasure is being finished.
+    @discardableResult
+    public func removeErasedNames() async throws(StoreError) -> Bool {
+        guard beginFinishing() else { return false }
         defer { endFinishing() }
         var after: Int64 = 0
         while true {
@@ -116,7 +119,7 @@ extension Store {
                     }, last: numbers.last
                 )
             }
-            guard let reached = page.last else { return }
+            guard let reached = page.last else { return true }
             after = reached
             guard !page.told.isEmpty else { continue }
             try await write("erase", 0) { transaction in try transaction.removeNames(page.told) }
@@ -157,7 +160,9 @@ extension Store {
     ) async throws(StoreError) {
         switch selection {
         case .numbers(let numbers):
-            var rest = numbers[...]
+            // A number that is given twice is one record.
+            var met: Set<Int64> = []
+            var rest = numbers.filter { met.insert($0).inserted }[...]
             while !rest.isEmpty {
                 try await body(Array(rest.prefix(RecordQuery.maximumPage)))
                 rest = rest.dropFirst(RecordQuery.maximumPage)

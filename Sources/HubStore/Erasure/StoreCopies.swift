@@ -1,4 +1,4 @@
-import Files
+public import Files
 import Glibc
 
 /// Copies of a store: those that the hub keeps beside it, and backups that it has made elsewhere.
@@ -22,8 +22,14 @@ public enum StoreCopies {
         _ = try? PrivateFile.write(Array(lines.joined().utf8), to: list(store))
     }
 
-    static func remove(of store: String) {
-        for file in files(of: store) { unlink(file) }
+    /// Removes the older copies beside the store.
+    ///
+    /// - Returns: those that cannot be removed, and why.
+    @discardableResult
+    public static func remove(of store: String) -> [FileError] {
+        files(of: store).compactMap { file in
+            unlink(file) == 0 || errno == ENOENT ? nil : FileError("remove", file)
+        }
     }
 
     private static let most = 200
