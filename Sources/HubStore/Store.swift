@@ -51,6 +51,7 @@ public final class Store: Sendable {
     ) throws(StoreError) {
         self.path = path
         lock = try StoreFiles.lock(path)
+        StoreCopies.removeDrafts(of: path)
         latch = try DamageLatch(path)
         checkpoints = CheckpointWatch(path, latch)
         try StoreLoss.check(path)

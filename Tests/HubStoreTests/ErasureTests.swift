@@ -496,4 +496,43 @@ import Testing
         #expect(try await store.finishErasure())
         #expect(try found(in: folder.path, Self.names) == [])
     }
+
+    // MARK: - Copies that are not whole
+
+    /// What killed programs leave beside a store.
+    private func leaveDrafts() throws {
+        let rehearsal = folder.path + "/rehearsal"
+        try FileManager.default.createDirectory(atPath: rehearsal, withIntermediateDirectories: true)
+        let drafts = ["compacting", "restoring", "restoring-journal", "salvaging", "summing", "verifying"]
+        let files = (drafts + ["before-v3.part"]).map { folder.store + "." + $0 } + [rehearsal + "/hub.sqlite"]
+        for file in files { try Data("needle-key".utf8).write(to: URL(fileURLWithPath: file)) }
+    }
+
+    private func drafts() throws -> [String] {
+        let own = ["", "-wal", "-shm", ".sequences", ".lock"].map { "hub.sqlite" + $0 } + ["rehearsal.lock"]
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !own.contains($0) }.sorted()
+    }
+
+    @Test func `copies that killed programs have left unfinished go with an erasure, those being made do not`()
+        async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try sample("needle-key"))
+        try leaveDrafts()
+        try Data().write(to: URL(fileURLWithPath: folder.store + ".before-v2"))
+        #expect(StoreCopies.beside(folder.store).map(\.path) == [folder.store + ".before-v2"])
+        let mine = try DraftFile(folder.store + ".verifying")
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: false)
+        try await carryOut(store)
+        #expect(try drafts() == ["hub.sqlite.before-v2", "hub.sqlite.verifying"])
+        try mine.flush()
+    }
+
+    @Test func `copies that killed programs have left unfinished go at the start of the hub`() throws {
+        try folder.open().close()
+        try leaveDrafts()
+        #expect(try drafts().count == 8)
+        try folder.open().close()
+        #expect(try drafts() == [])
+    }
 }

@@ -20,6 +20,13 @@ public final class RehearsalFolder: Sendable {
         empty()
     }
 
+    /// Removes what a killed program has left of a rehearsal in the folder of a store.
+    static func removeAbandoned(beside store: String) {
+        let folder = Folder.parent(of: store) + "/rehearsal"
+        guard access(folder, F_OK) == 0 else { return }
+        (try? RehearsalFolder(folder + "/hub.sqlite"))?.end()
+    }
+
     /// Of all files in it.
     public var size: Int64 {
         names.reduce(0) { sum, name in

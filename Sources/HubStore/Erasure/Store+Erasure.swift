@@ -145,6 +145,7 @@ extension Store {
         let removes = try await read("erasure") { db in
             try Bool.fetchOne(db, sql: "SELECT copies FROM erasure") ?? false
         }
+        StoreCopies.removeDrafts(of: path)
         if removes { StoreCopies.remove(of: path) }
         try await write("erase", 0) { transaction in
             try transaction.db.execute(sql: "DELETE FROM erasure WHERE stage = 3")

@@ -52,17 +52,34 @@ public enum StoreCopies {
     }
 
     private static func files(of store: String) -> [String] {
-        let parts = store.split(separator: "/", omittingEmptySubsequences: false)
-        let folder = parts.count > 1 ? parts.dropLast().joined(separator: "/") + "/" : ""
-        guard let name = parts.last, let directory = opendir(folder.isEmpty ? "." : folder) else { return [] }
-        defer { closedir(directory) }
-        var found: [String] = []
-        while let entry = readdir(directory) {
-            let file = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if file.hasPrefix("\(name).before-") || file.hasPrefix("\(name).replaced-") { found.append(folder + file) }
-        }
-        return found.sorted()
+        suffixes(of: store).filter { suffix in
+            (suffix.hasPrefix(".before-") || suffix.hasPrefix(".replaced-")) && draft(suffix) == nil
+        }.map { store + $0 }
+    }
+
+    /// What follows the store's name in the names of the files beside it.
+    private static func suffixes(of store: String) -> [String] {
+        let name = store.split(separator: "/").last.map(String.init) ?? store
+        let names = (try? Folder.names(in: Folder.parent(of: store))) ?? []
+        return names.filter { $0.hasPrefix(name) }.map { String($0.dropFirst(name.count)) }.sorted()
+    }
+
+    // MARK: - Copies that are not whole
+
+    /// Removes what killed programs have left of copies that they were making beside the store; what a program is making stays.
+    static func removeDrafts(of store: String) {
+        // One that no program has locked goes when this lets go of it.
+        for draft in Set(suffixes(of: store).compactMap(Self.draft)) { _ = try? DraftFile(store + draft) }
+        RehearsalFolder.removeAbandoned(beside: store)
+    }
+
+    private static let drafts = [".compacting", ".restoring", ".salvaging", ".summing", ".verifying"]
+
+    /// The draft that a file beside the store is, or belongs to.
+    private static func draft(_ suffix: String) -> String? {
+        let log = DraftFile.logs.first { suffix.hasSuffix($0) } ?? ""
+        let suffix = String(suffix.dropLast(log.count))
+        let isCopy = suffix.hasPrefix(".before-") && suffix.hasSuffix(".part")
+        return isCopy || drafts.contains(suffix) ? suffix : nil
     }
 }

@@ -13,12 +13,7 @@ final class DraftFile: Sendable {
     init(_ path: String) throws(StoreError) {
         self.path = path
         try PageSums.begin()
-        let file = try StoreError.translated { () throws(FileError) in
-            try Descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW)
-        }
-        guard try StoreError.translated({ () throws(FileError) in try file.lock() }) else {
-            throw StoreError(.locked, "make \(path): another program is writing it")
-        }
+        let file = try DraftFile.take(path)
         try StoreError.translated { () throws(FileError) in try file.cut(to: 0) }
         // Some file systems of memory sticks have no modes; how they are mounted says who may read.
         try? file.setMode(0o600)
@@ -27,7 +22,24 @@ final class DraftFile: Sendable {
 
     deinit {
         guard !isPublished.withLock({ $0 }) else { return }
-        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
+        for suffix in [""] + DraftFile.logs { unlink(path + suffix) }
+    }
+
+    /// What SQLite may put beside it.
+    static let logs = ["-wal", "-shm", "-journal"]
+
+    private static func take(_ path: String) throws(StoreError) -> Descriptor {
+        while true {
+            let file = try StoreError.translated { () throws(FileError) in
+                try Descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW)
+            }
+            guard try StoreError.translated({ () throws(FileError) in try file.lock() }) else {
+                throw StoreError(.locked, "make \(path): another program is writing it")
+            }
+            // Another program may have removed it in between, as one that was left behind.
+            var (opened, named) = (stat(), stat())
+            if fstat(file.number, &opened) == 0, lstat(path, &named) == 0, opened.st_ino == named.st_ino { return file }
+        }
     }
 
     /// A connection to copy pages into: what has not become whole is thrown away, so nothing is written twice.
