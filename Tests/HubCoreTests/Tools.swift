@@ -87,6 +87,8 @@ final class StoreHold: Sendable {
     init(_ folder: Folder) throws {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
+        // What the hub does at its start may be under way.
+        configuration.busyMode = .timeout(10)
         queue = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
         try queue.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
     }
@@ -99,7 +101,9 @@ struct StoreFault {
     private let queue: DatabaseQueue
 
     init(_ folder: Folder) throws {
-        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite")
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
         try queue.write {
             try $0.execute(
                 sql: "CREATE TRIGGER fault BEFORE INSERT ON sample BEGIN SELECT RAISE(ABORT, 'out of order'); END")
@@ -142,7 +146,9 @@ struct SinkStateFault {
     private let queue: DatabaseQueue
 
     init(_ folder: Folder) throws {
-        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite")
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
         try queue.write { try $0.execute(sql: "ALTER TABLE gap RENAME TO lost") }
     }
 
@@ -154,7 +160,9 @@ struct LedgerFault {
     private let queue: DatabaseQueue
 
     init(_ folder: Folder) throws {
-        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite")
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        queue = try DatabaseQueue(path: folder.data + "/hub.sqlite", configuration: configuration)
         try queue.write {
             try $0.execute(
                 sql: "CREATE TRIGGER fault BEFORE UPDATE ON sink BEGIN SELECT RAISE(ABORT, 'out of order'); END")
