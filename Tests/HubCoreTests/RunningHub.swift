@@ -52,6 +52,8 @@ struct Setting: Sendable {
     /// Persons of whom more is known than their names and slots; in the place of `persons`.
     var people: [PersonSection] = []
     var retention: [RetentionSection] = []
+    /// Instances whose sections have errors.
+    var refused: [String] = []
 
     /// An instance whose program is a script.
     mutating func add(_ instance: PluginInstance, script: String) {
@@ -71,7 +73,7 @@ struct Setting: Sendable {
         var configuration = HubConfiguration(hub: hub, persons: people.isEmpty ? named : people, plugins: plugins)
         configuration.retention = retention
         return CheckedConfiguration(
-            loaded: LoadedConfiguration(configuration: configuration, problems: [], refusedInstances: []),
+            loaded: LoadedConfiguration(configuration: configuration, problems: [], refusedInstances: refused),
             manifests: manifests, executables: executables, faults: [:],
             isolation: Isolation(launcher: Programs.path(Isolation.program), line: ""))
     }

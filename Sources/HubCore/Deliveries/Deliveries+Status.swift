@@ -28,8 +28,12 @@ extension Deliveries {
     private func judge(_ overview: SinkOverview) -> (isWell: Bool, note: String?) {
         let (id, account) = (overview.state.id, overview.state.account)
         let waiting = account.pending + account.retrying
-        let isConfigured = outlet.facts.instances[id.instance] != nil
         let isOpen = pumps[id] != nil
+        if !isOpen, let reason = unasked(id) {
+            return (
+                waiting == 0, "\(reason.why), \(Self.records(waiting)): \(reason.repair)hub forget-sink \(id) drops it"
+            )
+        }
         if let reason = overview.state.paused {
             let commands = outlet.facts.instances[id.instance]?.commands
             // A plugin without a log-in of its own has what it logs in with from hub.conf.
@@ -37,17 +41,14 @@ extension Deliveries {
                 commands?.contains { $0.name == "login" } == false
                 ? "correct [plugin.\(id.instance)] in hub.conf, then hub apply" : "hub login \(id.instance)"
             return (
-                false, "its log-in has failed\(since(overview)): \(reason); \(Self.records(waiting)); \(repair)"
+                false,
+                "its log-in has failed\(since(overview)): \(reason); \(Self.records(waiting))"
+                    // Most plugins say it themselves.
+                    + (reason.contains(repair) ? "" : "; \(repair)")
             )
         }
         if let fault = faults[id] { return (false, fault) }
         if !isOpen {
-            guard isConfigured else {
-                return (
-                    waiting == 0,
-                    "no [plugin.\(id.instance)] of hub.conf asks for it any more, \(Self.records(waiting)): hub forget-sink \(id) drops it"
-                )
-            }
             return (waiting == 0, "no session asks for it, \(Self.records(waiting)); is \(id.instance) running?")
         }
         if account.retrying > 0 {
@@ -73,6 +74,18 @@ extension Deliveries {
             )
         }
         return (true, "\(Self.records(account.pending))")
+    }
+
+    /// Why no session may ask for a sink, and what there is to do besides dropping it; `nil` where `hub.conf` has its instance run.
+    private func unasked(_ id: SinkID) -> (why: String, repair: String)? {
+        let table = "[plugin.\(id.instance)]"
+        guard outlet.facts.instances[id.instance] == nil else { return nil }
+        guard let plugin = outlet.facts.plugins.first(where: { $0.name == id.instance }) else {
+            return ("no \(table) of hub.conf asks for it any more", "")
+        }
+        return plugin.enabled
+            ? ("\(table) of hub.conf has errors", "hub check lists them; ")
+            : ("\(table) of hub.conf has enabled = false", "set it to true and hub apply if it is wanted again; ")
     }
 
     private func since(_ overview: SinkOverview) -> String {
