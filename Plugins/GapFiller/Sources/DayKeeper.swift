@@ -115,11 +115,13 @@ actor DayKeeper {
         guard var next = library else { return }
         let now = hub.clock.now()
         let edits = ReadingIndex.latest(next.advance(to: now) + next.take(records, at: now))
+        let bereft = next.takeBereft()
         library = next
         // Until the hub has confirmed, another try must find the same work.
         isStale = true
         var rejections = rejections
         try await Publisher(hub: hub, library: next).store(edits, isRetry: isRetry, &rejections)
+        try await Reconciliation(hub: hub, library: next, isDryRun: false).takeBack(of: bereft, &rejections)
         (self.rejections, isStale) = (rejections, false)
         await complain(hub, next)
     }
@@ -190,7 +192,8 @@ actor DayKeeper {
         complaint = .some(text)
         if let text {
             hub.logger.warning("not every reading is in its day", metadata: ["left.out": "\(text)"])
-            if let event = try? DeviceEvent("error", severity: .error, text: text) { await hub.event(event) }
+            let severity: DeviceEvent.Severity = Complaint.isGrave(library, rejections) ? .error : .warning
+            if let event = try? DeviceEvent("error", severity: severity, text: text) { await hub.event(event) }
         } else if let event = try? DeviceEvent("error", isResolved: true) {
             await hub.event(event)
         }

@@ -17,6 +17,13 @@ struct ReadingIndex: Sendable {
         var reason: String
     }
 
+    /// A reading of a person whom `hub.conf` does not name, or not any more.
+    struct Unnamed: Hashable, Sendable {
+        var person: String
+        /// The version it is of.
+        var sequence: Int64
+    }
+
     /// Where a reading is.
     private struct Location {
         var shelf: Int32
@@ -31,6 +38,10 @@ struct ReadingIndex: Sendable {
     private(set) var shelves: [SeriesTable] = []
     /// By the record's number.
     private(set) var leftOut: [Int64: LeftOut] = [:]
+    /// By the record's number: no day is made of these.
+    private(set) var unnamed: [Int64: Unnamed] = [:]
+    /// Persons whom `hub.conf` does not name, and who have lost a reading.
+    private var bereft: Set<String> = []
     private(set) var sources: [Source] = []
     private var places: [SeriesTable.Key: Int] = [:]
     private var homes: [Int64: Location] = [:]
@@ -77,6 +88,7 @@ struct ReadingIndex: Sendable {
                 again.append(stored)
                 continue
             }
+            unnamed[stored.number] = nil
             guard let (shelf, reading) = reading(of: stored, at: now) else { continue }
             homes[stored.number] = Location(shelf: Int32(shelf), day: reading.day, sequence: stored.sequence)
             puts[shelf, default: []].append(reading)
@@ -98,7 +110,10 @@ struct ReadingIndex: Sendable {
             let known = homes[stored.number]
             // Delivered late: a newer version has been read meanwhile.
             if let known, known.sequence > stored.sequence { continue }
+            if let known = unnamed[stored.number], known.sequence >= stored.sequence { continue }
             leftOut[stored.number] = nil
+            let former = unnamed.removeValue(forKey: stored.number)?.person
+            defer { if let former, unnamed[stored.number]?.person != former { bereft.insert(former) } }
             let new = reading(of: stored, at: now)
             if let known {
                 let shelf = Int(known.shelf)
@@ -130,12 +145,18 @@ struct ReadingIndex: Sendable {
             let person = stored.assignment.person,
             let type = settings.types.first(where: { $0.type.id == stored.type })
         else { return nil }
+        guard let zone = zones[person.name] else {
+            unnamed[stored.number] = Unnamed(person: person.name, sequence: stored.sequence)
+            return nil
+        }
         let value = stored.canonical?.value ?? own
         var fault = type.treatment.plausible.fault(of: value)
         if !stored.implausible.isEmpty { fault = "it is marked implausible: hub inbox says why" }
         if case .filled = sample.provenance { fault = "it was not measured, but filled in" }
         guard fault == nil, let shelf = shelf(of: person.name, type, at: now) else {
-            let reason = fault ?? "the zone of \(person.name) is none that this machine knows"
+            let reason =
+                fault
+                ?? "this machine does not know \(zone), the zone of \(person.name): install tzdata, or correct it in hub.conf"
             leftOut[stored.number] = LeftOut(type: stored.type, reason: reason)
             return nil
         }
@@ -196,7 +217,18 @@ struct ReadingIndex: Sendable {
         }.reversed()
     }
 
+    /// Persons whom `hub.conf` does not name, and who have lost a reading since this was asked last: days may be made of it.
+    mutating func takeBereft() -> Set<String> {
+        defer { bereft = [] }
+        return bereft
+    }
+
     // MARK: - What is wrong
+
+    /// How many readings there are of persons whom `hub.conf` does not name.
+    var unnamedCounts: [(person: String, readings: Int)] {
+        Dictionary(grouping: unnamed.values, by: \.person).map { ($0.key, $0.value.count) }.sorted { $0.0 < $1.0 }
+    }
 
     /// Days with sums of several sources, by shelf.
     var conflicts: [(shelf: SeriesTable, days: [DayHistory.Conflict])] {

@@ -38,7 +38,6 @@ struct Reconciliation: Sendable {
         var rejections = Rejections()
         let remembered = try await Publisher(hub: hub, library: library).remembered()
         let names = Set(hub.persons.map(\.name))
-        // A person who is not this instance's any longer is none of its business.
         for person in names.sorted() {
             let shelves = library.shelves.filter { $0.key.person == person }
             let made = shelves.flatMap { shelf in shelf.history.rules.indices.map { (shelf, $0) } }
@@ -69,8 +68,47 @@ struct Reconciliation: Sendable {
             // What could not be taken back must be found again.
             for name in old where !rejections.concern(name) { try await publisher.forget(name) }
         }
+        for person in Set(remembered.map(\.person)).subtracting(names).sorted() {
+            let (entries, work) = try await bereft(person, remembered)
+            for entry in entries { add(entry, to: &report) }
+            if !isDryRun { try await store(work, progress, &rejections) }
+        }
         report.rejected = rejections.count
         return (report, rejections)
+    }
+
+    /// Takes back days of persons whom `hub.conf` does not name, as far as they are made of a reading that is theirs no longer.
+    func takeBack(of persons: Set<String>, _ rejections: inout Rejections) async throws {
+        guard !persons.isEmpty else { return }
+        let remembered = try await publisher.remembered()
+        for person in persons.sorted() {
+            try await store(try await bereft(person, remembered).work, { _, _ in }, &rejections)
+        }
+    }
+
+    /// The days of a person whom `hub.conf` does not name stay as they are, but for those made of a reading that is theirs no longer.
+    private func bereft(
+        _ person: String, _ remembered: Set<SeriesName>
+    ) async throws -> (entries: [Report.Series], work: [Record]) {
+        let own = remembered.filter { $0.person == person }
+        let there: [SeriesName: [LocalDate: DayValue]]
+        do { there = try await days(of: person, own) } catch let error as AskError where error.code == .refused {
+            return ([], [])  // The hub has forgotten the person, or this instance may not have it any more.
+        }
+        var (entries, work): ([Report.Series], [Record]) = ([], [])
+        for (name, days) in there.sorted(by: { $0.key.key < $1.key.key }) {
+            let gone = days.values.filter { day in
+                day.basis.contains { basis in
+                    if case .number(let number) = basis { library.unnamed[number]?.person != person } else { false }
+                }
+            }.map(\.date).sorted()
+            entries.append(
+                Report.Series(
+                    person: person, type: name.type.rawValue, series: name.series, days: days.count - gone.count,
+                    stored: 0, retracted: gone.count, from: gone.first?.text, to: gone.last?.text))
+            work += gone.map { publisher.retraction(name, $0, Publisher.vanished) }
+        }
+        return (entries, work)
     }
 
     private var publisher: Publisher { Publisher(hub: hub, library: library) }

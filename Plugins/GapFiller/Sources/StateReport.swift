@@ -15,6 +15,12 @@ struct StateReport: Encodable, Sendable {
         var type, reason: String
     }
 
+    /// A person whom hub.conf does not name: no day is made of their readings.
+    struct Unnamed: Encodable, Sendable {
+        var person: String
+        var readings: Int
+    }
+
     struct Conflict: Encodable, Sendable {
         var person, type: String
         var days: Int
@@ -27,6 +33,7 @@ struct StateReport: Encodable, Sendable {
     var readings: Int
     var series: [Series]
     var leftOut: [LeftOut]
+    var unnamed: [Unnamed]
     var conflicts: [Conflict]
     /// Days that the hub would not have.
     var rejected: [Rejections.Kind]
@@ -46,6 +53,7 @@ struct StateReport: Encodable, Sendable {
         leftOut = library.leftOut.sorted { $0.key < $1.key }.map {
             LeftOut(record: $0.key, type: $0.value.type.rawValue, reason: $0.value.reason)
         }
+        unnamed = library.unnamedCounts.map { Unnamed(person: $0.person, readings: $0.readings) }
         conflicts = library.conflicts.map { shelf, days in
             let sources = Set(days.flatMap(\.sources)).map { library.sources[Int($0)].choice }.sorted()
             return Conflict(
@@ -59,6 +67,11 @@ struct StateReport: Encodable, Sendable {
 
 /// What people should know, in one line for `hub status`.
 enum Complaint {
+    /// Whether there is more than persons whom `hub.conf` does not name, which may be meant.
+    static func isGrave(_ library: ReadingIndex, _ rejections: Rejections) -> Bool {
+        !library.leftOut.isEmpty || !library.conflicts.isEmpty || !rejections.isEmpty
+    }
+
     static func text(_ library: ReadingIndex, _ rejections: Rejections = Rejections()) -> String? {
         var parts: [String] = []
         if let first = library.leftOut.min(by: { $0.key < $1.key }) {
@@ -71,6 +84,12 @@ enum Complaint {
             parts.append(
                 "\(shelf.key.type) of \(shelf.key.person) has no sum on \(days.count == 1 ? "1 day" : "\(days.count) days") "
                     + "because several sources count it; name one in sources")
+        }
+        for (person, count) in library.unnamedCounts {
+            parts.append(
+                "\(count == 1 ? "1 record is" : "\(count) records are") of \(person), whom hub.conf does not name: no days are made of "
+                    + "\(count == 1 ? "it" : "them"), and those there are stay; have [person.\(person)] again and hub apply, or hub erase --forget \(person)"
+            )
         }
         for kind in rejections.kinds {
             parts.append(

@@ -80,6 +80,49 @@ import Testing
                 == (18...20).map { "- me mean30 2024-05-\($0)" } + days(18...20, 80, of: 18, person: "anna"))
     }
 
+    @Test func `R6.45 days of a person whom hub.conf has lost stay, but for those of a weigh-in that is another's now`()
+        async throws
+    {
+        let carl = "[person.carl]\nzone = \"Europe/Berlin\"\n"
+        let scene = try await Scene(
+            hub: Self.may20,
+            plugins: carl + "[plugin.gap-filler]\nexecutable = \"\(Programs.path("hub-gap-filler"))\"\n")
+        try scene.give(weighing("05-10", 80, person: "carl"), weighing("05-18", 79, person: "carl"))
+        try await scene.settle()
+        let first = days(10...17, 80, of: 10, person: "carl")
+        let second = days(18...20, 79, of: 18, person: "carl")
+        try await scene.comesTo(first + second)
+        let numbers = try scene.records([.quantity]).records.map(\.number)
+
+        let file = scene.host.configuration
+        let text = try String(contentsOfFile: file, encoding: .utf8).replacing(carl, with: "")
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try await scene.host.command("apply").status == 0)
+        let end = ContinuousClock.now + .seconds(30)
+        var status: [String] = []
+        while !status.contains(where: { $0.contains("2 records are of carl, whom hub.conf does not name") }),
+            ContinuousClock.now < end
+        {
+            status = try await scene.host.command("status").lines
+        }
+        #expect(status.contains { $0.contains("hub erase --forget carl") }, "\(status)")
+        #expect(try scene.days() == first + second)
+
+        #expect(try await scene.host.command("assign", "\(numbers[0])", "--to", "me").status == 0)
+        try await scene.comesTo(second + days(10...20, 80, of: 10))
+        // The same while the plugin is away.
+        try text.appending("enabled = false\n").write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try await scene.host.command("apply").status == 0)
+        #expect(try await scene.host.command("assign", "\(numbers[1])", "--to", "me").status == 0)
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try await scene.host.command("apply").status == 0)
+        try await scene.comesTo(days(10...17, 80, of: 10) + days(18...20, 79, of: 18))
+        while try await scene.host.command("status").lines.contains(where: { $0.contains("of carl") }),
+            ContinuousClock.now < end
+        {}
+        #expect(try await !scene.host.command("status").lines.contains { $0.contains("of carl") })
+    }
+
     /// Who wants readings is delivered neither such a reading nor its retraction (R10.4); who wants retractions alone is.
     @Test func `a reading that is taken back before it was delivered is in no day, without waiting for another`()
         async throws

@@ -172,7 +172,30 @@ import Testing
     @Test func `a person without a known zone has no days, and people are told`() throws {
         var library = ReadingIndex(try Self.settings(), zones: ["me": "Mars/Olympus"])
         library.load([weight(1, 80, "2024-05-19")], at: now)
-        #expect(library.leftOut[1]?.reason == "the zone of me is none that this machine knows")
+        #expect(
+            library.leftOut[1]?.reason
+                == "this machine does not know Mars/Olympus, the zone of me: install tzdata, or correct it in hub.conf")
+    }
+
+    @Test func `readings of a person whom hub.conf does not name are in no day, and people are told what they can do`()
+        throws
+    {
+        var library = try library()
+        library.load([weight(1, 80, "2024-05-18", person: "carl"), weight(2, 80, "2024-05-19")], at: now)
+        #expect(library.take([weight(3, 81, "2024-05-19", person: "carl")], at: now).isEmpty)
+        #expect(
+            Complaint.text(library)
+                == "2 records are of carl, whom hub.conf does not name: no days are made of them, and those there are stay; have [person.carl] again and hub apply, or hub erase --forget carl"
+        )
+        #expect(!Complaint.isGrave(library, Rejections()) && library.takeBereft().isEmpty)
+        // A note changes nothing; another person's now, or nobody's, it is no longer carl's.
+        _ = library.take([weight(1, 80, "2024-05-18", sequence: 4, person: "carl", note: "shoes")], at: now)
+        #expect(library.takeBereft().isEmpty)
+        let moved = library.take([weight(1, 80, "2024-05-18", sequence: 5)], at: now)
+        #expect(texts(moved, library) == ["me 05-18 80.0"])
+        #expect(library.takeBereft() == ["carl"] && library.takeBereft().isEmpty)
+        _ = library.take([retraction(3, sequence: 6, person: "carl")], at: now)
+        #expect(library.takeBereft() == ["carl"] && Complaint.text(library) == nil)
     }
 
     @Test func `a day says what it is made of, and a carried one from where`() throws {

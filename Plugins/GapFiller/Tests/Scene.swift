@@ -145,6 +145,15 @@ final class Scene {
         }.sorted()
     }
 
+    /// Waits until these are all days there are.
+    func comesTo(_ expected: [String]) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while try days() != expected.sorted(), ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(try days() == expected.sorted(), "\(fillerLog.suffix(5))")
+    }
+
     /// What has changed since a cursor: lines of days, and `- person series date` of those taken back.
     func changes(since cursor: Cursor) throws -> [String] {
         try records([.day, .retraction], since: cursor).records.compactMap { stored in

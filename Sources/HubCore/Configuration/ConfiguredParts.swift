@@ -43,7 +43,8 @@ struct ConfiguredParts: Sendable {
             strangers: .owner(keepsRaw: configuration.hub.keepRaw),
             persons: configuration.persons.map { HubPerson($0, uid: uids[$0.name] ?? "", zone: zone) },
             knownPersons: Set(known.flatMap { [$0.name, $0.uid] }),
-            rules: PersonRules(configuration.persons, uids: uids, certainty: configuration.hub.assignCertainty),
+            rules: PersonRules(
+                configuration.persons, uids: uids, known: known, certainty: configuration.hub.assignCertainty),
             storePath: directories.storePath, catalogue: PluginCatalogue.json(configuration, checked),
             plugins: PluginCatalogue.statuses(configuration, checked), started: began,
             retention: configuration.retention.map { RetentionRule($0) },

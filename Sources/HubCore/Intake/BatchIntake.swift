@@ -66,7 +66,7 @@ struct BatchIntake {
                 implausible: found.implausible, rawPayload: raw, household: finding.household)
         case .day(var day):
             try allow(day.type, group: nil)
-            let person = try person(day.person)
+            let person = try permitted(rules.person(named: day.person, allowed: policy.persons), day.person)
             day.person = person.uid
             return IntakeRecord(
                 record: .day(day), assignment: .person(person), canonical: try validation.canonical(of: record),
@@ -74,7 +74,9 @@ struct BatchIntake {
         case .retraction(var retraction):
             if case .day(let name, let type, let series, let date) = retraction.identity {
                 try allow(type, group: nil)
-                retraction.identity = .day(person: try person(name).uid, type: type, series: series, date: date)
+                // What was made of a person whom hub.conf has lost since can still be taken back (R6.45).
+                let person = try permitted(rules.formerPerson(named: name, allowed: policy.persons), name)
+                retraction.identity = .day(person: person.uid, type: type, series: series, date: date)
             }
             return IntakeRecord(
                 record: .retraction(retraction), assignment: .nobody(reason: "as of the record it takes back"),
@@ -91,8 +93,8 @@ struct BatchIntake {
         }
     }
 
-    private func person(_ name: String) throws(RecordRejection) -> Person {
-        guard let person = rules.person(named: name, allowed: policy.persons) else {
+    private func permitted(_ person: Person?, _ name: String) throws(RecordRejection) -> Person {
+        guard let person else {
             throw RecordRejection(
                 .person, "person: \"\(name)\" is not a person that \(instance) may write; hub.conf names them")
         }

@@ -8,6 +8,8 @@ import Samples
 /// the reason, and waits in the inbox.
 struct PersonRules: Sendable {
     private let people: [Candidate]
+    /// Whom the store knows.
+    private let known: [Person]
     private let certainty: Double
 
     private struct Candidate: Sendable {
@@ -27,11 +29,13 @@ struct PersonRules: Sendable {
     /// - Parameters:
     ///   - sections: the `[person.…]` tables of `hub.conf`.
     ///   - uids: the permanent uid of each, by name, as the store knows them.
+    ///   - known: all whom the store knows, also those that `hub.conf` does not name any more.
     ///   - certainty: the least probability with which a weight tells.
     init(
-        _ sections: [PersonSection], uids: [String: String], certainty: Double = HubSection.usualAssignCertainty
+        _ sections: [PersonSection], uids: [String: String], known: [Person] = [],
+        certainty: Double = HubSection.usualAssignCertainty
     ) {
-        self.certainty = certainty
+        (self.known, self.certainty) = (known, certainty)
         people = sections.compactMap { section in
             uids[section.name].map { uid in
                 let person = Person(uid: uid, name: section.name)
@@ -103,5 +107,11 @@ struct PersonRules: Sendable {
     func person(named nameOrUID: String, allowed: [String]?) -> Person? {
         people.first { $0.person.name == nameOrUID || $0.person.uid == nameOrUID }
             .flatMap { allowed?.contains($0.person.name) ?? true ? $0.person : nil }
+    }
+
+    /// The person of a day that its source takes back: where the instance has all persons, also one whom `hub.conf` does not name any more.
+    func formerPerson(named nameOrUID: String, allowed: [String]?) -> Person? {
+        person(named: nameOrUID, allowed: allowed)
+            ?? (allowed == nil ? known.first { $0.name == nameOrUID || $0.uid == nameOrUID } : nil)
     }
 }
