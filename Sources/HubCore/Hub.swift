@@ -100,7 +100,10 @@ public final class Hub: Service, Sendable {
         ProcessDescriptors.raiseLimit()
         let directories = HubDirectories(configuration.hub)
         let lock = try directories.prepare()
-        defer { lock.release() }
+        defer {
+            directories.removeSockets()
+            lock.release()
+        }
         if let loss = HubFiles(configuration.hub).lostStore { throw HubError(.store, loss) }
         let clock = HubClock(configuration.hub.clock)
         let store: Store

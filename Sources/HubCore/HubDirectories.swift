@@ -29,6 +29,14 @@ struct HubDirectories {
         }
     }
 
+    /// Removes what this process has listened at, while it holds the lock: libzmq leaves it, and one that is left tells of a hub that was killed.
+    func removeSockets() {
+        for name in (try? Folder.names(in: files.run)) ?? []
+        where HubSection.socketNames.contains(name) || name.hasPrefix("feed-") {
+            unlink("\(files.run)/\(name)")
+        }
+    }
+
     /// The private folder of an instance.
     func state(of instance: String) throws(HubError) -> String {
         try Self.make(files.plugins)
