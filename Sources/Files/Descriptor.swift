@@ -32,19 +32,27 @@ public final class Descriptor: Sendable {
         }
     }
 
-    /// The first bytes of the file, so many at most.
+    /// The first bytes of the file, so many at most; takes memory by what is in the file, not by what may be.
     public func read(upTo most: Int) throws(FileError) -> [UInt8] {
-        var (bytes, count) = ([UInt8](repeating: 0, count: most), 0)
-        while count < most {
-            let got = bytes.withUnsafeMutableBytes { buffer in
-                pread(number, buffer.baseAddress! + count, buffer.count - count, off_t(count))
-            }
-            if got < 0 && errno == EINTR { continue }
-            guard got >= 0 else { throw FileError("read", path) }
-            if got == 0 { break }
-            count += got
+        var bytes: [UInt8] = []
+        while bytes.count < most {
+            let piece = try piece(at: bytes.count, upTo: min(most - bytes.count, max(65_536, bytes.count)))
+            if piece.isEmpty { break }
+            bytes += piece
         }
-        return Array(bytes[..<count])
+        return bytes
+    }
+
+    private func piece(at offset: Int, upTo most: Int) throws(FileError) -> [UInt8] {
+        var code: CInt = 0
+        let piece = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
+            var got: Int
+            repeat { got = pread(number, buffer.baseAddress, most, off_t(offset)) } while got < 0 && errno == EINTR
+            if got < 0 { code = errno }
+            count = max(0, got)
+        }
+        guard code == 0 else { throw FileError("read", path, code: code) }
+        return piece
     }
 
     /// Makes the file so many bytes long.

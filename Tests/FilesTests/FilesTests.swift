@@ -54,6 +54,12 @@ import Testing
         try PrivateFile.write(Array("four".utf8), to: path)
         #expect(try PrivateFile.read(path, upTo: 4) == Array("four".utf8))
         #expect(failure { () throws(FileError) in _ = try PrivateFile.read(path, upTo: 3) }?.code == EFBIG)
+        // Memory is taken by what is there.
+        #expect(try PrivateFile.read(path, upTo: 1 << 60) == Array("four".utf8))
+        let large = [UInt8](repeating: 7, count: 1_000_000)
+        try PrivateFile.write(large, to: path)
+        #expect(try PrivateFile.read(path, upTo: 1_000_000) == large)
+        #expect(failure { () throws(FileError) in _ = try PrivateFile.read(path, upTo: 999_999) }?.code == EFBIG)
         #expect(try PrivateFile.remove(path))
         #expect(try !PrivateFile.remove(path))
     }
