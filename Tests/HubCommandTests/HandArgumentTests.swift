@@ -49,7 +49,7 @@ import Testing
 
     @Test func `a type that nobody could mean is named by its beginning`() {
         let reason = TypeArgument.unknown(String(repeating: "sleep", count: 20_000))
-        #expect(reason == "There is no type '\(String(repeating: "sleep", count: 12))…'.")
+        #expect(reason == "there is no type \(String(repeating: "sleep", count: 12))…")
         #expect(TypeArgument.unknown("sleep").contains("sleepAnalysis"))
     }
 

@@ -65,7 +65,7 @@ import Testing
             "--from", "2026-03-01T00:00:00Z",
         ])
         let command = try #require(parsed as? SamplesCommand)
-        let query = try command.query(now: 0, zone: .gmt)
+        let query = try command.query(try TypeArgument.resolved(command.types), now: 0, zone: .gmt)
         #expect(query.filter.types == ["weight", "x.acme.thing"])
         #expect(query.filter.persons == ["anna"])
         #expect(query.filter.sources == ["ihealth-hs3"])
@@ -79,7 +79,9 @@ import Testing
     @Test func `an empty span is the asker's mistake`() throws {
         let parsed = try RootCommand.parseAsRoot(["samples", "--from", "2026-03-02", "--to", "2026-03-01"])
         let command = try #require(parsed as? SamplesCommand)
-        let failure = try #require(throws: Failure.self) { try command.query(now: 0, zone: .gmt) }
+        let failure = try #require(throws: Failure.self) {
+            try command.query(try TypeArgument.resolved(command.types), now: 0, zone: .gmt)
+        }
         #expect(failure == Failure(.usage, "--from 2026-03-02 is not before --to 2026-03-01"))
     }
 }

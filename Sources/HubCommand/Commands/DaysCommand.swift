@@ -36,9 +36,9 @@ struct DaysCommand: ParsableCommand {
     var types: [String]
     @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
     var person: [String] = []
-    @Option(help: ArgumentHelp("From this day on.", valueName: "when"), transform: SamplesCommand.date)
+    @Option(help: ArgumentHelp("From this day on.", valueName: "when"), transform: DateArgument.parsed)
     var from: DateArgument?
-    @Option(help: ArgumentHelp("Up to this day.", valueName: "when"), transform: SamplesCommand.date)
+    @Option(help: ArgumentHelp("Up to this day.", valueName: "when"), transform: DateArgument.parsed)
     var to: DateArgument?
     @Option(help: ArgumentHelp("Only this series, such as mean30; may be repeated.", valueName: "name"))
     var series: [String] = []
@@ -59,9 +59,7 @@ struct DaysCommand: ParsableCommand {
     }
 
     func run() throws {
-        for type in types where TypeArgument.resolved(type) == nil {
-            throw Failure(.usage, TypeArgument.unknown(type))
-        }
+        _ = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "days")
         let welcome = try door.open()
         let range = try range(now: welcome.time.microseconds, zone: .current)

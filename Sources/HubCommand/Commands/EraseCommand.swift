@@ -37,16 +37,7 @@ struct EraseCommand: ParsableCommand {
     @Option(
         name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
     var types: [String] = []
-    @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
-    var person: [String] = []
-    @Option(help: ArgumentHelp("Only from plugins of this kind; may be repeated.", valueName: "kind"))
-    var source: [String] = []
-    @Option(help: ArgumentHelp("Only what ends at or after this.", valueName: "when"), transform: SamplesCommand.date)
-    var from: DateArgument?
-    @Option(
-        help: ArgumentHelp("Only what begins before the end of this.", valueName: "when"),
-        transform: SamplesCommand.date)
-    var to: DateArgument?
+    @OptionGroup var only: RecordFilterOptions
     @Option(help: ArgumentHelp("All of a person that hub.conf no longer names, and the name.", valueName: "name"))
     var forget: String?
     @Flag(name: .customLong("keep-copies"), help: "Leave older copies of the store beside it.")
@@ -65,17 +56,13 @@ struct EraseCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
-        let hasFilter = !types.isEmpty || !person.isEmpty || !source.isEmpty || from != nil || to != nil
+        let hasFilter = !types.isEmpty || !only.isEmpty
         let ways = [!number.isEmpty, hasFilter, forget != nil].count { $0 }
         if ways == 0 { throw ValidationError("Give numbers, a filter or --forget: nothing is erased without.") }
         if ways > 1 { throw ValidationError("Numbers, a filter and --forget exclude each other.") }
         if allow, number.isEmpty || dryRun || keep { throw ValidationError("--allow takes numbers alone.") }
         if let wrong = number.first(where: { $0 < 1 }) {
             throw ValidationError("\(wrong) is not the number of a record.")
-        }
-        for type in types where TypeArgument.resolved(type) == nil {
-            let nearest = TypeRegistry.standard.suggestion(for: type).map { " Did you mean \($0)?" } ?? ""
-            throw ValidationError("There is no type '\(type)'.\(nearest)")
         }
     }
 
@@ -104,8 +91,9 @@ struct EraseCommand: ParsableCommand {
     }
 
     func run() throws {
+        let types = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "erase")
-        let arguments = try arguments(now: try door.open().hubClock().now())
+        let arguments = try arguments(types, now: try door.open().hubClock().now())
         if allow { return try letAgain(door, arguments) }
         let expected = try ask(door, arguments, isDryRun: true)
         let plan = try JSON.answer(Answer.self, expected)
@@ -137,15 +125,12 @@ struct EraseCommand: ParsableCommand {
     static let missing =
         "not erased: what plugins have not given yet, what targets make of it, backups, snapshots of the file system, blocks that an SSD keeps; see Docs/Security.md"
 
-    private func arguments(now: Int64) throws(Failure) -> Arguments {
-        let (start, end) = (from?.start(now: now, zone: .current), to?.end(now: now, zone: .current))
-        if let start, let end, start.microseconds >= end.microseconds {
-            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
-        }
+    private func arguments(_ types: [String], now: Int64) throws(Failure) -> Arguments {
+        let (start, end) = try only.span(now: now, zone: .current)
         func some<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
         return Arguments(
-            numbers: some(number), types: some(types.compactMap(TypeArgument.resolved)), persons: some(person),
-            sources: some(source), from: start?.text, to: end?.text, forget: forget, keep: keep,
+            numbers: some(number), types: some(types), persons: some(only.person), sources: some(only.source),
+            from: start?.text, to: end?.text, forget: forget, keep: keep,
             allow: allow)
     }
 
@@ -187,14 +172,16 @@ struct EraseCommand: ParsableCommand {
     private static func done(_ answer: Answer, _ keepsCopies: Bool) -> [String] {
         var lines = ["erased \(NumberText.count(answer.records, "record"))"]
         if !keepsCopies { lines += answer.copies.map { "removed \($0)" } }
+        lines += answer.backups.map { "\($0) is a backup that may have them, and stays" }
         if let named = answer.named, named > 0 {
-            let sinks = (answer.waitingFor ?? []).joined(separator: ", ")
+            let sinks = answer.waitingFor ?? []
             let keys = "the keys of \(NumberText.count(named, "record"))"
             // Between the sink's answer and the look at what waits for it.
             lines.append(
                 sinks.isEmpty
                     ? "\(keys) are being removed; hub status says when that is done"
-                    : "\(keys) stay until \(sinks) has been told; hub status says when")
+                    : "\(keys) stay until \(sinks.joined(separator: " and ")) \(sinks.count == 1 ? "has" : "have") been told; hub status says when"
+            )
         }
         return lines
     }

@@ -72,10 +72,10 @@ struct LogCommand: ParsableCommand {
     func validate() throws {
         if at != nil, from != nil || to != nil { throw ValidationError("--at and --from exclude each other.") }
         if (from == nil) != (to == nil) { throw ValidationError("An interval has both --from and --to.") }
-        if TypeArgument.resolved(type) == nil { throw ValidationError(TypeArgument.unknown(type)) }
     }
 
     func run() throws {
+        _ = try TypeArgument.resolved([type])
         let known = TypeRegistry.standard.resolve(type)
         let value = try ValueArgument(value, of: known)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "log")

@@ -33,7 +33,7 @@ struct LogsCommand: ParsableCommand {
     var last: Int?
     @Option(
         help: ArgumentHelp("Only lines from then on: \(DateArgument.forms).", valueName: "time"),
-        transform: SamplesCommand.date)
+        transform: DateArgument.parsed)
     var since: DateArgument?
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "One JSON document a line: {\"time\",\"level\",\"from\",\"text\"}.")

@@ -46,10 +46,6 @@ struct ReplayCommand: ParsableCommand {
             throw ValidationError(
                 "'\(since)' is neither a cursor such as k7qz2m5a-1042 nor one of: \(DateArgument.forms)")
         }
-        for type in types where TypeArgument.resolved(type) == nil {
-            let nearest = TypeRegistry.standard.suggestion(for: type).map { " Did you mean \($0)?" } ?? ""
-            throw ValidationError("There is no type '\(type)'.\(nearest)")
-        }
     }
 
     private struct Arguments: Encodable {
@@ -67,8 +63,9 @@ struct ReplayCommand: ParsableCommand {
     }
 
     func run() throws {
+        let types = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "replay")
-        var arguments = Arguments(to: to, types: types.isEmpty ? nil : types.compactMap(TypeArgument.resolved))
+        var arguments = Arguments(to: to, types: types.isEmpty ? nil : types)
         if let since {
             if Cursor(since) != nil {
                 arguments.since = since

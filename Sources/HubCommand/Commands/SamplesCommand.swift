@@ -30,18 +30,9 @@ struct SamplesCommand: ParsableCommand {
 
     @Argument(help: "Types, or other names of them.")
     var types: [String] = []
-    @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
-    var person: [String] = []
-    @Option(help: ArgumentHelp("Only what ends at or after this.", valueName: "when"), transform: SamplesCommand.date)
-    var from: DateArgument?
-    @Option(
-        help: ArgumentHelp("Only what begins before the end of this.", valueName: "when"),
-        transform: SamplesCommand.date)
-    var to: DateArgument?
+    @OptionGroup var only: RecordFilterOptions
     @Option(help: ArgumentHelp("Only the newest n, the newest last.", valueName: "n"))
     var last: Int?
-    @Option(help: ArgumentHelp("Only from plugins of this kind; may be repeated.", valueName: "kind"))
-    var source: [String] = []
     @Option(help: "By time, newest first (-time), or as it was stored (sequence).")
     var order: Order?
     @Flag(help: "Only what no person was found for.")
@@ -64,26 +55,19 @@ struct SamplesCommand: ParsableCommand {
         }
     }
 
-    static func date(_ text: String) throws -> DateArgument {
-        guard let date = DateArgument(text) else {
-            throw ValidationError("'\(text)' is none of: \(DateArgument.forms)")
-        }
-        return date
-    }
-
     func validate() throws {
         if let last, !(1...1_000_000).contains(last) {
             throw ValidationError("--last takes a number from 1 to 1000000.")
         }
         if last != nil, order != nil { throw ValidationError("--last has its own order: the newest last.") }
-        if nobody, !person.isEmpty { throw ValidationError("--nobody and --person exclude each other.") }
+        if nobody, !only.person.isEmpty { throw ValidationError("--nobody and --person exclude each other.") }
     }
 
     func run() throws {
-        try checkTypes()
+        let types = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
-        let query = try query(now: welcome.time.microseconds, zone: .current)
+        let query = try query(types, now: welcome.time.microseconds, zone: .current)
         var listing = SampleListing(isJSON: json, options.readingUnits())
         if last != nil {
             var newest: [[UInt8]] = []
@@ -99,27 +83,14 @@ struct SamplesCommand: ParsableCommand {
         try listing.end()
     }
 
-    /// Not in `validate`, whose failures print the usage: here one word is all that is wrong.
-    func checkTypes() throws(Failure) {
-        for type in types where TypeArgument.resolved(type) == nil {
-            let nearest = TypeRegistry.standard.suggestion(for: type).map { "; did you mean \($0)?" } ?? ""
-            throw Failure(.usage, "there is no type \(Terminal.cut(type))\(nearest)")
-        }
-    }
-
     /// The question; dates as they are at `now`, microseconds since 1970.
-    func query(now: Int64, zone: TimeZone) throws(Failure) -> QueryRequest {
+    func query(_ types: [String], now: Int64, zone: TimeZone) throws(Failure) -> QueryRequest {
         var filter = QueryRequest.Filter()
-        let ids = types.compactMap(TypeArgument.resolved)
-        if !ids.isEmpty { filter.types = ids }
-        if !person.isEmpty { filter.persons = person }
-        if !source.isEmpty { filter.sources = source }
+        if !types.isEmpty { filter.types = types }
+        if !only.person.isEmpty { filter.persons = only.person }
+        if !only.source.isEmpty { filter.sources = only.source }
         filter.isOfNobody = nobody
-        filter.from = from?.start(now: now, zone: zone)
-        filter.to = to?.end(now: now, zone: zone)
-        if let start = filter.from, let end = filter.to, start.microseconds >= end.microseconds {
-            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
-        }
+        (filter.from, filter.to) = try only.span(now: now, zone: zone)
         return QueryRequest(
             id: 0, filter: filter, order: last != nil ? .newestFirst : (order ?? .time).onTheWire,
             limit: last.map(Int64.init))

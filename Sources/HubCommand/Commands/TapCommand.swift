@@ -124,6 +124,16 @@ enum TypeArgument {
             ? id.rawValue : nil
     }
 
+    /// The ids that `texts` stand for.
+    ///
+    /// For when a command runs: what `validate` throws prints the usage, and here one word is all that is wrong.
+    static func resolved(_ texts: [String]) throws(Failure) -> [String] {
+        try texts.map { text throws(Failure) in
+            guard let id = resolved(text) else { throw Failure(.usage, unknown(text)) }
+            return id
+        }
+    }
+
     /// Why `text` is not a type, with what was probably meant.
     static func unknown(_ text: String) -> String {
         let registry = TypeRegistry.standard
@@ -133,7 +143,7 @@ enum TypeArgument {
         let longer =
             part.map { part in registry.all.map(\.id.rawValue).filter { $0.lowercased().contains(part) } } ?? []
         let names = meant.isEmpty ? longer.prefix(4).joined(separator: ", ") : meant[0]
-        return "There is no type '\(Terminal.cut(text))'." + (names.isEmpty ? "" : " Did you mean \(names)?")
+        return "there is no type \(Terminal.cut(text))" + (names.isEmpty ? "" : "; did you mean \(names)?")
     }
 }
 

@@ -1,0 +1,40 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import Samples
+
+/// Which records a command is about, besides their types.
+struct RecordFilterOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only of this person; may be repeated.", valueName: "name"))
+    var person: [String] = []
+    @Option(help: ArgumentHelp("Only what ends at or after this.", valueName: "when"), transform: DateArgument.parsed)
+    var from: DateArgument?
+    @Option(
+        help: ArgumentHelp("Only what begins before the end of this.", valueName: "when"),
+        transform: DateArgument.parsed)
+    var to: DateArgument?
+    @Option(help: ArgumentHelp("Only from plugins of this kind; may be repeated.", valueName: "kind"))
+    var source: [String] = []
+
+    var isEmpty: Bool { person.isEmpty && from == nil && to == nil && source.isEmpty }
+
+    /// The span that is meant, from its first instant to the first after it.
+    /// - Parameters:
+    ///   - now: microseconds since 1970, by the hub's clock.
+    ///   - zone: whose midnights count.
+    func span(now: Int64, zone: TimeZone) throws(Failure) -> (from: Timestamp?, to: Timestamp?) {
+        let (start, end) = (from?.start(now: now, zone: zone), to?.end(now: now, zone: zone))
+        if let start, let end, start.microseconds >= end.microseconds {
+            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
+        }
+        return (start, end)
+    }
+}
+
+extension DateArgument {
+    /// As ArgumentParser takes it, with what may stand there in the error.
+    static func parsed(_ text: String) throws -> DateArgument {
+        guard let date = DateArgument(text) else { throw ValidationError("'\(text)' is none of: \(forms)") }
+        return date
+    }
+}
