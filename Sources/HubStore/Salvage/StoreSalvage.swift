@@ -73,21 +73,8 @@ public struct StoreSalvage: Sendable {
     }
 
     private func open() throws -> DatabaseQueue {
-        try PageSums.begin()
-        try StoreLoss.check(path)
-        try StoreLoss.checkKind(path)
-        var configuration = Configuration()
-        configuration.label = "HubStore.salvage"
-        configuration.readonly = true
-        configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
-        }
-        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        let queue = try StoreFile(path).open()
         try queue.read { db in
-            guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
-                throw StoreError(.foreign, "open \(path): it is no store of this hub")
-            }
-            try Opening.refuseNewer(db, Schema.migrator, path)
             guard try Schema.migrator.hasCompletedMigrations(db) else {
                 throw StoreError(
                     .foreign,
