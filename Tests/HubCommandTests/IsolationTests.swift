@@ -150,23 +150,23 @@ struct IsolationTests {
         try FileManager.default.copyItem(atPath: Programs.path("hub"), toPath: bin.path + "/hub")
         let program = try folder.write("#!/bin/sh\ntouch '\(folder.path)/ran'\n", to: "plugin")
         try mode(0o755, of: program)
-        try folder.write(
-            """
-            [hub]
-            data = "\(folder.path)/data"
-            run = "\(folder.path)/run"
-            [person.me]
-            [plugin.a]
-            executable = "\(program)"
-            """)
-        for command in [["check"], ["doctor"]] {
-            let result = try await ChildProcess(
-                "/usr/bin/env",
-                ["PATH=/usr/bin:/bin", bin.path + "/hub"] + command + ["--config", folder.configuration]
-            ).result()
+        try configure("a", program, in: folder)
+        func hub(_ words: String...) throws -> ChildProcess {
+            try ChildProcess(
+                "/usr/bin/env", ["PATH=/usr/bin:/bin", bin.path + "/hub"] + words + ["--config", folder.configuration])
+        }
+        func expectWord(of command: String) async throws {
+            let result = try await hub(command).result()
             #expect(result.code != 0)
             #expect((result.output + result.errors).contains("hub-confine is not beside the hub"), "\(result)")
         }
+        try await expectWord(of: "check")
+        try await expectWord(of: "doctor")
+        let running = try hub("run")
+        try await running.line { $0.contains("ready") }
+        try await expectWord(of: "status")
+        running.signal(SIGTERM)
+        #expect(await running.waitForExit() == 0)
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/ran"))
     }
 
@@ -184,16 +184,7 @@ struct IsolationTests {
             cat > /dev/null
             """, to: "plugin")
         try mode(0o755, of: program)
-        try folder.write(
-            """
-            [hub]
-            data = "\(folder.path)/data"
-            run = "\(folder.path)/run"
-            [person.me]
-            [plugin.open]
-            executable = "\(program)"
-            confine = false
-            """)
+        try configure("open", program, "confine = false", in: folder)
         func hub(_ words: String...) async throws -> ChildProcess.Result {
             try await ChildProcess("hub", words + ["--config", folder.configuration]).result()
         }
@@ -213,6 +204,21 @@ struct IsolationTests {
         #expect(try await hub("doctor").output.contains("plugin open may do all that the hub's user may"))
         process.signal(SIGTERM)
         #expect(await process.waitForExit() == 0)
+    }
+
+    /// A hub with one plugin, in its folder.
+    private func configure(_ plugin: String, _ program: String, _ more: String = "", in folder: TemporaryFolder) throws
+    {
+        try folder.write(
+            """
+            [hub]
+            data = "\(folder.path)/data"
+            run = "\(folder.path)/run"
+            [person.me]
+            [plugin.\(plugin)]
+            executable = "\(program)"
+            \(more)
+            """)
     }
 
     private func mode(_ mode: Int, of path: String) throws {
