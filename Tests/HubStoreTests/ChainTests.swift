@@ -128,7 +128,7 @@ import Testing
     @Test func `an increment has what changed, and one that would be half of the store is a full backup`() async throws
     {
         let store = try folder.open()
-        _ = try await store.put(try (0..<6_000).map { Record.sample(try sample("k\($0)")) })
+        _ = try await store.put(try (0..<2_000).map { Record.sample(try sample("k\($0)")) })
         let first = try backUp("hub-20260101T000000Z")
         #expect(first.position == 0 && first.reason == "there is none to go on from")
         _ = try await store.put(try sample("one"))
@@ -136,7 +136,7 @@ import Testing
         #expect(second.position == 1 && second.pages < 20 && second.reason == nil)
         let size = try FileManager.default.attributesOfItem(atPath: second.file)[.size] as? Int
         #expect(try #require(size) < 100_000)
-        _ = try await store.put(try (0..<12_000).map { Record.sample(try sample("m\($0)")) })
+        _ = try await store.put(try (0..<4_000).map { Record.sample(try sample("m\($0)")) })
         let third = try backUp("hub-20260103T000000Z")
         #expect(third.position == 0 && third.reason?.hasPrefix("more than half of the pages have changed") == true)
         // What was erased is not kept by files that the newest needs.
@@ -148,7 +148,7 @@ import Testing
         try await store.pool.write { db in try db.execute(sql: "UPDATE erased SET named = NULL") }
         #expect(try backUp("hub-20260103T020000Z").reason == erased, "its key has gone since")
         try await store.pool.write { db in try db.execute(sql: "DELETE FROM erased") }
-        // A new epoch, as after a restore, and a key that is gone begin anew too.
+        // A new epoch, as after a restore, and a key that is gone begin a new chain too.
         try await store.newEpoch()
         #expect(try backUp("hub-20260104T000000Z").reason == "the store has a new epoch")
         try FileManager.default.removeItem(atPath: folder.store + ".backup-key")
