@@ -19,7 +19,7 @@ public enum DayTreatment: Hashable, Sendable {
     /// - Throws: ``DayRefusal`` for what no plain mean or sum can say.
     public static func of(_ type: HealthType) throws(DayRefusal) -> DayTreatment {
         guard type.kind == .quantity, let style = type.aggregation else {
-            throw DayRefusal(type.id, "it is no quantity, and a day has one number")
+            throw DayRefusal(type.id, "it is not a quantity, and a day has one number")
         }
         var plausible = Plausible(type.limits?.possible)
         if let tolerance = Plausible.mirrorTolerances[type.id.rawValue] {
@@ -82,7 +82,7 @@ public struct Plausible: Hashable, Sendable {
     /// Holds no value, so that it may stand in a log.
     public func fault(of value: Double) -> String? {
         if !value.isFinite { return "it is not a number" }
-        if value == 0, !isZeroAllowed { return "zero is no measurement" }
+        if value == 0, !isZeroAllowed { return "zero is not a measurement" }
         if let least, value < least { return least == 0 ? "it is negative" : "it is below \(least)" }
         if let most, value > most { return "it is above \(most)" }
         return nil

@@ -23,7 +23,7 @@ extension ConfigurationReader {
         if isInsecure, !tcp.isLoopback {
             checker.report(
                 at: position("insecure"), table: "hub", key: "insecure", found: "true",
-                "only with a loopback address: \(tcp) is reached from other machines, where whoever comes needs a key; remove insecure, or set tcp = \"tcp://127.0.0.1:\(tcp.port)\""
+                "only with a loopback address: \(tcp) is reached from other machines, where each client needs a key; remove insecure, or set tcp = \"tcp://127.0.0.1:\(tcp.port)\""
             )
         }
         return (tcp, isInsecure)

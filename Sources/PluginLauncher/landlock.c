@@ -1,4 +1,4 @@
-// Landlock: what a process and all that it starts may do with files, ports and signals, whoever owns them. Older kernels know less of it;
+// Landlock: what a process and all that it starts may do with files, ports and signals, also those of the same user. Older kernels know less of it;
 // what this one does not know is said, not assumed.
 #define _GNU_SOURCE
 #include "confine.h"

@@ -80,7 +80,7 @@ struct ScaleReports {
 
     /// The scale does not answer; attempts go on.
     mutating func unreachable(_ error: ScaleLinkError) async {
-        // A scale sleeps all day but for a minute: that is no error.
+        // A scale sleeps all day but for a minute: that is not an error.
         guard error.code != .asleep else { return hub.logger.info("\(error)") }
         hub.logger.warning("\(error)")
         mayShowError = true

@@ -205,7 +205,7 @@ extension ScaleSettings {
     /// An invented one.
     private static let exampleKey = "00112233445566778899aabbccddeeff"
 
-    /// - Throws: ``PluginFailure`` where there is one, and it is no key.
+    /// - Throws: ``PluginFailure`` where there is one, and it is not a key.
     public static func key(_ settings: PluginSettings) throws -> ScaleKey? {
         guard let secret = settings["auth_key"]?.secret, try settings.text("auth_kind") != "none" else { return nil }
         let digits = secret.reveal()

@@ -126,7 +126,7 @@ public struct Verification: Sendable {
             return refuse(.wrongUser, "set both client_id and client_secret, or neither")
         }
         if let name = user.name, user.isAccount, !Self.isMailAddress(name) {
-            return refuse(.wrongUser, "user_id is no e-mail address")
+            return refuse(.wrongUser, "user_id is not an e-mail address")
         }
         if !user.isAllowed {
             return refuse(.userNotAllowed, "the setting person names no person whom the hub lets this plugin write of")
@@ -164,7 +164,7 @@ public struct Verification: Sendable {
 
     /// What a new person accepts.
     public static let disclaimer = """
-        This scale and this program are no medical devices. Weights and what is computed from them (body fat, water, \
+        This scale and this program are not medical devices. Weights and what is computed from them (body fat, water, \
         muscle, bone, visceral fat, daily calories) are estimates; they neither diagnose nor treat anything, and no \
         treatment should be begun, changed or ended because of them without a physician. A scale that sends a current \
         through the body must not be used with a pacemaker or another electronic implant, and not during pregnancy \

@@ -77,7 +77,7 @@ struct Opening {
         guard flock(number, LOCK_EX | LOCK_NB) == 0 else { return .failed(.opening(link, place, errno: errno)) }
         var mode = termios()
         guard tcgetattr(number, &mode) == 0 else {
-            return .failed(ScaleLinkError(.refused, "\(link): this is no serial device"))
+            return .failed(ScaleLinkError(.refused, "\(link): this is not a serial device"))
         }
         // Raw: no echo, and no byte that means anything to the line discipline. The speed stays as it is set.
         cfmakeraw(&mode)

@@ -82,7 +82,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         case "udp":
             var options = try Options(text, rest, allowed: ["bind"])
             (dialled, awaited) = (try ScaleLink.udp(text, options.place, bind: try options.port("bind")), nil)
-        default: throw ScaleLink.wrong(text, "\"\(text[..<end.lowerBound])\" is no kind of link")
+        default: throw ScaleLink.wrong(text, "\"\(text[..<end.lowerBound])\" is not a kind of link")
         }
     }
 
@@ -172,7 +172,7 @@ public struct ScaleLink: Sendable, Hashable, CustomStringConvertible {
         mutating func port(_ name: Substring) throws(ScaleLinkError) -> UInt16? {
             guard let digits = values[name] else { return nil }
             guard let number = ScaleLink.number(digits, 0...65535) else {
-                throw ScaleLink.wrong(text, "\(name) \"\(digits)\" is no port from 0 to 65535")
+                throw ScaleLink.wrong(text, "\(name) \"\(digits)\" is not a port from 0 to 65535")
             }
             return UInt16(number)
         }

@@ -80,7 +80,7 @@ struct DayVector: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The day vectors that whoever computes a daily series must pass.
+/// The day vectors that every program that computes a daily series must pass.
 @Suite struct VectorTests {
     @Test(arguments: try DayVector.all())
     func `the worked examples come out as they stand`(_ vector: DayVector) throws {

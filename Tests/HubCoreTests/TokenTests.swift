@@ -167,7 +167,7 @@ import Testing
     @Test func `a file of tokens that cannot be used stops no other`() async throws {
         let folder = try Folder()
         try await withHub(Self.setting, in: folder) { _ in }
-        try Data("this is no database, and long enough to tell".utf8).write(
+        try Data("this is not a database, and long enough to tell".utf8).write(
             to: URL(filePath: folder.data + "/secrets.db"))
         try await withHub(Self.setting, in: folder) { hub in
             let peer = try await hub.client("exist")

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["[]", "7", "", "{\"account\":", "null"])
-    func `what is no object is one problem`(_ json: String) {
+    func `what is not an object is one problem`(_ json: String) {
         #expect(check(json).problems == ["expected an object of arguments"])
     }
 

@@ -173,7 +173,7 @@ import Testing
         #expect(loaded.lines.joined(separator: "\n") == expected)
     }
 
-    @Test func `the hub's own names are no names of instances and kinds, and what a program said is the reason given`()
+    @Test func `the hub's own names are not names of instances and kinds, and what a program said is the reason given`()
     {
         let loaded = HubConfiguration.load(
             text: """

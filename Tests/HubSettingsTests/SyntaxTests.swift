@@ -77,7 +77,7 @@ import Testing
             ])
     }
 
-    @Test func `a byte order mark is no part of the file`() {
+    @Test func `a byte order mark is not a part of the file`() {
         #expect(load("\u{FEFF}[hub]\nkeep_raw = 1").lines == ["hub.conf:2: [hub] keep_raw = 1: expected true or false"])
         #expect(load("\u{FEFF}[=]").problems.map(\.line) == [1])
     }

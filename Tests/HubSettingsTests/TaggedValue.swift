@@ -2,7 +2,7 @@ import Foundation
 
 @testable import HubSettings
 
-/// A TOML value with its type, comparable whoever has read it.
+/// A TOML value with its type, comparable whichever program has read it.
 indirect enum TaggedValue: Hashable, CustomStringConvertible {
     case scalar(type: String, value: String)
     case list([TaggedValue])

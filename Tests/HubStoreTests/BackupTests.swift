@@ -87,7 +87,7 @@ import Testing
             await failure { _ = try StoreFile(folder.store).backUp(to: other) { _ in false } }?.code == .interrupted)
         #expect(await failure { _ = try StoreFile(folder.store).backUp(to: "/nonexistent/b") }?.code == .readOnly)
         #expect(try files.filter { $0.hasPrefix("backup") } == ["backup.sqlite"])
-        // A draft that a crash left is begun anew.
+        // A draft that a crash left is begun again.
         try Data(repeating: 1, count: 100_000).write(to: URL(fileURLWithPath: other + ".part"))
         #expect(try StoreFile(folder.store).backUp(to: other).head == 5_000)
         try store.close()
@@ -136,7 +136,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `what is no store is refused`() async throws {
+    @Test func `what is not a store is refused`() async throws {
         #expect(await failure { _ = try StoreFile(target).summary() }?.code == .missing)
         try Data(repeating: 0x41, count: 8_192).write(to: URL(fileURLWithPath: target))
         #expect(await failure { _ = try StoreFile(target).summary() }?.code == .foreign)

@@ -131,7 +131,7 @@ import Testing
 
     @Test func `a record that the codec refused takes its group with it and is counted`() async throws {
         let owner = try await store.me()
-        let refusal = Rejection(code: "unit", reason: "furlong is no unit of weight")
+        let refusal = Rejection(code: "unit", reason: "furlong is not a unit of weight")
         let batch = IntakeBatch(
             instance: "scale",
             items: [

@@ -194,7 +194,7 @@ import Testing
             #expect(
                 followers[index].records == current, "seed \(seed): \(String(describing: followers[index].persons))")
         }
-        // What was taken and not answered comes again to a sink that opens anew.
+        // What was taken and not answered comes again to a sink that opens again.
         sink = try await SinkSession(store, exporter, terms)
         try await deliver(10)
         try await deliver(10)

@@ -59,7 +59,7 @@ import Testing
         #expect(placement.record?.assignment == .person(you))
         #expect(departure.record.assignment == .person(me))
         guard case .retraction(let retraction) = departure.record.record else {
-            Issue.record("a departure is no retraction")
+            Issue.record("a departure is not a retraction")
             return
         }
         #expect(retraction.author == .person)
@@ -131,7 +131,7 @@ import Testing
         #expect((left.record.number, left.record.sequence, placement.sequence, left.previous) == (1, 3, 4, 0))
         #expect(left.record.type == .weight && left.record.assignment == .person(me))
         guard case .retraction(let retraction) = left.record.record else {
-            Issue.record("a departure is no retraction")
+            Issue.record("a departure is not a retraction")
             return
         }
         #expect(retraction.author == .source && retraction.reason == "no longer of this type")

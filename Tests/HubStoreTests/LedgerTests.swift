@@ -201,7 +201,9 @@ struct SinkSession {
         #expect(try await sink.take().map(\.sequence) == [3])
     }
 
-    @Test func `a retraction cancels what was not delivered, and reaches whoever has it or may have it`() async throws {
+    @Test func `a retraction cancels what was not delivered, and reaches every sink that has it or may have it`()
+        async throws
+    {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         let (a, b, c) = (try sample("a"), try sample("b"), try sample("c"))
@@ -330,7 +332,7 @@ struct SinkSession {
         #expect(try await sink.account() == ["wanted": 8, "delivered": 2, "skipped": 5, "superseded": 1])
     }
 
-    @Test func `a missing authorisation makes the whole sink wait until it is opened anew or resumed`() async throws {
+    @Test func `a missing authorisation makes the whole sink wait until it is opened again or resumed`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)
         _ = try await store.put(try sample("a"), try sample("b"))

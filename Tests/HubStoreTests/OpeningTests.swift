@@ -90,7 +90,7 @@ import Testing
         try copy.close()
     }
 
-    @Test func `a file that is no database is refused and left alone`() async throws {
+    @Test func `a file that is not a database is refused and left alone`() async throws {
         let bytes = Data(repeating: 0x41, count: 8_192)
         try bytes.write(to: URL(fileURLWithPath: folder.store))
         #expect(await failure { _ = try folder.open() }?.code == .foreign)
@@ -134,7 +134,7 @@ import Testing
         #expect(try cut.open().head == 1)
     }
 
-    @Test func `a pipe and a folder are no backups, and are waited for by nobody`() async throws {
+    @Test func `a pipe and a folder are not backups, and are waited for by nobody`() async throws {
         let pipe = folder.path + "/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         #expect(await failure { _ = try StoreFile(pipe).summary() }?.message.hasSuffix("not a regular file") == true)

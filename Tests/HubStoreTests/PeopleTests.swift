@@ -117,7 +117,7 @@ import Testing
                 found += owner == nil ? 0 : 1
             }
         }
-        // Whoever has to sort everything by hand needs no rule.
+        // Who has to sort everything by hand needs no rule.
         #expect(Double(found) >= Double(all) * 0.9, "seed \(seed): \(found) of \(all)")
         #expect(try await home.store.verifyAccounts() == [])
     }
@@ -262,7 +262,7 @@ import Testing
         other.value = .quantity(75, unit: "kg")
         #expect(try await home.give([other], now: 30 * Home.day)[0].placement != nil)
         #expect(try await home.record(other)?.assignment.person?.name == "anna")
-        // What waits alone is weighed up anew when its source corrects it.
+        // What waits alone is weighed up again when its source corrects it.
         var misread = try home.group("misread", 7.5, at: 31 * Home.day, parts: 1)[0]
         try await home.give([misread], now: 31 * Home.day)
         #expect(try await home.record(misread)?.assignment.person == nil)

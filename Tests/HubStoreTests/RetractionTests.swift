@@ -182,7 +182,7 @@ import Testing
         #expect(trace.versions[0].record.record == .sample(try sample("a", 70)))
         #expect(trace.retracted?.record == .sample(try sample("a", 71)))
         guard case .retraction(let retraction) = trace.versions[2].record.record else {
-            Issue.record("the last version is no retraction")
+            Issue.record("the last version is not a retraction")
             return
         }
         #expect(retraction.author == .person)

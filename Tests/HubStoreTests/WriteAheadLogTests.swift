@@ -40,7 +40,7 @@ import Testing
             round += 1
         }
         try await reader.unsafeRead { db in try db.execute(sql: "COMMIT") }
-        // The first commit afterwards brings the log into the database, the next begins it anew.
+        // The first commit afterwards brings the log into the database, the next begins it again.
         for _ in 0..<3 {
             try await commit(round, to: store)
             round += 1

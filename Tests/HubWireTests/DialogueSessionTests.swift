@@ -92,12 +92,12 @@ import Testing
         #expect(try greet(&table, at: 2) != session)
     }
 
-    @Test func `R4.30 another HELLO is no repetition`() throws {
+    @Test func `R4.30 another HELLO is not a repetition`() throws {
         var table = SessionTable()
         let session = try #require(try greet(&table, at: 0))
         let other = Self.helloBody.replacing("1.0", with: "1.1")
         guard case .hello(let hello) = table.receive("HELLO", other, at: 1) else {
-            Issue.record("it is judged anew")
+            Issue.record("it is judged again")
             return
         }
         #expect(table.repeated(hello, from: [1], at: 1) == nil)

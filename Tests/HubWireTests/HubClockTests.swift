@@ -37,7 +37,7 @@ import Testing
         #expect(throws: WireError.self) { try welcome.hubClock() }
     }
 
-    @Test func `what is no clock is refused`() {
+    @Test func `what is not a clock is refused`() {
         for text in [
             "", "System", "2024-03-01T00:00:00Z", "2024-03-01@2", "2024-03-01T00:00:00Z@0", "2024-03-01T00:00:00Z@-1",
             "2024-03-01T00:00:00Z@inf", "2024-03-01T00:00:00Z@nan", "2024-03-01T00:00:00Z@1e400",

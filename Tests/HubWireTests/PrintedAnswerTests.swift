@@ -55,7 +55,7 @@ import Testing
         (manifest(#""sink":{"batchRecords":"many"}"#), #"sink.batchRecords: expected an integer, found "many""#),
         (manifest(#""checksSettings":"yes""#), #"checksSettings: expected true or false, found "yes""#),
     ])
-    func `R13.5 an answer that is no manifest is told by its member, with what was found and what is expected`(
+    func `R13.5 an answer that is not a manifest is told by its member, with what was found and what is expected`(
         _ text: String, _ words: String
     ) throws {
         let fault = try #require(throws: PrintedAnswer.Fault.self) { try Self.read(text) }

@@ -48,7 +48,7 @@ import Testing
         await end(hub)
     }
 
-    @Test func `a hub that starts anew still has the token, and the plugin needs no person`() async throws {
+    @Test func `a hub that starts again still has the token, and the plugin needs no person`() async throws {
         let scene = try LogInScene()
         let first = try await scene.host.start()
         try await scene.isRunning()
@@ -97,7 +97,8 @@ import Testing
         await end(hub)
     }
 
-    @Test func `what is no answer changes nothing, and nobody but the person's browser can give one`() async throws {
+    @Test func `what is not an answer changes nothing, and nobody but the person's browser can give one`() async throws
+    {
         let scene = try LogInScene(host: "localhost")
         let hub = try await scene.host.start()
         try await scene.isRunning()

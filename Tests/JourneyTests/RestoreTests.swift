@@ -2,7 +2,7 @@ import Foundation
 import HubProcess
 import Testing
 
-/// A restored hub numbers anew what the backup does not have: who remembers what it has must not take one for the other.
+/// A restored hub gives other numbers to what the backup does not have: who remembers what it has must not take one for the other.
 @Suite struct RestoreTests {
     @Test(.timeLimit(.minutes(2)))
     func `R10.6 after a restore a sink takes the sequences that come again for what they are: other records`()

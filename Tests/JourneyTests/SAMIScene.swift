@@ -67,7 +67,7 @@ final class SAMIScene: Sendable {
         return try JSONDecoder().decode(Status.self, from: Data(lines.joined().utf8))
     }
 
-    /// Returns when the plugin has told the hub of the fields of all devices, which begins its session anew.
+    /// Returns when the plugin has told the hub of the fields of all devices, which begins a new session.
     func canBeAsked() async throws {
         try await until("the plugin can be asked") { try await self.host.command("refresh", "sami").status == 0 }
     }

@@ -78,7 +78,7 @@ import Testing
         await end(hub, server)
     }
 
-    @Test func `A weight of the hub is at the exchange once, whoever is started again, and does not come back`()
+    @Test func `A weight of the hub is at the exchange once, whichever is started again, and does not come back`()
         async throws
     {
         let scene = try SAMIScene(settings: "post = [\"weight\"]")

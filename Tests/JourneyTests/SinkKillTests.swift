@@ -37,7 +37,7 @@ import Testing
         let account = try #require(try await Self.account(host))
         #expect(account.wanted == account.delivered, "seed \(seed): \(account)")
         #expect(account.wanted == Int64(Self.records), "seed \(seed): \(account)")
-        // One that has just been started anew ends by SIGTERM itself until it can be asked to stop.
+        // One that has just been started again ends by SIGTERM itself until it can be asked to stop.
         while try await Self.account(host)?.open != true {}
         sink.signal(SIGTERM)
         let end = await sink.waitForExit()

@@ -21,7 +21,7 @@ import Testing
         "k7qz2m0a-1",
         "k7qz2mäa-1", " k7qz2m5a-1", "k7qz2m5a-9223372036854775808", "k7qz2m5a-00", "k7qz2m5a-0x1",
     ])
-    func `R8_3 what is no cursor is none`(text: String) { #expect(Cursor(text) == nil) }
+    func `R8_3 what is not a cursor is none`(text: String) { #expect(Cursor(text) == nil) }
 
     @Test func `a cursor comes back from its text up to the last sequence`() {
         for sequence in [0, 1, 1_042, Int64.max] {

@@ -50,7 +50,7 @@ import Testing
             ("2024-03-15T07:30:05.1234567Z", .tooPrecise), ("2024-03-15T07:30:05.0000000Z", .tooPrecise),
             ("0001-01-01T23:59:59.999999Z", .instantOutOfRange), ("9999-12-31T00:00:00Z", .instantOutOfRange),
         ] as [(String, Timestamp.ParseError)])
-    func `what is no time is refused and the reason says why`(text: String, error: Timestamp.ParseError) {
+    func `what is not a time is refused and the reason says why`(text: String, error: Timestamp.ParseError) {
         #expect(throws: error) { try Timestamp(parsing: text) }
     }
 

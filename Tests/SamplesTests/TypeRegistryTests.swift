@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: ["", "nonsense", "NutritionRecord field", "omh:", "kg", "HKQuantityTypeIdentifierNew"])
-    func `what is no name of a type finds none`(name: String) { #expect(registry.resolve(name) == nil) }
+    func `what is not a name of a type finds none`(name: String) { #expect(registry.resolve(name) == nil) }
 
     @Test(arguments: [
         ("wieght", "weight"), ("heartrate", "heartRate"), ("stepcounts", "stepCount"), ("bodymass", "weight"),

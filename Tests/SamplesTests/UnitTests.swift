@@ -81,7 +81,7 @@ import Testing
         #expect(error?.reason.contains("did you mean \(meant)?") == true, "\(String(describing: error))")
     }
 
-    @Test(arguments: ["x", "q", "xq", "kg·x"]) func `a letter that is no unit is not taken for another letter`(
+    @Test(arguments: ["x", "q", "xq", "kg·x"]) func `a letter that is not a unit is not taken for another letter`(
         text: String
     ) {
         let error = #expect(throws: UnitError.self) { try HealthUnit(text) }

@@ -35,7 +35,7 @@ struct VerificationTests {
     }
 
     @Test(arguments: ["anna", "anna@", "@example.org", "anna@example", "a b@example.org", "a@b@example.org", "a@.org"])
-    func `a name that is no e-mail address is 5`(name: String) {
+    func `a name that is not an e-mail address is 5`(name: String) {
         var verification = Verification(.hs4)
         let verdict = verification.local(User(name: name, isAccount: true))
         #expect(verdict.result == .wrongUser && !verdict.mayMeasure && verdict.help != nil)

@@ -15,7 +15,7 @@ struct AddressTests {
     }
 
     @Test(arguments: [
-        ("", "there is no ://"), ("scale", "there is no ://"), ("ble://x", "\"ble\" is no kind of link"),
+        ("", "there is no ://"), ("scale", "there is no ://"), ("ble://x", "\"ble\" is not a kind of link"),
         ("rfcomm://00:4D:32", "is no Bluetooth address"), ("rfcomm://00:4D:32:1A:2B:3G", "is no Bluetooth address"),
         ("rfcomm://00:4D:32:1A:2B:+C", "is no Bluetooth address"), ("rfcomm://", "is no Bluetooth address"),
         ("rfcomm://00:4D:32:1A:2B:3C?channel=0", "is no RFCOMM channel"),

@@ -121,7 +121,7 @@ struct HS5AnswerTests {
         let number = try #require(rig.sent.last).sequence &+ 1
         try rig.answer(.memoryPacket, first)
         #expect(rig.asked(.memoryPacket) == 2)
-        // In between, so that it is no repeat of the message before.
+        // In between, so that it is not a repeat of the message before.
         try rig.say(.unstableWeight, [3, 9], 99)
         try rig.say(.memoryPacket, first, number)
         #expect(rig.asked(.memoryPacket) == 2, "the scale would forget the second packet")

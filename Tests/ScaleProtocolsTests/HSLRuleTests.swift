@@ -139,7 +139,7 @@ struct HSLRuleTests {
         rig.say(event("memoryRecord", ref, #"{"weight":70,"date":"2024-03-15T18:06:30Z"}"#, rid: "a"))
         #expect(rig.open.first?.readings.first?.time == nil)
         let told = WallTime("2024-03-15 18:06:30")?.secondsSince2000
-        #expect(rig.open.first?.readings.first?.instant == told, "the instant is no guess")
+        #expect(rig.open.first?.readings.first?.instant == told, "the instant is not a guess")
         (rig, ref) = try opened()
         let unreadable = #"{"date":"yesterday","weight":70}"#
         rig.say(event("memoryRecord", ref, unreadable, rid: "a"))

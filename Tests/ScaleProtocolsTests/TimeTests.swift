@@ -82,7 +82,7 @@ struct TimeTests {
         #expect(midnight.hs3Packed(mode: .sdk12) == 0x60DE_C001)
     }
 
-    @Test func `bits that are no date are not read`() {
+    @Test func `bits that are not a date are not read`() {
         #expect(WallTime(hs3Packed: 0, mode: .sdk12) == nil)
         #expect(WallTime(hs3Packed: 0xFFFF_FFFF, mode: .sdk12) == nil)
         #expect(WallTime(hs3Binary: [24, 13, 1, 0, 0, 0]) == nil)

@@ -22,7 +22,7 @@ import ZeroMQ
         "", "short", String(repeating: "x", count: 39), String(repeating: "x", count: 41),
         String(repeating: "ü", count: 20),
     ])
-    func `text that is not forty characters of Z85 is no key`(text: String) {
+    func `text that is not forty characters of Z85 is not a key`(text: String) {
         #expect(CurveKey(z85: text) == nil)
         #expect(CurveSecretKey(z85: text) == nil)
     }

@@ -3,7 +3,7 @@ import ZeroMQ
 
 /// What the hub's protocol relies on and libzmq does not all document: a changed library fails here first.
 @Suite struct LibraryFactsTests {
-    /// A ZAP handler on a thread of its own, letting in whoever knows the password.
+    /// A ZAP handler on a thread of its own, letting in each client that knows the password.
     private func withHandler<R>(_ context: Context, _ body: () throws -> R) throws -> R {
         let ready = try Socket(.pull, in: context)
         try ready.bind("inproc://handler-ready")
@@ -199,7 +199,7 @@ import ZeroMQ
 
     /// Why the hub does not rely on manual mode: each instance has a socket of its own instead.
     @Test(.enabled(if: LibraryVersion.installed <= LibraryVersion(major: 4, minor: 3, patch: 4)))
-    func `a message that is no subscription makes a manual XPUB give one peer's subscription to another`() throws {
+    func `a message that is not a subscription makes a manual XPUB give one peer's subscription to another`() throws {
         let context = try Context()
         let feed = try Socket(.xpub, in: context)
         try feed.set(.xpubManual, to: true)

@@ -82,7 +82,8 @@ import Testing
         library.load(
             [weight(1, 0, "2024-05-19"), weight(2, 9_000, "2024-05-19"), weight(3, 80, "2024-05-18")], at: now)
         #expect(library.leftOut.keys.sorted() == [1, 2])
-        #expect(Complaint.text(library)?.contains("2 records are in no day, such as 1: zero is no measurement") == true)
+        #expect(
+            Complaint.text(library)?.contains("2 records are in no day, such as 1: zero is not a measurement") == true)
         #expect(Complaint.text(library)?.contains("9000") == false)
         #expect(!library.take([weight(1, 80.5, "2024-05-19", sequence: 4)], at: now).isEmpty)
         #expect(library.take([retraction(2, sequence: 5)], at: now).isEmpty)
@@ -228,7 +229,7 @@ import Testing
         arguments: [
             (["types": .list([.string("wieght")])], "did you mean weight"),
             (["types": .list([.string("environmentalAudioExposure")])], "decibels"),
-            (["types": .list([.string("sleepAnalysis")])], "no quantity"),
+            (["types": .list([.string("sleepAnalysis")])], "not a quantity"),
             (["types": .list([])], "at least one type"),
             (["series": .list([])], "setting series"),
             (["day_zone": .string("fixed")], "setting zone"),

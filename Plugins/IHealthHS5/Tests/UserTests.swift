@@ -46,7 +46,7 @@ struct UserTests {
         #expect(
             try await Self.ask(bench, "users-create", #"{"person":"anna"}"#)
                 == "refused: HS5: a user is at this position already")
-        // Who asked has been told: it is no error of the scale's that hub status would go on showing.
+        // Who asked has been told: it is not an error of the scale's that hub status would go on showing.
         await bench.hub.wait { $0.events.contains { $0.code == 5 } }
         let told = await bench.hub.events.filter { $0.code == 5 }
         #expect(told.allSatisfy { $0.event == "error" && $0.severity == .info }, "\(told)")

@@ -27,7 +27,7 @@ struct InputTests {
     }
 
     @Test(arguments: [
-        ("weigh 72", "'weigh 72' is no command"), ("step on 72.44", "weight '72.44'"),
+        ("weigh 72", "'weigh 72' is not a command"), ("step on 72.44", "weight '72.44'"),
         ("step on 1000", "weight '1000'"),
         ("step on -1", "weight '-1'"), ("store 73 yesterday", "date 'yesterday'"),
         ("store 73 1999-01-01T00:00", "2000 to 2063"),

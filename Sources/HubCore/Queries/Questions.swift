@@ -175,7 +175,7 @@ extension WireError {
             case .epoch: .epoch
             case .cursor, .token: .cursor
             case .query: .query
-            // What a person has to mend is no fault of the one who asks, who may ask again when it is.
+            // What a person has to mend is not a fault of the one who asks, who may ask again when it is.
             case .full, .readOnly, .busy, .input, .locked, .corrupt: .store
             default: .internal
             }

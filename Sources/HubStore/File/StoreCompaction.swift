@@ -71,7 +71,7 @@ public struct StoreCompaction: Sendable {
         var isWanted = true
         let summary = try queue.writeWithoutTransaction { db in
             guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
-                throw StoreError(.foreign, "it is no store of this hub")
+                throw StoreError(.foreign, "it is not a store of this hub")
             }
             try Opening.refuseNewer(db, Schema.migrator, path)
             do {

@@ -24,7 +24,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let locked = Code(value: .locked)
         /// The file is damaged.
         public static let corrupt = Code(value: .corrupt)
-        /// The file is no store of this hub.
+        /// The file is not a store of this hub.
         public static let foreign = Code(value: .foreign)
         /// A newer version of the hub made the file.
         public static let newerSchema = Code(value: .newerSchema)

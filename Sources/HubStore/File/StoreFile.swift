@@ -161,7 +161,7 @@ public struct StoreFile: Hashable, Sendable {
     private static let pagesOfStep: CInt = 256
     private static let stepsOfFlush = 4
 
-    /// A page that the disk did not give is no damaged page: SQLite's check tells of both in the same words, but for the error's number.
+    /// A page that the disk did not give is not a damaged page: SQLite's check tells of both in the same words, but for the error's number.
     func refuseUnread(_ findings: [String]) throws {
         for finding in findings {
             guard let number = finding.firstMatch(of: /error code[ =]+([0-9]+)/).flatMap({ CInt($0.1) }),
@@ -183,7 +183,7 @@ public struct StoreFile: Hashable, Sendable {
         }
     }
 
-    /// A connection that changes nothing; refuses what is no store, or a newer hub's.
+    /// A connection that changes nothing; refuses what is not a store, or a newer hub's.
     func open() throws -> DatabaseQueue {
         try PageSums.begin()
         try StoreLoss.check(path)
@@ -198,7 +198,7 @@ public struct StoreFile: Hashable, Sendable {
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.read { db in
             guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == Schema.applicationID else {
-                throw StoreError(.foreign, "open \(path): it is no store of this hub")
+                throw StoreError(.foreign, "open \(path): it is not a store of this hub")
             }
             try Opening.refuseNewer(db, Schema.migrator, path)
         }

@@ -107,7 +107,7 @@ public struct StoreRestore: Sendable {
             .init(hub: backup.hub, epoch: epoch, head: backup.head, commits: 0, boot: ""), as: target)
         try draft.replace(target)
         StoreExchange.finish(target)
-        // Whoever restores has decided about the damage of the replaced one.
+        // A person who restores has decided about the damage of the replaced one.
         try DamageLatch.forget(of: target)
         PageCheck.forget(of: target)
         return Outcome(epoch: epoch, replaced: replaced)

@@ -20,7 +20,7 @@ enum ManualSchema {
             reason TEXT
         ) STRICT;
 
-        -- A record left a person (NULL: the inbox). Whoever follows that person's records alone learns it from here, under a sequence of
+        -- A record left a person (NULL: the inbox). A follower of that person's records alone learns it from here, under a sequence of
         -- its own, until the record comes back to that person under the sequence `ended`.
         CREATE TABLE departure (
             seq INTEGER PRIMARY KEY,

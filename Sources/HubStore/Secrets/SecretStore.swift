@@ -77,7 +77,7 @@ public final class SecretStore: Sendable {
                     CREATE TABLE token (
                         instance TEXT NOT NULL,
                         account TEXT NOT NULL,
-                        -- Grows with every change, removal included, and never begins anew.
+                        -- Grows with every change, removal included, and never begins again.
                         version INTEGER NOT NULL,
                         -- NULL: none is there, or it was removed.
                         json BLOB,

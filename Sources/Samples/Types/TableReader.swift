@@ -67,7 +67,7 @@ enum TableReader {
     private static func range(_ least: String, _ most: String) -> ClosedRange<Double> {
         guard let low = least.isEmpty ? -Double.infinity : Double(least),
             let high = most.isEmpty ? Double.infinity : Double(most)
-        else { preconditionFailure("a limit of the generated type table is no number: \(least), \(most)") }
+        else { preconditionFailure("a limit of the generated type table is not a number: \(least), \(most)") }
         return low...high
     }
 }

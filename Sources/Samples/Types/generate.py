@@ -183,7 +183,7 @@ def entry(identifier, kind, **fields):
 
 
 def open_mhealth(text):
-    """Schemas that mean this type and no other: `part of …`, `(approximate)` and conditions are no names for it."""
+    """Schemas that mean this type and no other: `part of …`, `(approximate)` and conditions are not names for it."""
     return [part for part in text.split(" / ") if re.fullmatch(r"omh:[a-z0-9-]+:[0-9.]+", part)]
 
 

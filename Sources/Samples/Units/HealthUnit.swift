@@ -113,7 +113,7 @@ public struct HealthUnit: Sendable {
                     + "\(target.dimension); send a unit of the same dimension as \"\(target)\"")
         }
         let ratio = storage.scale / target.storage.scale
-        // Equal shifts are no shifts: two units that share one are the same unit, and that was answered above.
+        // Equal shifts are not shifts: two units that share one are the same unit, and that was answered above.
         let hasOffset = storage.shift.high != target.storage.shift.high
         // A zero stays the zero it is, with its sign.
         if !hasOffset && value == 0 { return value }

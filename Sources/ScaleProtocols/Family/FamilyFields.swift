@@ -44,7 +44,7 @@ public struct ScaleIdentity: Sendable, Hashable {
 }
 
 extension WallTime {
-    /// Reads year (two bytes), month, day, hour, minute, second; nil where they are no time.
+    /// Reads year (two bytes), month, day, hour, minute, second; nil where they are not a time.
     package init?(family7 bytes: ArraySlice<UInt8>) {
         guard bytes.count == 7 else { return nil }
         let parts = Array(bytes)
@@ -58,7 +58,7 @@ extension WallTime {
         return [UInt8(year >> 8), UInt8(truncatingIfNeeded: year)] + lowerBytes
     }
 
-    /// Reads year − 2000, month, day, hour, minute, second; nil where they are no time.
+    /// Reads year − 2000, month, day, hour, minute, second; nil where they are not a time.
     package init?(family6 bytes: ArraySlice<UInt8>) {
         guard bytes.count == 6 else { return nil }
         let parts = bytes.map(Int.init)

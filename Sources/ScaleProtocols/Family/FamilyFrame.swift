@@ -88,7 +88,7 @@ public struct FamilyFrame: Sendable, Hashable {
             checked: frame.origin, FrameState(frame.body[0]), frame.body[1], frame.body[2], Array(frame.body[3...]))
     }
 
-    /// Reads one datagram (layout B over UDP): zero bytes after the frame are padding; nil where it is no frame.
+    /// Reads one datagram (layout B over UDP): zero bytes after the frame are padding; nil where it is not a frame.
     public init?(datagram: [UInt8]) {
         guard datagram.count >= 3, let origin = FrameOrigin(rawValue: datagram[0]) else { return nil }
         let end = 2 + Int(datagram[1])

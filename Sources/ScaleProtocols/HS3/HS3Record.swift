@@ -39,7 +39,7 @@ public struct HS3RecordKey: Sendable, Hashable, Comparable, CustomStringConverti
     /// The 32 bits of the time.
     public var packedTime: UInt32 { UInt32(truncatingIfNeeded: value >> 16) }
 
-    /// The weight in tenths of a kilogram, 0–9999; nil where one of the four nibbles is no decimal digit.
+    /// The weight in tenths of a kilogram, 0–9999; nil where one of the four nibbles is not a decimal digit.
     public var tenthsOfKilogram: Int? {
         guard let high = bcd(UInt8(truncatingIfNeeded: value >> 8)), let low = bcd(UInt8(truncatingIfNeeded: value))
         else { return nil }

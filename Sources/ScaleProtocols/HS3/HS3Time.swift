@@ -37,7 +37,7 @@ public enum HS3ClockMode: String, Sendable, Hashable, CaseIterable {
 }
 
 extension WallTime {
-    /// Reads a packed time; nil where the bits are no date or no time of day, as for date 00-00.
+    /// Reads a packed time; nil where the bits are neither a date nor a time of day, as for date 00-00.
     ///
     /// `auto` reads as sdk12: to prove a mode takes a batch.
     public init?(hs3Packed bits: UInt32, mode: HS3HourMode) {
@@ -69,7 +69,7 @@ extension WallTime {
     /// Reads the binary form of `20` and `25`: year − 2000, month, day, 12-hour value with 0x20 for the afternoon,
     /// minute, second.
     ///
-    /// Twelve and zero both mean the first hour of a half day; nil where the bytes are no time.
+    /// Twelve and zero both mean the first hour of a half day; nil where the bytes are not a time.
     public init?(hs3Binary bytes: [UInt8]) {
         guard bytes.count == 6, bytes[3] & ~0x20 <= 12 else { return nil }
         let hour = Int(bytes[3] & ~0x20) % 12 + (bytes[3] & 0x20 == 0 ? 0 : 12)

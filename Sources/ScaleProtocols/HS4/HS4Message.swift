@@ -165,7 +165,7 @@ public struct HS4Record: Sendable, Hashable {
     public var more: UInt8 { bytes[3] }
     /// The nine bytes of time and weight: what makes this weighing this one.
     public var key: [UInt8] { Array(bytes[4..<13]) }
-    /// The scale's clock; nil where its bytes are no date.
+    /// The scale's clock; nil where its bytes are not a date.
     public var time: WallTime? { WallTime(family7: bytes[4..<11]) }
     public var tenthsOfKilogram: Int { Int(bigEndian: bytes[11..<13]) }
 }

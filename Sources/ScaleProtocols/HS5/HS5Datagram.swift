@@ -7,7 +7,7 @@ public struct HS5Datagram: Sendable, Hashable {
 
     public init(_ message: FamilyMessage, sender: HS5SenderID?) { (self.message, self.sender) = (message, sender) }
 
-    /// Reads a datagram; nil where it is no frame of a HS5, or too short for its sender.
+    /// Reads a datagram; nil where it is not a frame of a HS5, or too short for its sender.
     public init?(_ datagram: [UInt8]) {
         guard var frame = FamilyFrame(datagram: datagram) else { return nil }
         switch FamilyFrame.Product(rawValue: frame.product) {

@@ -48,7 +48,7 @@ public struct HS5Record: Sendable, Hashable {
         bytes = date + weight + pair(fat) + pair(water) + pair(muscle) + [bone, visceral] + pair(calories)
     }
 
-    /// The scale's clock; nil where its bits are no date.
+    /// The scale's clock; nil where its bits are not a date.
     public var time: WallTime? {
         let day = Int(bytes[1] >> 5) | Int(bytes[2] >> 7) << 3 | Int(bytes[3] >> 7) << 4
         return WallTime(

@@ -141,7 +141,7 @@ struct HSLReading {
         func tenths(_ name: String, _ limit: Int) -> Int {
             guard HSLFields.member(name, of: data) != nil else { return 0 }
             guard let found = HSLFields.tenths(name, of: data), (0...limit).contains(found.tenths) else {
-                warnings.append("\(name) is no number this scale can have; left out")
+                warnings.append("\(name) is not a number this scale can have; left out")
                 return 0
             }
             if !found.isExact { warnings.append("\(name) was finer than a tenth") }
@@ -150,7 +150,7 @@ struct HSLReading {
         func whole(_ name: String, _ limit: Int) -> Int {
             guard let member = HSLFields.member(name, of: data) else { return 0 }
             guard let number = member.whole, (0...limit).contains(number) else {
-                warnings.append("\(name) is no number this scale can have; left out")
+                warnings.append("\(name) is not a number this scale can have; left out")
                 return 0
             }
             return number
@@ -168,7 +168,7 @@ public struct CloudReading: Sendable, Hashable {
     /// What could not be taken as it was; sentences without any value.
     public let warnings: [String]
 
-    /// Nil for what is no weighing of this scale: without a weight, beyond its range, or without a readable date.
+    /// Nil for what is not a weighing of this scale: without a weight, beyond its range, or without a readable date.
     ///
     /// - Parameters:
     ///   - deviceId: twelve hex digits.

@@ -54,7 +54,7 @@ public enum HSLFamily: String, Sendable, Hashable, CaseIterable {
     /// A stand-in.
     case sim
 
-    /// The error of a number in this family; nil for one that is no error of a scale: 400 and 500 on Android.
+    /// The error of a number in this family; nil for one that is not an error of a scale: 400 and 500 on Android.
     public func error(_ code: Int, raw: UInt8? = nil, of model: ScaleModel) -> ScaleError? {
         if self == .android {
             switch code {

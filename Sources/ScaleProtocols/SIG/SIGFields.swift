@@ -13,7 +13,7 @@ struct SIGReader {
 
     mutating func pair() throws(SIGError) -> Int { Int(try byte()) | Int(try byte()) << 8 }
 
-    /// Year (two bytes), month, day, hour, minute, second; nil where they are no date.
+    /// Year (two bytes), month, day, hour, minute, second; nil where they are not a date.
     mutating func time() throws(SIGError) -> WallTime? {
         let year = try pair()
         let parts = [Int(try byte()), Int(try byte()), Int(try byte()), Int(try byte()), Int(try byte())]

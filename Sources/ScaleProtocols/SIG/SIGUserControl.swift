@@ -84,7 +84,7 @@ public struct SIGCurrentTime: Sendable, Hashable {
         (self.time, weekday, fraction, self.reasons) = (time, time.weekday, 0, reasons)
     }
 
-    /// Nil where its bytes are no date.
+    /// Nil where its bytes are not a date.
     public init?(_ value: [UInt8]) throws(SIGError) {
         var reader = SIGReader(value)
         let date = try reader.time()

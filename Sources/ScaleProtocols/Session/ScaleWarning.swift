@@ -55,7 +55,7 @@ public enum ScaleWarning: Sendable, Hashable, CustomStringConvertible {
         case .unknown(let command, let sequence):
             "frame \(hex(command)) number \(sequence) has no known meaning; acknowledged and ignored"
         case .badWeightDigits(let command, let sequence):
-            "frame \(hex(command)) number \(sequence) has a weight that is no number; that record is dropped"
+            "frame \(hex(command)) number \(sequence) has a weight that is not a number; that record is dropped"
         case .trailingBytes(let count, let sequence):
             "memory frame number \(sequence) ends with \(count) bytes of an incomplete record"
         case .memoryCountAboveLimit(let count): "the scale announces \(count) records; its memory holds 200"

@@ -87,7 +87,7 @@ import Testing
         try await page.open(scene.redirect)
         try await page.untilHeading("No answer")
         #expect(try await page.sentence?.contains("there is none in it") == true)
-        // What is refused is no page whose source a script would show.
+        // What is refused is not a page whose source a script would show.
         let refused = "fetch(location.pathname, {method: 'POST'}).then(answer => answer.text())"
         #expect(try await page.value(refused, isPromise: true) == "hub login: There is nothing here.")
         #expect(login.isRunning)

@@ -63,7 +63,7 @@ final class ExistJourney: Sendable {
         time.withLock { clock in clock = HubClock(.simulated(start: clock.time, rate: rate)) }
     }
 
-    /// Starts the hub; a clock of its own would begin anew with it, so that it is told what time it is.
+    /// Starts the hub; a clock of its own would begin again with it, so that it is told what time it is.
     func startHub() async throws -> ChildProcess {
         let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
         let now = "clock = \"\(clock.started(at: clock.now()))\""

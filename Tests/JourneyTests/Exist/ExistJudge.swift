@@ -138,7 +138,7 @@ struct ExistJudge: Sendable {
     ///
     /// - Parameters:
     ///   - perHour: calls in any sixty minutes.
-    ///   - leeway: so many seconds the clock of the caller may have gone ahead of that of the stand-in, where one of them began anew.
+    ///   - leeway: so many seconds the clock of the caller may have gone ahead of that of the stand-in, where one of them began again.
     ///   - wasCutOff: calls whose caller or service was killed before the answer can have been written down: a caller cannot
     ///     keep to a 429 that it was not told.
     ///   - isExempt: calls that a person made by logging in.

@@ -1,5 +1,5 @@
 // A source that gives the same records for the same settings, for tests that disturb it: it notes in a file which keys
-// it gave, so that whoever looks at the hub knows what must be there.
+// it gave, so that a test that looks at the hub knows what must be there.
 
 import Foundation
 import PluginKit

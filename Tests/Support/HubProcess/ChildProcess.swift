@@ -38,7 +38,7 @@ public final class ChildProcess: Sendable {
             close(outputStart)
             close(errorStart)
         }
-        // The pipes of other tests in this process are not the child's: whoever holds one keeps its reader from seeing the end.
+        // The pipes of other tests in this process are not the child's: a process that holds one keeps its reader from seeing the end.
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
             if let descriptor = CInt(name), descriptor > 2, descriptor != outputStart, descriptor != errorStart,
                 descriptor != (terminal ?? input)?.fileDescriptor

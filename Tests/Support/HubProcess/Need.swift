@@ -30,7 +30,7 @@ public struct Need: Sendable {
 
     /// What encrypts backups.
     public static let age = Need(
-        "there is no age here; .ci/setup test installs it", isMet: Tool.run("age", ["--version"]))
+        "age is not installed; .ci/setup test installs it", isMet: Tool.run("age", ["--version"]))
 
     public static let python = Need(
         "there is no python3 here; .ci/setup test installs it", isMet: Tool.run("python3", ["--version"]))

@@ -23,14 +23,14 @@ public final class RawConnection {
             }
         }
         guard result == 0 else { throw NoAnswer(description: "port \(port): \(String(cString: strerror(errno)))") }
-        // Whoever does not read what we send must not keep us.
+        // A peer that does not read what we send must not keep us.
         var time = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(descriptor) }
 
-    /// Sends what the other side takes; that it has closed is no error.
+    /// Sends what the other side takes; that it has closed is not an error.
     public func send(_ data: [UInt8]) {
         var rest = data[...]
         while !rest.isEmpty {

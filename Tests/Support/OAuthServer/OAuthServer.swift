@@ -14,7 +14,7 @@ public final class OAuthServer: Sendable {
         case hangUp
         /// `invalid_grant`.
         case refuse
-        /// Renews, and answers what is no token.
+        /// Renews, and answers what is not a token.
         case rubbish
         case status(Int)
         /// Renews, and holds the answer back until ``OAuthServer/release()``.

@@ -84,7 +84,8 @@ public struct FaultOption: Sendable, Hashable {
             // A packet holds up to 15 records.
             hs5: Effect { $0.powerOffAfterPackets = $1 / 15 }, hsl: Effect { $0.powerOffAfterRecords = $1 }),
         Known(
-            "bad-digit", "every n-th record has a weight that is no number", 2, hs3: Effect { $0.badDigitEvery = $1 }),
+            "bad-digit", "every n-th record has a weight that is not a number", 2, hs3: Effect { $0.badDigitEvery = $1 }
+        ),
         Known("zero-date", "every n-th record has no date", 2, hs3: Effect { $0.zeroDateEvery = $1 }),
         Known(
             "count", "the memory count is announced as n", nil,

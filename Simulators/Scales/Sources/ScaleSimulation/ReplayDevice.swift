@@ -52,7 +52,7 @@ public struct ReplayDevice: ScaleStandIn {
                 place += 3
             } else {
                 guard words[place].utf8.count == 2, let byte = UInt8(words[place], radix: 16) else {
-                    throw wrong("'\(words[place])' is no byte in hex")
+                    throw wrong("'\(words[place])' is not a byte in hex")
                 }
                 bytes.append(byte)
                 place += 1

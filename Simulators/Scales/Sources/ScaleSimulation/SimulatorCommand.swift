@@ -65,7 +65,7 @@ public enum SimulatorCommand: Sendable, Hashable {
         case ("fault", 2): self = words[1] == "none" ? .noFaults : .fault(try FaultOption(words[1]))
         case ("quit", 1): self = .quit
         default:
-            throw SimulatorError(.usage, "'\(line)' is no command; these are:\n\(SimulatorCommand.help)")
+            throw SimulatorError(.usage, "'\(line)' is not a command; these are:\n\(SimulatorCommand.help)")
         }
     }
 
