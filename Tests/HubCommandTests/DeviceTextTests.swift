@@ -26,6 +26,7 @@ import Testing
     }
 
     @Test func `devices are a table with battery, the last error below its device`() throws {
+        let heard = try #require(LocalTime.text("2026-03-15T06:30:05Z"))
         let devices = [
             HubStatus.DeviceStatus(
                 instance: "ihealth-hs4", device: "020000003001", connected: false, battery: 12, batteryLow: true,
@@ -34,13 +35,16 @@ import Testing
             HubStatus.DeviceStatus(
                 instance: "ihealth-hs5", device: "S5", connected: true, batteryLow: false,
                 lastHeard: "2026-03-15T06:30:05Z"),
+            HubStatus.DeviceStatus(
+                instance: "ihealth-hs3", device: "S3", batteryLow: false, lastError: "no route to it"),
         ]
         #expect(
             DeviceText.lines(devices, colours: false) == [
                 "DEVICE        PLUGIN       STATE       BATTERY  LAST HEARD",
-                "020000003001  ihealth-hs4  away       12 % low  2026-03-15 06:30:05 Z",
+                "020000003001  ihealth-hs4  away       12 % low  \(heard)",
                 "  HS4: stand still, movement while measuring (Er7)",
-                "S5            ihealth-hs5  connected         -  2026-03-15 06:30:05 Z",
+                "S5            ihealth-hs5  connected         -  \(heard)",
+                "S3            ihealth-hs3  -                 -  never", "  no route to it",
             ])
     }
 }

@@ -180,6 +180,22 @@ import Testing
         #expect(try await devices().isEmpty)
     }
 
+    @Test func `a device that was never reached was never heard, whatever is told of it`() async throws {
+        try await withHub(Self.setting()) { hub in
+            let (owner, scale) = (try await hub.client("owner"), try await hub.client("scale"))
+            for event in [
+                #"{"event":"error","severity":"error","device":"S3","text":"no route to it"}"#,
+                #"{"event":"error","device":"S3","resolved":true}"#, #"{"event":"disconnected","device":"S3"}"#,
+                #"{"event":"connected","device":"S5"}"#,
+                #"{"event":"error","severity":"error","device":"S5","text":"no route to it"}"#,
+            ] { await scale.say("EVENT", event) }
+            _ = try await scale.ask("PING")
+            let devices = try await owner.status()["devices"].array
+            #expect(devices.map { $0["device"].string } == ["S3", "S5"])
+            #expect(devices[0]["lastHeard"] == .null && devices[1]["lastHeard"] != .null)
+        }
+    }
+
     @Test func `devices are shown with battery and last error, until it is over`() async throws {
         try await withHub(Self.setting()) { hub in
             let owner = try await hub.client("owner")

@@ -1,22 +1,13 @@
-import Foundation
 import HubClient
 import HubStore
-import Samples
 
 /// Stores and their failures in words.
 enum StoreText {
     /// One line: `1,042 records, newest k7qz2m5a-1042, last stored 2026-03-15 07:30:05 +01:00, 1.2 MB`.
     static func summary(_ store: StoreSummary) -> String {
         var text = "\(NumberText.count(store.records, "record")), newest \(store.epoch)-\(store.head)"
-        if let newest = store.newest { text += ", last stored \(time(newest))" }
+        if let newest = store.newest { text += ", last stored \(LocalTime.text(newest))" }
         return text + ", \(size(store.bytes))"
-    }
-
-    /// In this machine's zone.
-    static func time(_ microseconds: Int64) -> String {
-        let date = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
-        let offset = TimeZone.current.secondsFromGMT(for: date) / 60
-        return RecordText.second(Timestamp(microseconds: microseconds, offsetMinutes: Int16(offset)))
     }
 
     static func size(_ bytes: Int64) -> String {
@@ -37,6 +28,9 @@ enum StoreText {
             case .internalFault: .fault
             default: .system
             }
-        return Failure(exit, error.message)
+        // A backup has its name when it is whole; the name of the draft says nothing to people.
+        return Failure(
+            exit,
+            error.message.replacing(/\.(sqlite|increment)(\.age)?\.part\b/) { $0.output.0.dropLast(".part".count) })
     }
 }

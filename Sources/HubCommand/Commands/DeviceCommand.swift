@@ -3,7 +3,6 @@ import HubClient
 import HubCore
 import HubSettings
 import HubWire
-import Samples
 
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -93,7 +92,7 @@ enum DeviceText {
         for device in devices {
             let state = device.connected.map { $0 ? Shade.good.paint("connected", colours) : "away" } ?? "-"
             let battery = device.battery.map { "\($0) %" } ?? (device.batteryLow ? "" : "-")
-            let heard = (try? Timestamp(parsing: device.lastHeard)).map(RecordText.second) ?? device.lastHeard
+            let heard = device.lastHeard.map { LocalTime.text($0) ?? $0 } ?? "never"
             table.add([
                 device.device, device.instance, state,
                 device.batteryLow ? Shade.bad.paint("\(battery) low".trimmed, colours) : battery, heard,

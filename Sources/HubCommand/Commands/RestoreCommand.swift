@@ -147,7 +147,7 @@ struct RestoreReport: Encodable {
         switch lost {
         case 0: return "nothing: the store has nothing that the backup lacks"
         case let count?:
-            let since = backup.newest.map { ", stored after \(StoreText.time($0))" } ?? ""
+            let since = backup.newest.map { ", stored after \(LocalTime.text($0))" } ?? ""
             return
                 "\(NumberText.count(count, "version")) of records, sequence \(NumberText.grouped(backup.head + 1)) to \(NumberText.grouped(backup.head + count))\(since)"
         case nil:

@@ -92,7 +92,7 @@ extension Doctor {
         return try file.gaps().filter { time - $0.at < SequenceGap.newsLifetime && times.insert($0.at).inserted }.map {
             gap in
             Finding(
-                gap.cause == .lost ? .warning : .note, "store", "\(StoreText.time(gap.at)): \(gap.text)",
+                gap.cause == .lost ? .warning : .note, "store", "\(LocalTime.text(gap.at)): \(gap.text)",
                 repair: gap.cause == .lost ? "smartctl -a and dmesg: does the disk keep what it confirms?" : nil)
         }
     }
@@ -122,14 +122,14 @@ extension Doctor {
             found.append(
                 Finding(
                     .error, "clock",
-                    "the newest record was stored at \(StoreText.time(newest)), later than it is now: the clock has gone back",
+                    "the newest record was stored at \(LocalTime.text(newest)), later than it is now: the clock has gone back",
                     repair: "timedatectl; set the clock right before the next measurement"))
         }
         if let latest = try file.latestStart(), latest > time + Doctor.patience {
             found.append(
                 Finding(
                     .warning, "store",
-                    "there are samples of the future, up to \(StoreText.time(latest)): a device's clock is wrong",
+                    "there are samples of the future, up to \(LocalTime.text(latest)): a device's clock is wrong",
                     repair: "hub samples --from today; set the device's clock, hub retract what is wrong"))
         }
         return found

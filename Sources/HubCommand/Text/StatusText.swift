@@ -1,6 +1,5 @@
 import HubClient
 import HubCore
-import Samples
 
 /// `hub status` for people.
 struct StatusText {
@@ -33,7 +32,7 @@ struct StatusText {
         if !logIns.isEmpty { lines += [""] + logIns }
         if !status.accounts.isEmpty { lines += [""] + accounts }
         if !status.sinks.isEmpty { lines += [""] + sinks }
-        return lines
+        return lines.map { LocalTime.inSentence($0) }
     }
 
     private var head: [String] {
@@ -46,7 +45,9 @@ struct StatusText {
         if store.state == "ok", let warning = store.warning {
             storeLine += ", but " + Shade.doubtful.paint(warning, colours)
         }
-        if let whole = Self.second(store.check?.whole) { storeLine += ", all of it read and found whole at \(whole)" }
+        if let whole = store.check?.whole.flatMap({ LocalTime.text($0) }) {
+            storeLine += ", all of it read and found whole at \(whole)"
+        }
         var records = status.records.map { NumberText.count($0, "record") } ?? "not known, the store cannot be read"
         if let inbox = status.inbox, inbox > 0 {
             records += ", \(NumberText.grouped(inbox)) without a person (hub samples --nobody)"
@@ -99,7 +100,7 @@ struct StatusText {
             ("RECORDS", .right), ("RESTARTS", .right), ("LAST RECORD", .left),
         ])
         for plugin in status.plugins {
-            let last = Self.second(plugin.lastRecord)
+            let last = plugin.lastRecord.flatMap { LocalTime.text($0) }
             table.add([
                 plugin.name, state(plugin), plugin.enabled ? lamp(plugin.alive) : Shade.faint.paint("-", colours),
                 lamp(plugin.fresh), lamp(plugin.delivering), NumberText.grouped(plugin.records),
@@ -149,15 +150,12 @@ struct StatusText {
                 let shade: Shade = token.needsLogIn ? .bad : token.state == .failing ? .doubtful : .good
                 table.add([
                     plugin.name, token.account, token.user ?? "-", shade.paint(token.state.rawValue, colours),
-                    Self.second(token.expires) ?? "-", Self.second(token.refreshed) ?? "-",
+                    token.expires.flatMap { LocalTime.text($0) } ?? "-",
+                    token.refreshed.flatMap { LocalTime.text($0) } ?? "-",
                 ])
             }
         }
         return status.plugins.contains { $0.enabled && $0.tokens?.isEmpty == false } ? table.takeLines() : []
-    }
-
-    private static func second(_ time: String?) -> String? {
-        time.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.second)
     }
 
     private func lamp(_ isOn: Bool?) -> String {

@@ -28,8 +28,7 @@ struct TraceText {
             let parts = RawMembers.members(of: version)
             let record = try reader.record(parts["record"] ?? [])
             let text = RecordText(record, units)
-            let storedAt = TraceText.text(parts["recordedAt"]).flatMap { try? Timestamp(parsing: $0) }
-            let moment = storedAt.map(RecordText.moment) ?? "-"
+            let moment = TraceText.moment(TraceText.text(parts["recordedAt"])) ?? "-"
             table.add([
                 moment, String(record.sequence), text.time, text.value, text.person, TraceText.how(parts),
             ])
@@ -130,7 +129,7 @@ struct TraceText {
     }
 
     private static func moment(_ text: String?) -> String? {
-        text.flatMap { try? Timestamp(parsing: $0) }.map(RecordText.moment)
+        text.flatMap { LocalTime.text($0) }
     }
 
     private static func head(

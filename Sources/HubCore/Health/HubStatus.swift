@@ -127,13 +127,13 @@ public struct HubStatus: Codable, Hashable, Sendable {
         public var lastErrorSeverity: String?
         /// RFC 3339.
         public var lastErrorAt: String?
-        /// When the plugin last told anything of it, RFC 3339.
-        public var lastHeard: String
+        /// When it was last connected or gave something, RFC 3339; absent where it never was.
+        public var lastHeard: String?
 
         public init(
             instance: String, device: String, connected: Bool? = nil, battery: Int? = nil, batteryLow: Bool = false,
             lastError: String? = nil, lastErrorCode: Int64? = nil, lastErrorSeverity: String? = nil,
-            lastErrorAt: String? = nil, lastHeard: String
+            lastErrorAt: String? = nil, lastHeard: String? = nil
         ) {
             (self.instance, self.device, self.connected) = (instance, device, connected)
             (self.battery, self.batteryLow) = (battery, batteryLow)

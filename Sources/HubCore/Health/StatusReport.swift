@@ -94,7 +94,7 @@ extension HubStatus.DeviceStatus {
             batteryLow: entry.isBatteryLow, lastError: entry.lastError?.text, lastErrorCode: entry.lastError?.code,
             lastErrorSeverity: entry.lastError?.severity?.rawValue,
             lastErrorAt: entry.lastError.map { Timestamp(microseconds: $0.at).text },
-            lastHeard: Timestamp(microseconds: entry.heardAt).text)
+            lastHeard: entry.heardAt.map { Timestamp(microseconds: $0).text })
     }
 }
 

@@ -11,10 +11,13 @@ struct DeviceTable: Hashable, Sendable {
         var battery: Int?
         var isBatteryLow = false
         var lastError: Fault?
-        /// By the hub's clock, microseconds since 1970.
-        var heardAt: Int64
+        /// By the hub's clock, microseconds since 1970; `nil` where it was never reached.
+        var heardAt: Int64?
 
         private enum CodingKeys: String, CodingKey { case battery, isBatteryLow, lastError, heardAt }
+
+        /// When it was last heard, or something was told of it.
+        fileprivate var latest: Int64 { max(heardAt ?? .min, lastError?.at ?? .min) }
     }
 
     /// What is wrong with a device, in words for people.
@@ -29,7 +32,7 @@ struct DeviceTable: Hashable, Sendable {
     }
     private var entries: [String: [String: Entry]] = [:]
 
-    /// Devices of an instance; of more, the one that was heard longest ago is forgotten.
+    /// Devices of an instance; of more, the one of which nothing was heard for longest is forgotten.
     static let most = 16
     private static let longest = (device: 64, text: 300)
     /// Percent, where the device does not say itself that its battery is low.
@@ -54,8 +57,8 @@ struct DeviceTable: Hashable, Sendable {
             if event.isResolved { change(instance) { $0.lastError = nil } }
             return
         }
-        var entry = entries[instance]?[name] ?? Entry(heardAt: time)
-        entry.heardAt = time
+        var entry = entries[instance]?[name] ?? Entry()
+        let wasConnected = entry.isConnected == true
         switch event.event {
         case "connected": entry.isConnected = true
         case "disconnected": entry.isConnected = false
@@ -68,9 +71,12 @@ struct DeviceTable: Hashable, Sendable {
             let text = String((event.text ?? event.event).prefix(Self.longest.text))
             entry.lastError = Fault(text: text, code: event.code, severity: event.severity, at: time)
         }
+        // That it cannot be reached, and that this is over, is no word of the device.
+        let isOwn = !event.isError && !event.isResolved && event.event != "disconnected"
+        if wasConnected || entry.isConnected == true || isOwn { entry.heardAt = time }
         entries[instance, default: [:]][name] = entry
         if let devices = entries[instance], devices.count > Self.most,
-            let oldest = devices.min(by: { $0.value.heardAt < $1.value.heardAt })
+            let oldest = devices.min(by: { $0.value.latest < $1.value.latest })
         {
             entries[instance]?[oldest.key] = nil
         }
@@ -90,7 +96,7 @@ struct DeviceTable: Hashable, Sendable {
             table.entries.mapValues { devices in
                 devices.mapValues { entry in
                     var entry = entry
-                    entry.heardAt = 0
+                    entry.heardAt = nil
                     return entry
                 }
             }
