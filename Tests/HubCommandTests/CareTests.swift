@@ -129,8 +129,18 @@ import Testing
             #expect(inside.code == HubExit.usage.rawValue)
             #expect(inside.errors.contains("a backup inside the hub's own folder \(hub.data) is lost with it"))
         }
-        let nowhere = try await hub.run(["backup", folder.path + "/missing/"])
-        #expect(nowhere.code == HubExit.usage.rawValue)
+        for name in ["/missing/", "/missing", "/backups.d"] {
+            let nowhere = try await hub.run(["backup", folder.path + name])
+            #expect(nowhere.code == HubExit.usage.rawValue)
+            #expect(nowhere.errors.contains("there is no such folder. Make it (mkdir -p \(folder.path)/"))
+            #expect(nowhere.errors.contains("hub backup \(folder.path)/\(name.split(separator: "/")[0]).sqlite"))
+        }
+        let apart = try await hub.run(["backup", folder.path + "/missing/one.sqlite"])
+        #expect(apart.code == HubExit.usage.rawValue)
+        #expect(
+            apart.errors.contains("\(folder.path)/missing: no backup can be written there (No such file or directory)"))
+        #expect(!apart.errors.contains(".part"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["hub.conf"])
         let single = try await hub.run(["backup", folder.path + "/one.sqlite", "--keep", "3"])
         #expect(single.code == HubExit.usage.rawValue)
     }

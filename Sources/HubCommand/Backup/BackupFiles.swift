@@ -9,7 +9,7 @@ struct BackupFiles {
     let folder: String?
 
     /// - Parameters:
-    ///   - path: a folder, or a file that does not exist; the current folder if not given.
+    ///   - path: a folder, or a file `….sqlite` that does not exist; the current folder if not given.
     ///   - data: the hub's data folder, in which no backup may lie.
     init(_ path: String?, data: String, now: Date) throws(Failure) {
         guard path?.isEmpty != true else {
@@ -27,12 +27,22 @@ struct BackupFiles {
                 .usage,
                 "\(trimmed): there is such a file already; nothing is overwritten. Name a folder, or another file")
         } else {
-            if path?.hasSuffix("/") == true {
-                throw Failure(.usage, "\(trimmed): there is no such folder; make it first")
+            // A folder that is not there, as of a stick that is not mounted, must not become a file of its name.
+            guard trimmed.hasSuffix(BackupFiles.suffix), path?.hasSuffix("/") == false else {
+                throw Failure(
+                    .usage,
+                    "\(trimmed): there is no such folder. Make it (mkdir -p \(trimmed)), or mount its disk, and say hub backup again; "
+                        + "or name a file: hub backup \(trimmed)\(BackupFiles.suffix)")
             }
             (folder, target) = (nil, trimmed)
         }
         let parent = URL(filePath: target).deletingLastPathComponent().resolvingSymlinksInPath().path
+        guard access(parent, W_OK | X_OK) == 0 else {
+            let (isMissing, reason) = (errno == ENOENT, String(cString: strerror(errno)))
+            throw Failure(
+                isMissing ? .usage : .system,
+                "\(parent): no backup can be written there (\(reason)); make the folder, or name another")
+        }
         let store = URL(filePath: data).resolvingSymlinksInPath().path
         guard parent != store, !parent.hasPrefix(store + "/") else {
             throw Failure(
@@ -52,6 +62,9 @@ struct BackupFiles {
         return "hub-\(text(parts.year, 4))\(text(parts.month))\(text(parts.day))"
             + "T\(text(parts.hour))\(text(parts.minute))\(text(parts.second))Z.sqlite"
     }
+
+    /// Of a full backup that is not encrypted.
+    private static let suffix = ".sqlite"
 
     /// What every name begins with that is made now: of a full copy, and of one of a chain.
     var stem: String { String(URL(filePath: target).lastPathComponent.prefix { $0 != "." }) }

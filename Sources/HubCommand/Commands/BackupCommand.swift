@@ -31,11 +31,11 @@ struct BackupCommand: AsyncParsableCommand {
               hub backup --verify /media/stick/hub-20260315T073005Z.sqlite
 
             Exit codes: 0 the backup is made and sound; 1 it is not sound, nothing was
-            kept; 64 there is such a file, or it would lie in the hub's own folder, or age
-            is missing; 71 the disk is full or cannot be written.
+            kept; 64 there is such a file, or no such folder, or it would lie in the hub's
+            own folder, or age is missing; 71 the disk is full or cannot be written.
             """)
 
-    @Argument(help: "A folder, or a file that does not exist; with --verify the backup.")
+    @Argument(help: "A folder, or a file ….sqlite that does not exist; with --verify the backup.")
     var path: String?
     @Option(
         help: ArgumentHelp(
