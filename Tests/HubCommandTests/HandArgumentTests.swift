@@ -33,6 +33,7 @@ import Testing
     }
 
     @Test(arguments: [
+        ("81foo", "weight", "there is no unit foo; weight is given in kg"),
         ("80.4", "weight", "weight is given in kg"), ("80,455kg", "weight", "80.455 or 80455"),
         ("1,234.5kg", "weight", "no commas"), ("", "weight", "80.4kg"), ("kg", "weight", "expected a number"),
         ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has inBed"),
@@ -51,6 +52,7 @@ import Testing
         let reason = TypeArgument.unknown(String(repeating: "sleep", count: 20_000))
         #expect(reason == "there is no type \(String(repeating: "sleep", count: 12))…")
         #expect(TypeArgument.unknown("sleep").contains("sleepAnalysis"))
+        #expect(TypeArgument.unknown("steps").contains("did you mean stepCount, "))
     }
 
     @Test func `a temperature may be below zero`() throws {

@@ -117,7 +117,7 @@ import ZeroMQ
         #expect(trace.output.contains("73.3 kg  "))
         let missing = try await hub.run(["trace", "99"])
         #expect(missing.code == HubExit.notWell.rawValue)
-        #expect(missing.errors == "hub: there is no record 99\n")
+        #expect(missing.errors == "hub: there is no record 99; numbers go up to 6\n")
         #expect(missing.output == "")
         #expect(try await hub.stop() == 0)
     }

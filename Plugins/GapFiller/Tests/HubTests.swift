@@ -237,6 +237,11 @@ import Testing
                 "2024-05-18  79.0 kg  mean of 1 reading", "2024-05-19  79.0 kg  carried from 2024-05-18, 1 day",
                 "2024-05-20  79.0 kg  carried from 2024-05-18, 2 days",
             ])
+        let other = try await scene.host.command("days", "stepCount")
+        #expect(
+            other.errors == [
+                "no days: add stepCount to types of [plugin.gap-filler] in hub.conf, then hub apply"
+            ])
         let trace = try await scene.host.command("trace", "\(number)")
         #expect(trace.lines.contains { $0.hasPrefix("2024-05-20  mean30  79.0 kg  carried from 2024-05-18, 2 days") })
     }

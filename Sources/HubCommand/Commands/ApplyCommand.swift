@@ -67,11 +67,12 @@ struct ApplyText {
         }
         var others: [String] = []
         if !report.persons.isEmpty { others.append("persons changed: \(report.persons.joined(separator: ", "))") }
-        others += report.retention.map { "retention \(RetentionText.line($0, isDone: false))" }
+        others += report.retention.map { "retention \(RetentionText.plan($0, isDryRun: report.dryRun))" }
         if !report.needsRestart.isEmpty {
             let keys = report.needsRestart.joined(separator: ", ")
             others.append("[hub] \(keys): holds when the hub is started again; until then as before")
         }
-        return problems + steps + others + [(report.dryRun ? "would " : "") + report.summary]
+        let isEmpty = report.instances.isEmpty
+        return problems + steps + others + [(report.dryRun && !isEmpty ? "would " : "") + report.summary]
     }
 }

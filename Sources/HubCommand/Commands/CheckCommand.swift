@@ -59,6 +59,7 @@ struct CheckReport: Encodable {
     let problems: [SettingsProblem]
     /// By instance: why its program could not be asked.
     let faults: [String: String]
+    private let retention: [RetentionSection]
 
     init(file: String, _ loaded: LoadedConfiguration, faults: [String: String] = [:]) {
         self.faults = faults
@@ -69,7 +70,10 @@ struct CheckReport: Encodable {
         ok = errors == 0
         persons = loaded.configuration?.persons.count ?? 0
         plugins = loaded.configuration?.plugins.count { $0.enabled } ?? 0
+        retention = loaded.configuration?.retention ?? []
     }
+
+    private enum CodingKeys: String, CodingKey { case file, ok, errors, warnings, persons, plugins, problems, faults }
 
     /// The problems, what is wrong with programs of which none of them tells, then one line that sums up.
     var lines: [String] {
@@ -80,7 +84,8 @@ struct CheckReport: Encodable {
             parts.append(NumberText.count(plugins, "plugin"))
         }
         if warnings > 0 { parts.append(NumberText.count(warnings, "warning")) }
-        return problems.map(\.description) + problems.further(faults) + [
+        let rules = ok ? retention.map { "retention \(RetentionText.rule($0))" } : []
+        return problems.map(\.description) + problems.further(faults) + rules + [
             (ok ? "ok: " : "") + parts.joined(separator: ", ")
         ]
     }

@@ -67,7 +67,7 @@ struct DaysCommand: ParsableCommand {
         if let trend { lines.add(trend, trend.usesFirstReadings ? try readings(door) : [:]) }
         lines.keep(range)
         guard !lines.isEmpty else {
-            if !json { Terminal.say(try nothing(door)) }
+            if !json { Terminal.say(try nothing(door, range)) }
             return
         }
         var output = Output()
@@ -145,15 +145,43 @@ struct DaysCommand: ParsableCommand {
         return readings
     }
 
-    /// Why there may be none.
-    private func nothing(_ door: DoorClient) throws -> String {
+    /// Why there are none in this period.
+    private func nothing(_ door: DoorClient, _ range: ClosedRange<LocalDate>) throws -> String {
+        if let all = try dates(door) {
+            return "no days from \(range.lowerBound.text) to \(range.upperBound.text); "
+                + "there are some between \(all.lowerBound.text) and \(all.upperBound.text): say --from and --to"
+        }
+        let makers = try JSON.answer([PluginText].self, door.ask(.plugins)).filter {
+            $0.kind == Self.maker && $0.enabled
+        }
         let status = try JSON.answer(HubStatus.self, door.ask(.status))
-        let isMade =
-            status.plugins.contains { $0.kind == Self.maker && $0.enabled }
-            || status.sessions.contains { $0.plugin == Self.maker }
-        return isMade
-            ? "no days; the setting types of [plugin.\(Self.maker)] says of which types there are any"
-            : "no days, and no plugin makes any: enable [plugin.\(Self.maker)] in hub.conf"
+        guard !makers.isEmpty || status.sessions.contains(where: { $0.plugin == Self.maker }) else {
+            return "no days, and no plugin makes any: enable [plugin.\(Self.maker)] in hub.conf"
+        }
+        let made = makers.flatMap { $0.settings["types"]?.strings ?? [] }.compactMap(TypeArgument.resolved)
+        let missing = types.compactMap(TypeArgument.resolved).filter { !made.contains($0) }
+        if let maker = makers.first, !missing.isEmpty {
+            return
+                "no days: add \(missing.joined(separator: ", ")) to types of [plugin.\(maker.name)] in hub.conf, then hub apply"
+        }
+        return "no days: no reading makes any (hub samples \(types.joined(separator: " "))); "
+            + "hub do \(makers.first?.name ?? Self.maker) report says what is left out, and why"
+    }
+
+    /// From the first to the last day that there is at any time.
+    private func dates(_ door: DoorClient) throws -> ClosedRange<LocalDate>? {
+        var filter = filter
+        filter.kinds = [.day]
+        var reader = RecordReader()
+        var dates: [LocalDate] = []
+        try door.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
+            for bytes in records {
+                guard case .day(let day) = try reader.record(bytes).record else { continue }
+                guard series.isEmpty || series.contains(day.series) else { continue }
+                dates = [min(dates.first ?? day.date, day.date), max(dates.last ?? day.date, day.date)]
+            }
+        }
+        return dates.first.map { $0...(dates.last ?? $0) }
     }
 }
 

@@ -99,7 +99,14 @@ struct CallOptions: ParsableArguments {
     func run(_ call: PluginCall, as command: String) async throws {
         let (endpoint, interruption) = (try door, Interruption())
         let result = try await blocking {
-            try call.run(try DoorClient(endpoint: endpoint, command: command), interruption, ask: TerminalAnswer.ask)
+            do {
+                return try call.run(
+                    try DoorClient(endpoint: endpoint, command: command), interruption, ask: TerminalAnswer.ask)
+            } catch let failure as Failure where failure.exit == .usage && failure.message.contains("COMMAND.instance:")
+            {
+                _ = try PluginText.named(call.instance, try DoorClient(endpoint: endpoint, command: command))
+                throw failure
+            }
         }
         if json { return try Output.json(result?.text ?? "null") }
         for line in result.map(ResultText.lines) ?? ["done"] { try Output.print(line) }

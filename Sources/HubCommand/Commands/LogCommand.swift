@@ -96,7 +96,10 @@ struct LogCommand: ParsableCommand {
         }
         for doubt in doubts { Terminal.complain(doubt) }
         if dryRun { return try tell(expected) }
-        if !doubts.isEmpty { try Consent.ask("Enter it all the same?", about: [], isGiven: yes) }
+        if !doubts.isEmpty {
+            let values = expected.entries.compactMap(\.record).map { ValueText.text($0, units) }
+            try Consent.ask("Enter \(values.joined(separator: ", ")) all the same?", about: [], isGiven: yes)
+        }
         let done = try door.hand("log", arguments, isDryRun: false)
         try done.refuseRejections(isDone: true)
         try tell(done)

@@ -1,7 +1,9 @@
 import ArgumentParser
 import HubClient
 import HubCore
+import HubSettings
 import HubWire
+import Samples
 
 struct RetentionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,20 +15,24 @@ struct RetentionCommand: ParsableCommand {
             steps; this does it at once, or says what it would do. What is thinned becomes
             a value a day, series kept.PLUGIN, with count, min, max, mean, sum, first and
             last. Sinks keep what they have; what one is still to be given waits for it.
+            What is thinned or removed comes back only from a backup: shows how much it is
+            and asks before it does it.
 
             Examples:
               hub retention --dry-run
               hub retention heart --dry-run --json
               hub retention heart
 
-            Exit codes: 0 done; 1 the hub could not; 64 there is no such rule; 69 no hub
-            answers.
+            Exit codes: 0 done; 1 the hub could not, or the answer was no; 64 there is no
+            such rule, or --yes is missing without a terminal; 69 no hub answers.
             """)
 
     @Argument(help: "Only this rule.")
     var rule: String?
     @Flag(help: "Change nothing; count what would be thinned and removed.")
     var dryRun = false
+    @Flag(help: "Do not ask.")
+    var yes = false
     @Flag(
         help:
             "One JSON document: {\"rules\":[{\"rule\",\"thinned\",\"removed\",\"left\",\"reason\"?,\"waiting\",\"waitingFor\"}],\"dryRun\"}."
@@ -42,18 +48,47 @@ struct RetentionCommand: ParsableCommand {
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "retention", patience: .seconds(3_600))
         let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(rule: rule)).utf8))
-        guard let result = try door.command("retention", arguments: arguments, isDryRun: dryRun) else {
-            throw Failure(.dialogue, "the hub did not say what it did")
+        func ask(isDryRun: Bool) throws -> (text: String, rules: [RetentionReport]) {
+            guard let result = try door.command("retention", arguments: arguments, isDryRun: isDryRun) else {
+                throw Failure(.dialogue, "the hub did not say what it did")
+            }
+            return (result.text, try JSON.answer(Answer.self, result).rules)
         }
-        if json { return try Output.json(result.text) }
-        let rules = try JSON.answer(Answer.self, result).rules
+        if !dryRun, !yes {
+            let plan = try ask(isDryRun: true).rules
+            if plan.contains(where: { $0.thinned + $0.removed > 0 }) {
+                let listing = plan.map { RetentionText.line($0, isDone: false) }
+                try Consent.ask("Do it now, for good?", about: listing, isGiven: false)
+            }
+        }
+        let (text, rules) = try ask(isDryRun: dryRun)
+        if json { return try Output.json(text) }
         for rule in rules { try Output.print(RetentionText.line(rule, isDone: !dryRun)) }
         if rules.isEmpty { Terminal.say("hub.conf has no [retention.NAME]: everything is kept") }
     }
 }
 
-/// What a rule did in a line.
+/// What a rule did, would do or is, in a line.
 enum RetentionText {
+    /// What `hub apply` says of a rule that is new or other than before.
+    static func plan(_ report: RetentionReport, isDryRun: Bool) -> String {
+        guard report.thinned + report.removed > 0 else { return "\(report.rule): nothing is that old yet" }
+        return "\(line(report, isDone: false)), for good: the hub does it within an hour"
+            + (isDryRun ? " of hub apply" : "; without the rule and after another hub apply it does not")
+    }
+
+    /// What `hub check` says of a rule.
+    static func rule(_ rule: RetentionSection) -> String {
+        func after(_ days: Int) -> String { "\(NumberText.count(days, "day")) after it ended" }
+        let what = rule.types.map(\.rawValue).joined(separator: ", ")
+        let sources = rule.sources.map { " of \($0.sorted().joined(separator: ", "))" } ?? ""
+        let deeds = [
+            rule.thinAfterDays.map { "becomes a value a day \(after($0))" },
+            rule.removeAfterDays.map { "is removed \(after($0))" },
+        ]
+        return "\(rule.name): \(what)\(sources) \(deeds.compactMap(\.self).joined(separator: ", and ")), for good"
+    }
+
     static func line(_ report: RetentionReport, isDone: Bool) -> String {
         func part(_ count: Int64, _ one: String, _ verb: String) -> String {
             isDone

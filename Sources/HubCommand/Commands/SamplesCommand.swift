@@ -19,6 +19,7 @@ struct SamplesCommand: ParsableCommand {
               hub samples weight bodyFatPercentage --from 2026-03-01 --to 2026-03-31
               hub samples weight --from 30d --person anna --json | jq .value
               hub samples --nobody                    what could not be assigned
+              hub samples --retracted                 what was taken back, days too
 
             --from and --to take a date (2026-03-01), today, yesterday, a span back from now
             (90min, 12h, 7d, 4w) or an RFC 3339 time (2026-03-01T07:30:00+01:00). A date in
@@ -37,6 +38,8 @@ struct SamplesCommand: ParsableCommand {
     var order: Order?
     @Flag(help: "Only what no person was found for.")
     var nobody = false
+    @Flag(help: "Only what was taken back; hub retract --undo brings back what a person did.")
+    var retracted = false
     @Flag(help: "A JSON object per line, byte for byte as on the feed.")
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -90,6 +93,7 @@ struct SamplesCommand: ParsableCommand {
         if !only.person.isEmpty { filter.persons = only.person }
         if !only.source.isEmpty { filter.sources = only.source }
         filter.isOfNobody = nobody
+        if retracted { filter.kinds = [.retraction] }
         (filter.from, filter.to) = try only.span(now: now, zone: zone)
         return QueryRequest(
             id: 0, filter: filter, order: last != nil ? .newestFirst : (order ?? .time).onTheWire,

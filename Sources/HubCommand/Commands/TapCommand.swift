@@ -138,10 +138,13 @@ enum TypeArgument {
     static func unknown(_ text: String) -> String {
         let registry = TypeRegistry.standard
         let meant = registry.suggestion(for: text).map { [$0.rawValue] } ?? []
-        // `sleep` is not a misspelling of sleepAnalysis, and yet it is clear what is meant.
-        let part = (3...TypeID.maximumLength).contains(text.utf8.count) ? text.lowercased() : nil
+        // `sleep` is not a misspelling of sleepAnalysis, nor `steps` of stepCount, and yet it is clear what is meant.
+        let word = text.lowercased()
+        let part = word.hasSuffix("s") && word.utf8.count > 3 ? String(word.dropLast()) : word
+        let parts = registry.all.map(\.id.rawValue).filter { $0.lowercased().contains(part) }
         let longer =
-            part.map { part in registry.all.map(\.id.rawValue).filter { $0.lowercased().contains(part) } } ?? []
+            (3...TypeID.maximumLength).contains(text.utf8.count)
+            ? parts.filter { $0.lowercased().hasPrefix(part) } + parts.filter { !$0.lowercased().hasPrefix(part) } : []
         let names = meant.isEmpty ? longer.prefix(4).joined(separator: ", ") : meant[0]
         return "there is no type \(Terminal.cut(text))" + (names.isEmpty ? "" : "; did you mean \(names)?")
     }

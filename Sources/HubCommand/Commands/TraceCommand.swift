@@ -18,6 +18,10 @@ struct TraceCommand: ParsableCommand {
 
             With --json there is one document, with --all one for each page, a line each.
 
+            What was erased, or removed by a rule of hub.conf, has no story any more; of
+            what such a rule has thinned the numbers of each day stay, which hub days shows
+            as series kept.PLUGIN.
+
             Exit codes: 0; 1 there is no such record; 69 no hub answers.
             """)
 
@@ -38,7 +42,7 @@ struct TraceCommand: ParsableCommand {
         var next: String?
         repeat {
             let answer = try story(door, next)
-            guard answer.isObject else { throw unknown }
+            guard answer.isObject else { throw try unknown(door) }
             let isFirst = next == nil
             next = RawMembers.members(of: answer.bytes[...])["next"].flatMap { RawJSON(trusted: Array($0)).textValue }
             if json {
@@ -50,7 +54,14 @@ struct TraceCommand: ParsableCommand {
         } while all && next != nil
     }
 
-    private var unknown: Failure { Failure(.notWell, "there is no record \(number)") }
+    private func unknown(_ door: DoorClient) throws -> Failure {
+        let newest = try door.open().head
+        let why =
+            number > newest
+            ? "; numbers go up to \(newest)"
+            : ": it was erased, or thinned or removed by a rule of hub.conf (hub retention, hub days), or this is the number of a later version"
+        return Failure(.notWell, "there is no record \(number)\(why)")
+    }
 
     /// Versions of a page, where only the newest are shown.
     private static let shownVersions: Int64 = 50
@@ -60,7 +71,7 @@ struct TraceCommand: ParsableCommand {
             let limit = all || json ? nil : TraceCommand.shownVersions
             return try door.ask(.trace, number: number, limit: limit, next: next)
         } catch let failure as Failure where failure.exit == .usage {
-            throw unknown  // The number is all that was asked: nothing else can be wrong with the question.
+            throw try unknown(door)  // The number is all that was asked: nothing else can be wrong with the question.
         }
     }
 }

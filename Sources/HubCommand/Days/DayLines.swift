@@ -124,8 +124,11 @@ struct DayLines {
         return table.takeLines()
     }
 
-    /// `mean of 2 readings`, `carried from 2026-03-12, 3 days`.
+    /// `mean of 2 readings`, `carried from 2026-03-12, 3 days`, `kept of 2 samples that were thinned`.
     static func how(_ day: DayValue) -> String {
+        if day.method == "retention", let count = number("count", of: day) {
+            return "kept of \(NumberText.count(count, "sample")) that \(count == 1 ? "was" : "were") thinned"
+        }
         if let observed = day.observedOn {
             return "\(day.method) from \(observed.text), \(NumberText.count(day.age ?? 0, "day"))"
         }
@@ -134,10 +137,11 @@ struct DayLines {
 
     /// Of how many readings a day is made: its basis may name the first of them alone, and then its metadata says how many there are.
     static func basisCount(_ day: DayValue) -> Int {
-        struct Count: Decodable { var basisCount: Int }
-        guard let text = day.metadata?.text, text.contains("\"basisCount\""),
-            let said = try? JSON.decode(Count.self, from: text.utf8)
-        else { return day.basis.count }
-        return max(said.basisCount, day.basis.count)
+        max(number("basisCount", of: day) ?? 0, day.basis.count)
+    }
+
+    private static func number(_ name: String, of day: DayValue) -> Int? {
+        guard let text = day.metadata?.text, text.contains("\"\(name)\"") else { return nil }
+        return RawMembers.members(of: Array(text.utf8)[...])[name].flatMap { Int(String(decoding: $0, as: UTF8.self)) }
     }
 }

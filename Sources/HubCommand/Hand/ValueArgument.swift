@@ -111,7 +111,7 @@ enum ValueArgument: Hashable {
             }
             let word = unitWord(rest)
             rest = rest[word.endIndex...].drop { $0 == " " }
-            let unit = try word.isEmpty ? self.unit(of: type, text) : spelled(String(word))
+            let unit = try word.isEmpty ? self.unit(of: type, text) : spelled(String(word), of: type, text)
             parts.append(
                 unit == "%" ? (try percent(String(digits)), unit) : (try number(String(digits)), unit))
         }
@@ -127,7 +127,9 @@ enum ValueArgument: Hashable {
     }
 
     /// What people write for a unit, in HealthKit's spelling.
-    private static func spelled(_ word: String) throws(Failure) -> String {
+    private static func spelled(
+        _ word: String, of type: HealthType?, _ text: String
+    ) throws(Failure) -> String {
         do throws(UnitError) {
             _ = try HealthUnit(word)
             return word
@@ -135,18 +137,20 @@ enum ValueArgument: Hashable {
             for other in [UnitHints.usual(word), UnitHints.usual(word.lowercased()), word.lowercased()] {
                 if let other, (try? HealthUnit(other)) != nil { return other }
             }
-            throw Failure(.usage, "\(error)")
+            throw Failure(.usage, "\"\(text)\": there is no unit \(word); \(hint(of: type))")
         }
     }
 
     /// Where a number needs no unit: counts, beats and the pressure of blood are measured in one.
     private static func unit(of type: HealthType?, _ text: String) throws(Failure) -> String {
         if let unit = type?.unit, ["count", "count/min", "mmHg"].contains(unit) { return unit }
-        let units = type.map { $0.typicalDisplayUnits.filter { !$0.contains("+") }.joined(separator: ", ") }
-        throw Failure(
-            .usage,
-            "\(text) of what? " + (units.map { "\(type?.id.rawValue ?? "") is given in \($0): " } ?? "Give its unit: ")
-                + example(of: type))
+        throw Failure(.usage, "\(text) of what? \(hint(of: type))")
+    }
+
+    private static func hint(of type: HealthType?) -> String {
+        guard let type else { return "give one as HealthKit spells it: \(example(of: nil))" }
+        let units = type.typicalDisplayUnits.filter { !$0.contains("+") }.joined(separator: ", ")
+        return "\(type.id) is given in \(units): \(example(of: type))"
     }
 
     private static func example(of type: HealthType?) -> String {

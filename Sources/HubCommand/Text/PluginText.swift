@@ -51,7 +51,12 @@ struct PluginText: Codable {
         ]
         if commands?.contains(where: { $0.name == "login" }) == true || tokens?.isEmpty == false {
             let logIns = (tokens ?? []).map(PluginText.logIn)
-            facts.append(("log-in", logIns.isEmpty ? "none yet: hub login \(name)" : logIns.joined(separator: "; ")))
+            facts.append(
+                (
+                    "log-in",
+                    logIns.isEmpty
+                        ? "none, and it has not asked for one (hub login \(name))" : logIns.joined(separator: "; ")
+                ))
         }
         facts.removeAll { $0.1 == nil }
         var lines = [name + (kind == name ? "" : " (\(kind))") + (enabled ? "" : ", not enabled")]

@@ -1,0 +1,79 @@
+import Foundation
+import HubClient
+import HubProcess
+import Testing
+
+@testable import HubCommand
+
+/// What a command says where there is nothing to show, or where something goes for good.
+@Suite struct ReasonTests {
+    private static let rule = """
+        [person.me]
+        [retention.heart]
+        types = ["heartRate"]
+        thin_after_days = 30
+        remove_after_days = 36500
+
+        """
+
+    private static let pulses = (1...2).map { number in
+        #"{"type":"heartRate","value":6\#(number),"unit":"count/min","start":"2026-01-01T07:00:0\#(number)+01:00","key":"p\#(number)"}"#
+    }
+
+    @Test func `what a rule thins and removes is said before, asked about, and told afterwards`() async throws {
+        let hub = try await TestHub(Self.rule)
+        let check = try await hub.run(["check"])
+        #expect(
+            check.output.hasPrefix(
+                "retention heart: heartRate becomes a value a day 30 days after it ended, and is removed 36,500 days after it ended, for good\n"
+            ))
+        try hub.give(Self.pulses)
+        let unasked = try await hub.run(["retention"])
+        #expect(unasked.code == HubExit.usage.rawValue && unasked.errors.contains("say --yes"), "\(unasked.errors)")
+        #expect(try await hub.run(["samples", "--json"]).output.split(separator: "\n").count == 2)
+
+        let text = try String(contentsOfFile: hub.configuration, encoding: .utf8)
+        try text.replacing("= 30\n", with: "= 31\n").write(
+            toFile: hub.configuration, atomically: true, encoding: .utf8)
+        let plan = try await hub.run(["apply", "--dry-run"])
+        #expect(
+            plan.output == """
+                retention heart: 2 samples would be thinned, 0 records would be removed, for good: the hub does it within an hour of hub apply
+                no plugins
+
+                """)
+
+        let done = try await hub.run(["retention", "--yes"])
+        #expect(done.output == "heart: 2 samples thinned, 0 records removed\n", "\(done.errors)")
+        let gone = try await hub.run(["trace", "1"])
+        #expect(gone.errors.contains("there is no record 1: it was erased, or thinned or removed by a rule"))
+        let days = try await hub.run(["days", "heartRate", "--from", "2026-01-01", "--to", "2026-01-01"])
+        #expect(days.output.contains("kept of 2 samples that were thinned"), "\(days.output)")
+        let later = try await hub.run(["days", "heartRate", "--from", "2026-02-01", "--to", "2026-02-05"])
+        #expect(
+            later.errors
+                == "no days from 2026-02-01 to 2026-02-05; there are some between 2026-01-01 and 2026-01-01: say --from and --to\n"
+        )
+    }
+
+    @Test func `what was taken back is listed with who did it`() async throws {
+        let hub = try await TestHub()
+        try hub.give(CareTests.weights(1...3) + [#"{"kind":"retraction","key":"20260302"}"#])
+        #expect(try await hub.run(["retract", "3", "--reason", "the dog", "--yes"]).code == 0)
+        let listed = try await hub.run(["samples", "--retracted"])
+        let lines = listed.output.split(separator: "\n")
+        #expect(lines.count == 3, "\(listed.output)\(listed.errors)")
+        #expect(lines[1].contains("retracted by its source") && lines[1].hasSuffix(" 2"))
+        #expect(lines[2].contains("retracted by a person: the dog") && lines[2].hasSuffix(" 3"))
+        #expect(try await hub.run(["samples", "weight", "--last", "5"]).output.split(separator: "\n").count == 2)
+    }
+
+    @Test func `a plugin that is not there is named, not the message that asked for it`() async throws {
+        let hub = try await TestHub()
+        for arguments in [["do", "foo"], ["do", "foo", "bar"], ["refresh", "foo"]] {
+            let asked = try await hub.run(arguments)
+            #expect(asked.code == HubExit.usage.rawValue)
+            #expect(asked.errors == "hub: there is no plugin foo; hub plugins lists them\n", "\(arguments)")
+        }
+    }
+}
