@@ -122,6 +122,11 @@ struct DemoAccount: Encodable, Sendable {
         }
         for row in scales { add(row.scale, [row]) }
         add("all", scales)
+        return table.takeLines() + dayLines(colours: colours)
+    }
+
+    /// What Exist holds, if it has been asked, and the verdict on all of it.
+    func dayLines(colours: Bool) -> [String] {
         let verdict =
             addsUp
             ? Shade.good.paint(
@@ -130,8 +135,7 @@ struct DemoAccount: Encodable, Sendable {
             : scales.allSatisfy { $0.weighIns == 0 }
                 ? Shade.bad.paint("No scale was ever stepped on.", colours)
                 : Shade.bad.paint("That does not add up:", colours)
-        let all = table.takeLines() + (exist.map { [""] + $0.lines } ?? []) + ["", verdict]
-        return all + problems.prefix(20).map { "  \($0)" }
+        return (exist.map { [""] + $0.lines } ?? []) + ["", verdict] + problems.prefix(20).map { "  \($0)" }
     }
 }
 

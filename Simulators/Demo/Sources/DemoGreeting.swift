@@ -9,6 +9,8 @@ struct DemoGreeting {
     let plan: DemoPlan
     /// Real time of the whole month.
     let seconds: Int
+    /// Whether hub and page are there until Ctrl-C.
+    let stays: Bool
     /// The page of the stand-in for Exist; nil while there is none.
     var page: String?
 
@@ -49,7 +51,10 @@ struct DemoGreeting {
 
     /// Where the page is.
     var existing: [String] {
-        page.map { ["And in a browser, what Exist has of \(plan.year.person): \($0)/", ""] } ?? []
+        page.map { page in
+            ["And in a browser, what Exist has of \(plan.year.person): \(page)/"]
+                + (stays ? [] : ["It goes with the demo; --stay keeps it, and the hub, until Ctrl-C."]) + [""]
+        } ?? []
     }
 
     /// When the hub stays after the month.

@@ -113,13 +113,21 @@ struct DemoProgram: AsyncParsableCommand {
         _ stage: inout DemoSetup, _ clock: String, _ seconds: Int, _ interruption: Interruption
     ) async throws {
         var greeting = DemoGreeting(
-            program: CommandLine.arguments[0], directory: stage.directory, plan: stage.plan, seconds: seconds)
+            program: CommandLine.arguments[0], directory: stage.directory, plan: stage.plan, seconds: seconds,
+            stays: stay)
         if building == nil { greeting.page = try await stage.openExist(clock) }
         try await stage.write(clock: clock)
         await stage.story.say(greeting.first)
         var end = try await stage.play(interruption)
-        if let building { try await send(&end, DemoBuild(path: building), &stage, &greeting, interruption) }
-        try await show(end, stage.story, greeting)
+        await stage.story.say(["", "The scales, as hub device shows them:", ""] + end.devices + [""])
+        let colours = !json && Terminal.hasColours
+        if !json { await stage.story.say(end.account.lines(colours: colours)) }
+        if let building {
+            // What the scales weighed is judged by now.
+            try await send(&end, DemoBuild(path: building), &stage, &greeting, interruption)
+            if !json, end.account.exist != nil { await stage.story.say(end.account.dayLines(colours: colours)) }
+        }
+        if json { try Output.json(try JSON.line(end.account)) }
         if stay { try await stage.stay(end.calendar, greeting, interruption) }
         if keep != nil {
             try await stage.write(clock: nil, isOver: true)
@@ -135,17 +143,12 @@ struct DemoProgram: AsyncParsableCommand {
     ) async throws {
         end.calendar = end.calendar.going(at: 1)
         guard interruption.renew() else { return }
-        await stage.story.say(["", "The month is over. Its days go to Exist as soon as that is built:"])
-        guard try await build.wait(stage.story, interruption) else { return }
+        await stage.story.say([
+            "", "Its days go to Exist as soon as that is built; until then the hub runs on, without scales:",
+        ])
+        guard try await stage.wait(for: build, end.calendar, interruption) else { return }
         greeting.page = try await stage.openExist(end.calendar.clock)
         await stage.story.say(greeting.existing)
         if let days = try await stage.send(end.records, from: end.calendar, interruption) { end.account.add(days) }
-    }
-
-    private func show(_ end: DemoScene.End, _ story: DemoStory, _ greeting: DemoGreeting) async throws {
-        let colours = !json && Terminal.hasColours
-        await story.say(["", "The scales, as hub device shows them:", ""] + end.devices + [""])
-        let account = end.account.lines(colours: colours)
-        if json { try Output.json(try JSON.line(end.account)) } else { await story.say(account) }
     }
 }

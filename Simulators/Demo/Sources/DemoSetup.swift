@@ -51,6 +51,16 @@ struct DemoSetup: Sendable {
         }
     }
 
+    /// Starts the hub once more, without scales, for who looks around until Exist's part is built.
+    ///
+    /// - Returns: false when `interruption` came before.
+    func wait(
+        for build: DemoBuild, _ calendar: DemoCalendar, _ interruption: Interruption
+    ) async throws -> Bool {
+        try await write(clock: calendar.clock, hasScales: false)
+        return try await withHub(interruption) { _ in try await build.wait(story, interruption) }
+    }
+
     /// Starts the hub once more, without scales, and has the exporter send all days that there are.
     ///
     /// The clock is faster than others, for the exporter sends what comes after its first visit within the hour.
