@@ -303,7 +303,8 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         (
             #"{"account":"mira","begins":"2024-05-20T06:00:00Z","leftOut":{"its day has not come":3},"lost":{},"orphaned":[],"note":null,"values":[{"attribute":"weight","changed":true,"date":"2024-05-19"}]}"#,
             [
-                "account   mira", "begins    2024-05-20 06:00:00 Z", "lost      none", "orphaned  none", "note      -",
+                "account   mira", "begins    \(LocalTime.text("2024-05-20T06:00:00Z") ?? "")", "lost      none",
+                "orphaned  none", "note      -",
                 "left out", "  its day has not come  3",  //
                 "values", "  ATTRIBUTE  CHANGED  DATE", "  weight     yes      2024-05-19",
             ]

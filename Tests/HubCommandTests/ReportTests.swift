@@ -209,7 +209,7 @@ import Testing
                 "STORED                      VERSION  TIME                        VALUE                  PERSON  HOW",
                 "\(stored[0])        3  2026-03-15 07:30:05 +01:00  72.3 kg                me",
                 "\(stored[1])       12                              retracted by a person  me      retracted by hand",
-                "\(stored[2])        3  2026-03-15 07:30:05 +01:00  72.3 kg                me      kept beneath",
+                "\(stored[2])        3  2026-03-15 07:30:05 +01:00  72.3 kg                me      by its source, beneath what a person did",
             ])
     }
 

@@ -136,7 +136,9 @@ struct RestoreReport: Encodable {
         }
         lines.append("lost     " + loss)
         guard let outcome else { return lines }
-        lines.append("restored, with the epoch \(outcome.epoch): followers begin again. Start the hub: hub run")
+        lines.append(
+            "restored. Programs that follow the hub begin again by themselves (epoch \(outcome.epoch)). Start the hub: hub run"
+        )
         if let replaced = outcome.replaced {
             lines.append("the replaced store is kept as \(replaced); delete it once you need nothing of it")
         }

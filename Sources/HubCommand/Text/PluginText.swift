@@ -111,7 +111,7 @@ struct PluginText: Codable {
     private static func logIn(_ token: TokenStatus) -> String {
         let who = token.user.map { "\($0) (\(token.account))" } ?? token.account
         if let advice = token.advice { return "\(who): \(advice)" }
-        return who + (token.expires.map { ", until \($0)" } ?? "")
+        return who + (token.expires.map { ", until \(LocalTime.text($0) ?? $0)" } ?? "")
     }
 
     /// What it may, and what it asked for where that is more.

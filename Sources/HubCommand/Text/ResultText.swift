@@ -91,7 +91,9 @@ enum ResultText {
     private static func time(_ text: String) -> String? {
         // Every time begins so; most texts do not.
         guard text.utf8.count > 19, text.first?.isNumber == true else { return nil }
-        return (try? Timestamp(parsing: text)).map(RecordText.moment)
+        return (try? Timestamp(parsing: text)).map { time in
+            time.offsetMinutes == nil ? LocalTime.text(time.microseconds) : RecordText.moment(time)
+        }
     }
 
     /// `leftOut` is `left out`; any other text stays as it is.

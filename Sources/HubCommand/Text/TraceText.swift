@@ -175,7 +175,7 @@ struct TraceText {
             case "editUndone": "edit undone by hand"
             case "retractionUndone": "brought back by hand"
             case let deed?: "\(deed) by hand"
-            case nil: version["covered"] == nil ? nil : "kept beneath"
+            case nil: version["covered"] == nil ? nil : "by its source, beneath what a person did"
             }
         let done = (deed ?? "") + (reason.map { ": \($0)" } ?? "")
         return [done, ruling(version["ruling"])].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "; ")
