@@ -61,3 +61,51 @@ struct Tombstones {
     /// The reason of a retraction that is an erasure.
     static let reason = "erased"
 }
+
+extension WriteTransaction {
+    /// What a source is answered that sends what was erased.
+    func erased(_ intake: IntakeRecord) throws -> StoreResult? {
+        guard caches.tombstones.areThere else { return nil }
+        let identity: [UInt8]?
+        switch intake.record {
+        case .sample(let sample): identity = caches.tombstones.identity(sample.source, sample.key)
+        case .day(let day): identity = uid(day.person).map { tombstone(day.date, day.series, day.type, $0) }
+        case .retraction(let retraction):
+            switch retraction.identity {
+            case .sample(let source, let key): identity = caches.tombstones.identity(source, key)
+            case .day(let person, let type, let series, let date):
+                identity = uid(person).map { tombstone(date, series, type, $0) }
+            }
+        }
+        guard let identity, let number = try caches.tombstones.number(of: identity, in: db) else { return nil }
+        // Of what retention has removed there is no row.
+        let sequence = try Facts.current(number, in: db)?.sequence ?? number
+        return .duplicate(number: number, sequence: sequence)
+    }
+
+    private func tombstone(_ date: LocalDate, _ series: String, _ type: TypeID, _ uid: String) -> [UInt8] {
+        caches.tombstones.identity(day: date, series, type, person: uid)
+    }
+
+    private func uid(_ person: String) -> String? {
+        caches.persons.first { $0.uid == person }?.uid ?? caches.persons.first { $0.name == person }?.uid
+    }
+
+    /// Lets sources send again what was erased, as a record of its own; how many of the numbers were erased.
+    mutating func allowAgain(_ numbers: [Int64]) throws -> [ManualResult] {
+        try numbers.map { number in
+            guard try Tombstones.isErased(number, in: db) else {
+                return ManualResult(
+                    number: number,
+                    result: .rejected(Rejection(code: "unknown", reason: "record \(number) was not erased")))
+            }
+            let sql = "SELECT 1 FROM erased WHERE number = ? AND named = 1"
+            guard try Int64.fetchOne(db, sql: sql, arguments: [number]) == nil else {
+                let reason = "record \(number): sinks are still to be told that it was erased; hub status says which"
+                return ManualResult(number: number, result: .rejected(Rejection(code: "busy", reason: reason)))
+            }
+            try run("UPDATE erased SET identity = NULL WHERE number = ?1", number)
+            return ManualResult(number: number, result: .duplicate(number: number, sequence: 0))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import GRDB
+import Samples
+
+/// Erased records whose identities stay until sinks have been told, and those that sources may send again.
+extension Store {
+    /// Erased records that still have their identity, because sinks are to be told: how many, and which sinks.
+    public func namedErasures() async throws(StoreError) -> (records: Int64, sinks: [SinkID]) {
+        try await read("erased records") { db in
+            let numbers = try Int64.fetchAll(db, sql: "SELECT number FROM erased WHERE named = 1 LIMIT 1000")
+            let sinks = try SinkRecord.all(in: db).filter { sink in
+                try numbers.contains { number in
+                    guard let facts = try Facts.current(number, in: db) else { return false }
+                    return try sink.isAwaiting(number, facts, in: db)
+                }
+            }
+            let count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM erased WHERE named = 1") ?? 0
+            return (count, sinks.map(\.name))
+        }
+    }
+
+    /// Takes away the identities of erased records that sinks have been told of since; none while an erasure is being finished.
+    ///
+    /// - Returns: whether it has looked; `false` where an erasure is being finished.
+    @discardableResult
+    public func removeErasedNames() async throws(StoreError) -> Bool {
+        guard beginFinishing() else { return false }
+        defer { endFinishing() }
+        var after: Int64 = 0
+        while true {
+            let last = after
+            let page = try await read("erased records") { db in
+                let numbers = try Int64.fetchAll(
+                    db, sql: "SELECT number FROM erased WHERE named = 1 AND number > ? ORDER BY number LIMIT 100",
+                    arguments: [last])
+                let sinks = try SinkRecord.all(in: db)
+                return (
+                    told: try numbers.filter { number in
+                        guard let facts = try Facts.current(number, in: db) else { return false }
+                        return try !sinks.contains { sink in try sink.isAwaiting(number, facts, in: db) }
+                    }, last: numbers.last
+                )
+            }
+            guard let reached = page.last else { return true }
+            after = reached
+            guard !page.told.isEmpty else { continue }
+            try await write("erase", 0) { transaction in try transaction.removeNames(page.told) }
+        }
+    }
+
+    /// Lets sources send again what was erased.
+    public func allowAgain(_ numbers: [Int64]) async throws(StoreError) -> [ManualResult] {
+        try await write("allow again", 0) { transaction in try transaction.allowAgain(numbers) }
+    }
+}

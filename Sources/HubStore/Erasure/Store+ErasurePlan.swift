@@ -1,0 +1,93 @@
+import GRDB
+import Samples
+
+/// Erasure: what is chosen, and what would go.
+extension Store {
+    /// What an erasure would take away.
+    public func planErasure(
+        of selection: ErasureSelection, progress: @Sendable (Int64) -> Void = { _ in }
+    ) async throws(StoreError) -> ErasurePlan {
+        var plan = ErasurePlan()
+        try await pages(of: selection) { numbers throws(StoreError) in
+            let before = plan
+            plan = try await read("plan an erasure") { [marks] db in
+                var plan = before
+                let sinks = try SinkRecord.all(in: db)
+                for number in numbers {
+                    try plan.add(number, sinks.map { ($0, marks.offered($0.name)) }, in: db)
+                }
+                // A filter also finds what is left of records that were erased before.
+                if case .matching = selection { plan.unknown = [] }
+                return plan
+            }
+            progress(plan.records)
+        }
+        return plan
+    }
+
+    /// The numbers of what is chosen, in pages.
+    func pages(
+        of selection: ErasureSelection, _ body: ([Int64]) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        switch selection {
+        case .numbers(let numbers):
+            // A number that is given twice is one record.
+            var met: Set<Int64> = []
+            var rest = numbers.filter { met.insert($0).inserted }[...]
+            while !rest.isEmpty {
+                try await body(Array(rest.prefix(RecordQuery.maximumPage)))
+                rest = rest.dropFirst(RecordQuery.maximumPage)
+            }
+        case .matching(var query):
+            query.kinds = KindSelection(Set(RecordKind.allCases), followsChanges: false)
+            (query.order, query.limit, query.next) = (.time, RecordQuery.maximumPage, nil)
+            repeat {
+                let page = try await page(query)
+                try await body(page.records.map(\.number))
+                query.next = page.next
+            } while query.next != nil
+        }
+    }
+}
+
+extension ErasurePlan {
+    fileprivate mutating func add(_ number: Int64, _ sinks: [(sink: SinkRecord, offered: Int64)], in db: Database)
+        throws
+    {
+        guard let facts = try Facts.current(number, in: db), try !Tombstones.isErased(number, in: db) else {
+            unknown.append(number)
+            return
+        }
+        records += 1
+        first = min(first, number)
+        versions += 1 + (try VersionCount.of(number, in: db))
+        bytes += try ErasurePlan.bytes(of: number, in: db)
+        for (sink, offered) in sinks {
+            var sink = sink
+            sink.advance(to: try Int64.fetchOne(db, sql: Head.sql) ?? 0)
+            let row = try DeliveryRow.find(sink.id, number, in: db)
+            let holds =
+                try row.map { $0.holds } ?? (sink.hasPassed(facts) && !facts.isRetraction)
+                || Facts.mayHold(number, row, sink, offered: offered, in: db)
+                || facts.sequence > sink.cursor && facts.sequence <= offered && sink.match.matches(facts)
+            if holds { self.sinks[sink.name, default: 0] += 1 }
+        }
+    }
+
+    /// Of all versions: texts by their length, and 100 bytes for the rest of a row.
+    private static func bytes(of number: Int64, in db: Database) throws -> Int64 {
+        let texts = "100 + ifnull(length(metadata), 0) + ifnull(length(extra), 0) + ifnull(length(basis), 0)"
+        let parts = ["sample", "sample_version", "day", "day_version"].map { table in
+            let more = table.hasPrefix("sample") ? " + length(key) + ifnull(length(content), 0)" : ""
+            return """
+                SELECT \(texts)\(more) + ifnull((SELECT length(bytes) FROM payload p WHERE p.seq = r.seq), 0) AS size
+                FROM \(table) r WHERE number = ?1
+                """
+        }
+        let statement = try RawStatement(
+            cached: "SELECT sum(size) FROM (\(parts.joined(separator: " UNION ALL ")))", in: db)
+        defer { statement.clear() }
+        statement.bind(1, number)
+        return try statement.step() ? statement.integer(0) : 0
+    }
+}
