@@ -122,6 +122,35 @@ import Testing
         }
     }
 
+    @Test func `R8.43 backups that may have the records or the name are named, also those made before a restore`()
+        async throws
+    {
+        let folder = try Folder()
+        let (path, backup) = (folder.data + "/hub.sqlite", folder.path + "/one.sqlite")
+        try await withHub(Self.household, in: folder) { hub in
+            _ = try await hub.client().give([weight("a")])
+            _ = try StoreFile(path).backUp(to: backup)
+        }
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([weight("b")])
+            #expect(try await erase(peer, #"{"numbers":[2]}"#, dryRun: true)["result"].fits(JSON(#"{"backups":[]}"#)))
+            let forgotten = try await erase(peer, #"{"forget":"you"}"#)["result"]
+            #expect(forgotten.fits(JSON(#"{"records":0,"backups":["\#(backup)"]}"#)))
+        }
+        let store = try Store(path: path, now: 1)
+        try await store.newEpoch()
+        try store.close()
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            #expect(try await erase(peer, #"{"numbers":[9]}"#)["result"].fits(JSON(#"{"records":0,"backups":[]}"#)))
+            for dryRun in [true, false] {
+                let result = try await erase(peer, #"{"numbers":[2]}"#, dryRun: dryRun)["result"]
+                #expect(result.fits(JSON(#"{"records":1,"backups":["\#(backup)"]}"#)))
+            }
+        }
+    }
+
     @Test func `R8.43 what sinks have been told of is not said to wait for them`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()

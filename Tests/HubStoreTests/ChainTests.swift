@@ -155,7 +155,7 @@ import Testing
         #expect(try backUp("hub-20260105T000000Z").reason?.contains("made with another key") == true)
         #expect(try backUp("hub-20260106T000000Z").position == 1)
         #expect(
-            StoreCopies.backups(of: folder.store).map(\.path).contains {
+            try KnownBackup.all(of: folder.store).map(\.path).contains {
                 $0.hasSuffix("hub-20260106T000000Z.increment")
             })
         try store.close()

@@ -56,13 +56,16 @@ struct Rehearsal: Sendable {
             }
             return "\(backup)/\(newest.name)"
         }
-        // In the order in which they were made.
-        guard let last = StoreCopies.backups(of: files.store).last else {
+        let last: String?
+        do throws(StoreError) { last = try KnownBackup.newest(of: files.store) } catch {
+            throw Failure(.notWell, "\(error.message); name a backup: --backup FILE")
+        }
+        guard let last else {
             throw Failure(
                 .notWell,
                 "this hub knows of no backup that is still where hub backup has put it; name one: --backup FILE")
         }
-        return last.path
+        return last
     }
 
     private func carryOut(_ path: String, _ progress: @escaping @Sendable (CopyProgress) -> Bool) async throws -> Report

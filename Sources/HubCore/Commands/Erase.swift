@@ -75,17 +75,25 @@ struct Erase: OwnCommand {
         var result = Result(
             dryRun: call.isDryRun, records: plan.records, versions: plan.versions, bytes: plan.bytes,
             sinks: plan.sinks.map { Result.Sink(sink: "\($0)", records: $1) }.sorted { $0.sink < $1.sink },
-            copies: StoreCopies.beside(path).map(\.path),
-            backups: StoreCopies.backups(of: path).filter { $0.head ?? .max >= plan.first }.map(\.path),
-            unknown: plan.unknown)
+            copies: StoreCopies.beside(path), backups: try backups(plan, hub), unknown: plan.unknown)
         guard !call.isDryRun else { return RawJSON(encoding: result) }
         result.records = try await hub.eraser.erase(
             selection, forgetting: forget, removingCopies: !keep
         ) { call.progress($0, of: $1, "erasing") }
         if !keep { removeCopies(of: path, &result) }
+        // Also those that were begun before the records were gone.
+        result.backups = try backups(plan, hub)
         let waiting = try await hub.store.namedErasures()
         (result.named, result.waitingFor) = (waiting.records, waiting.sinks.map { "\($0)" })
         return RawJSON(encoding: result)
+    }
+
+    /// Backups that may have what the plan is about.
+    private func backups(_ plan: ErasurePlan, _ hub: isolated Commands) throws -> [String] {
+        guard plan.records > 0 || forget != nil else { return [] }
+        // Each that was made since the person was named in hub.conf has the name.
+        return try KnownBackup.holding(
+            recordsFrom: forget == nil ? plan.first : 0, epoch: hub.store.epoch, of: hub.facts.storePath)
     }
 
     /// The erasure has removed them; one that is still there is tried once more, which says why it stays.

@@ -17,7 +17,7 @@ public struct ErasurePlan: Hashable, Sendable {
     public var sinks: [SinkID: Int64] = [:]
     /// Numbers that were asked for and are of no record, or of one that was erased before.
     public var unknown: [Int64] = []
-    /// The first of the records' numbers: a backup of a lower head has none of them.
+    /// The first number that a record had: a backup of this epoch with a lower head has none of them.
     public var first: Int64 = .max
 }
 
@@ -36,11 +36,4 @@ public struct ErasureState: Hashable, Sendable {
     public var stage: Stage
     public var total: Int64
     public var left: Int64
-}
-
-/// Another file than the store in which records may stand that were erased.
-public struct StoreCopy: Hashable, Sendable {
-    public var path: String
-    /// Its head when it was made; `nil` where that is not known.
-    public var head: Int64?
 }

@@ -22,6 +22,11 @@ extension Store {
             }
             progress(plan.records)
         }
+        // What a source was allowed to send again was stored under its former number first.
+        let allowed = try await read("plan an erasure") { db in
+            try Int64.fetchOne(db, sql: "SELECT min(number) FROM erased WHERE identity IS NULL")
+        }
+        if plan.records > 0 { plan.first = min(plan.first, allowed ?? .max) }
         return plan
     }
 

@@ -102,6 +102,7 @@ public struct StoreFile: Hashable, Sendable {
             throw StoreError(.exists, "\(verb): there is such a file already; nothing is overwritten")
         }
         let draft = try DraftFile(target + ".part")
+        KnownBackup.note(target, of: path)
         let copied = try copy(into: draft, progress)
         let copy = StoreFile(draft.path)
         try draft.makePlain()
@@ -114,7 +115,7 @@ public struct StoreFile: Hashable, Sendable {
             )
         }
         try draft.publish(as: target)
-        StoreCopies.note(StoreCopy(path: target, head: found.head), of: path)
+        KnownBackup.note(target, found, of: path)
         return found
     }
 

@@ -1,0 +1,105 @@
+import Files
+import Glibc
+
+/// A backup that `hub backup` has made, or has begun to make: a line of the list beside the store, `<store>.backups`.
+public struct KnownBackup: Hashable, Sendable {
+    /// Absolute.
+    public var path: String
+    /// Up to where it has the records of which epoch; `nil` while it is not finished, the epoch also where an earlier hub has noted it.
+    public var head: Int64?
+    public var epoch: String?
+    /// The device that its folder was on.
+    private var device: UInt64?
+
+    /// All that the hub knows of, in the order in which they were made.
+    public static func all(of store: String) throws(StoreError) -> [KnownBackup] {
+        let bytes = try StoreError.translated { () throws(FileError) in
+            try PrivateFile.read(list(store), upTo: 64 << 20)
+        }
+        return String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n").compactMap { KnownBackup($0) }
+    }
+
+    /// Where those are now that may have records which were first stored under this sequence or a later one.
+    ///
+    /// One of another epoch may have them under any number: after a restore sources send again what the backup did not have.
+    public static func holding(recordsFrom first: Int64, epoch: String, of store: String) throws(StoreError) -> [String]
+    {
+        try all(of: store).filter { backup in
+            backup.head == nil || backup.epoch != epoch || backup.head ?? .max >= first
+        }.compactMap(\.place)
+    }
+
+    /// The last that was made, of those that can be looked at now.
+    public static func newest(of store: String) throws(StoreError) -> String? {
+        try all(of: store).last { $0.head != nil && access($0.path, F_OK) == 0 }?.path
+    }
+
+    /// Notes that a backup is begun, or with what is in it that it is made; what cannot be noted is a backup all the same.
+    ///
+    /// Noted before it has a record, it is also known when it is finished after an erasure that began later.
+    static func note(_ path: String, _ summary: StoreSummary? = nil, of store: String) {
+        guard let backup = KnownBackup(path, summary), !backup.path.contains("\n") else { return }
+        let turn = turn(at: list(store))
+        defer { withExtendedLifetime(turn) {} }
+        guard let known = try? all(of: store) else { return }
+        // One that is not there now may be on a medium that is elsewhere: only what was never finished is dropped for that.
+        var rest = known.filter { $0.path != backup.path && ($0.head != nil || $0.place != nil) }
+        if rest.count >= most, let oldest = rest.firstIndex(where: { $0.place == nil }) { rest.remove(at: oldest) }
+        let lines = (rest.suffix(most - 1) + [backup]).map { $0.line + "\n" }
+        _ = try? PrivateFile.write(Array(lines.joined().utf8), to: list(store))
+    }
+
+    /// Where it is to be found, or would be with its medium; `nil` where it was removed.
+    private var place: String? {
+        for path in [path, path + ".part"] where access(path, F_OK) == 0 || errno != ENOENT { return path }
+        var folder = stat()
+        guard stat(Folder.parent(of: path), &folder) == 0 else { return path }
+        return device == nil || device == UInt64(folder.st_dev) ? nil : path
+    }
+
+    // MARK: - The list
+
+    private static let most = 10_000
+
+    private static func list(_ store: String) -> String { store + ".backups" }
+
+    private init?(_ path: String, _ summary: StoreSummary?) {
+        var status = stat()
+        guard let folder = realpath(Folder.parent(of: path), nil) else { return nil }
+        defer { free(folder) }
+        guard stat(folder, &status) == 0, let name = path.split(separator: "/").last else { return nil }
+        let parent = String(cString: folder)
+        (self.path, device) = (parent == "/" ? "/\(name)" : "\(parent)/\(name)", UInt64(status.st_dev))
+        (head, epoch) = (summary?.head, summary?.epoch)
+    }
+
+    /// `HEAD EPOCH DEVICE PATH`, of an earlier hub `HEAD PATH`; `-` for what is not known.
+    private init?(_ line: Substring) {
+        let isOld = line.split(separator: " ", maxSplits: 1).last?.hasPrefix("/") ?? false
+        let parts = line.split(separator: " ", maxSplits: isOld ? 1 : 3)
+        guard parts.count == (isOld ? 2 : 4), let path = parts.last else { return nil }
+        (self.path, head) = (String(path), Int64(parts[0]))
+        guard !isOld else { return }
+        (epoch, device) = (parts[1] == "-" ? nil : String(parts[1]), UInt64(parts[2]))
+    }
+
+    private var line: String {
+        "\(head.map(String.init) ?? "-") \(epoch ?? "-") \(device.map(String.init) ?? "-") \(path)"
+    }
+
+    /// Keeps other programs from writing the list meanwhile; `nil` where that cannot be had within some seconds.
+    private static func turn(at list: String) -> Descriptor? {
+        for _ in 0..<1_000 {
+            guard let file = try? Descriptor(list, O_RDWR | O_CREAT | O_NOFOLLOW) else { return nil }
+            // Another program may have put a new list in its place since.
+            var (opened, named) = (stat(), stat())
+            if (try? file.lock()) == true, fstat(file.number, &opened) == 0, lstat(list, &named) == 0,
+                opened.st_ino == named.st_ino
+            {
+                return file
+            }
+            usleep(10_000)
+        }
+        return nil
+    }
+}

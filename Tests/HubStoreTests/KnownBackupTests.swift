@@ -1,0 +1,139 @@
+import Foundation
+import Samples
+import Testing
+
+@testable import HubStore
+
+/// Which backups the hub knows of, and which of them may have what is erased.
+@Suite struct KnownBackupTests {
+    let folder: Folder
+    let elsewhere: Folder
+
+    init() throws { (folder, elsewhere) = (try Folder(), try Folder()) }
+
+    /// Where a backup of this name is, without symbolic links on the way.
+    private func place(_ name: String) -> String {
+        URL(fileURLWithPath: elsewhere.path).resolvingSymlinksInPath().path + "/\(name).sqlite"
+    }
+
+    private func backUp(_ name: String) throws { _ = try StoreFile(folder.store).backUp(to: place(name)) }
+
+    private func holding(_ first: Int64, _ store: Store) throws -> [String] {
+        try KnownBackup.holding(recordsFrom: first, epoch: store.epoch, of: folder.store)
+    }
+
+    @Test func `a backup with an end before the records does not have them, and one that was removed is not named`()
+        async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try backUp("one")
+        _ = try await store.put(try sample("b"))
+        try backUp("two")
+        #expect(try holding(1, store) == [place("one"), place("two")])
+        #expect(try holding(2, store) == [place("two")])
+        #expect(try holding(3, store) == [])
+        #expect(try KnownBackup.newest(of: folder.store) == place("two"))
+        try FileManager.default.removeItem(atPath: place("two"))
+        #expect(try holding(1, store) == [place("one")])
+        #expect(try KnownBackup.newest(of: folder.store) == place("one"))
+    }
+
+    @Test func `a backup of another epoch may have a record under any number`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try backUp("one")
+        // As after a restore of an older backup: the source sends once more what that did not have.
+        try await store.newEpoch()
+        _ = try await store.put(try sample("b"))
+        #expect(try holding(2, store) == [place("one")])
+    }
+
+    @Test func `a backup is known from its beginning, whenever it is finished, and also when it never is`() async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        var known: [String] = []
+        _ = try StoreFile(folder.store).backUp(to: place("one")) { _ in
+            known = (try? holding(9, store)) ?? []
+            return true
+        }
+        #expect(known == [place("one") + ".part"])
+        #expect(try holding(9, store) == [])
+        // A killed one has left its file; one that failed has not.
+        KnownBackup.note(place("two"), of: folder.store)
+        try Data().write(to: URL(fileURLWithPath: place("two") + ".part"))
+        KnownBackup.note(place("three"), of: folder.store)
+        try backUp("four")
+        #expect(try holding(9, store) == [place("two") + ".part"])
+        #expect(
+            try KnownBackup.all(of: folder.store).map(\.path) == [place("one"), place("two"), place("four")])
+    }
+
+    @Test func `a backup on a medium that is not there is named, and known when it is there again`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try backUp("one")
+        let away = elsewhere.path + "-away"
+        try FileManager.default.moveItem(atPath: elsewhere.path, toPath: away)
+        defer { try? FileManager.default.removeItem(atPath: away) }
+        #expect(try holding(1, store) == [place("one")])
+        let other = try Folder()
+        _ = try StoreFile(folder.store).backUp(to: other.path + "/two.sqlite")
+        #expect(try holding(1, store).count == 2)
+        // Another file system in its place, as an empty folder that something was mounted on.
+        try FileManager.default.createDirectory(atPath: elsewhere.path, withIntermediateDirectories: false)
+        #expect(try holding(1, store).count == 1, "the folder is on the same device, and the file is gone")
+        let list = try String(contentsOfFile: folder.store + ".backups", encoding: .utf8)
+        let lines = list.split(separator: "\n").map { line in
+            let parts = line.split(separator: " ", maxSplits: 3)
+            return "\(parts[0]) \(parts[1]) 1 \(parts[3])\n"
+        }
+        try lines.joined().write(toFile: folder.store + ".backups", atomically: true, encoding: .utf8)
+        #expect(try holding(1, store).count == 2)
+        try FileManager.default.removeItem(atPath: elsewhere.path)
+        try FileManager.default.moveItem(atPath: away, toPath: elsewhere.path)
+        #expect(try holding(1, store).contains(place("one")))
+    }
+
+    @Test func `a list of an earlier hub is read, and what it does not say is not taken for harmless`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try Data().write(to: URL(fileURLWithPath: place("of old")))
+        try "1 \(place("of old"))\n0 \(place("gone"))\n".write(
+            toFile: folder.store + ".backups", atomically: true, encoding: .utf8)
+        #expect(try holding(9, store) == [place("of old")])
+        try backUp("new")
+        #expect(try holding(1, store) == [place("of old"), place("new")])
+    }
+
+    @Test func `a list that cannot be read is an error, and not taken for an empty one`() async throws {
+        let store = try folder.open()
+        try FileManager.default.createDirectory(atPath: folder.store + ".backups", withIntermediateDirectories: false)
+        #expect(await failure { _ = try holding(1, store) } != nil)
+    }
+
+    @Test func `programs that make backups at the same time note all of them`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        let (path, places) = (folder.store, (0..<20).map { place("\($0)") })
+        for place in places { try Data().write(to: URL(fileURLWithPath: place + ".part")) }
+        await withTaskGroup(of: Void.self) { group in
+            for place in places { group.addTask { KnownBackup.note(place, of: path) } }
+        }
+        #expect(try KnownBackup.all(of: folder.store).count == 20)
+    }
+
+    @Test func `what a source was allowed to send again may be in a backup under its former number`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        #expect(try await store.finishErasure())
+        #expect(try await store.planErasure(of: .numbers([2])).first == 2)
+        _ = try await store.allowAgain([1])
+        let again = try #require(try await store.put(try sample("a"))[0].placement).number
+        #expect(try await store.planErasure(of: .numbers([again])).first == 1)
+        #expect(try await store.planErasure(of: .numbers([99])).first == .max)
+    }
+}
