@@ -1,8 +1,9 @@
 import Foundation
-import HubStore
+import GRDB
 import Testing
 
 @testable import HubCore
+@testable import HubStore
 
 /// Chapter 6.10: what a person has the hub erase, over the door, on the feed and for sinks.
 @Suite struct EraseTests {
@@ -148,6 +149,36 @@ import Testing
                 let result = try await erase(peer, #"{"numbers":[2]}"#, dryRun: dryRun)["result"]
                 #expect(result.fits(JSON(#"{"records":1,"backups":["\#(backup)"]}"#)))
             }
+        }
+    }
+
+    @Test func `R6.45 R8.43 a record that cannot be erased is told with the reason, and goes when a hub can`()
+        async throws
+    {
+        let folder = try Folder()
+        func change(_ sql: String) async throws {
+            let store = try Store(path: folder.data + "/hub.sqlite", now: 1)
+            try await store.pool.write { db in try db.execute(sql: sql) }
+            try store.close()
+        }
+        try await withHub(in: folder) { hub in _ = try await hub.client().give([weight("needle-a"), weight("b")]) }
+        try await change(
+            "CREATE TRIGGER t BEFORE UPDATE ON sample WHEN old.number = 1 BEGIN SELECT RAISE(ABORT, 'for a test'); END")
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            let done = try await erase(peer, #"{"numbers":[1,2]}"#)["result"]
+            #expect(done.fits(JSON(#"{"records":1,"failed":1}"#)))
+            #expect(done["faults"][0]["number"].int == 1)
+            #expect(done["faults"][0]["reason"].string?.contains("for a test") == true)
+            #expect(try await peer.status()["erasure"].fits(JSON(#"{"failed":1,"named":0}"#)))
+            #expect(try await erase(peer, #"{"numbers":[1]}"#)["result"].fits(JSON(#"{"records":0,"failed":1}"#)))
+            #expect(try await peer.all().records.map { $0["key"].string } == ["needle-a"])
+        }
+        try await change("DROP TRIGGER t")
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            try await eventually("it is erased") { try await peer.status()["erasure"]["failed"].int == nil }
+            #expect(try await peer.all().records.isEmpty)
         }
     }
 

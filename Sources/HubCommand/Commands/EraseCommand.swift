@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HubClient
+import HubCore
 import HubWire
 import Samples
 
@@ -28,8 +29,9 @@ struct EraseCommand: ParsableCommand {
 
             --from and --to as in hub samples.
 
-            Exit codes: 0 erased; 1 there is no such record, or the answer was no; 64 no
-            such type or person, or --yes is missing without a terminal; 69 no hub answers.
+            Exit codes: 0 erased; 1 there is no such record, one could not be erased, or
+            the answer was no; 64 no such type or person, or --yes is missing without a
+            terminal; 69 no hub answers.
             """)
 
     @Argument(help: "Numbers of records, in place of the filter.")
@@ -50,7 +52,7 @@ struct EraseCommand: ParsableCommand {
     var yes = false
     @Flag(
         help:
-            "One JSON document: {\"records\",\"versions\",\"bytes\",\"sinks\",\"copies\",\"left\",\"backups\",\"unknown\",\"named\",\"waitingFor\",\"dryRun\"}."
+            "One JSON document: {\"records\",\"versions\",\"bytes\",\"sinks\",\"copies\",\"left\",\"backups\",\"unknown\",\"failed\",\"faults\",\"named\",\"waitingFor\",\"dryRun\"}."
     )
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -86,6 +88,8 @@ struct EraseCommand: ParsableCommand {
         var left: [Left]?
         var copies, backups: [String]
         var unknown: [Int64]
+        var failed: Int64?
+        var faults: [HubStatus.Erasure.Fault]?
         var named: Int64?
         var waitingFor: [String]?
     }
@@ -117,9 +121,18 @@ struct EraseCommand: ParsableCommand {
             for line in Self.done(answer, keep) { try Output.print(line) }
             Terminal.say(Self.missing)
         }
-        guard let left = answer.left, !left.isEmpty else { return }
-        let files = left.map { "\($0.path) (\($0.reason))" }.joined(separator: ", ")
-        throw Failure(.notWell, "could not remove \(files): what was erased may be in there; remove it by hand")
+        var complaints: [String] = []
+        if let failed = answer.failed {
+            let first = answer.faults?.first.map { "; record \($0.number): \($0.reason)" } ?? ""
+            complaints.append(
+                "\(NumberText.count(failed, "record")) could not be erased, now or before, and are tried again every hour; hub status says when that is done\(first)"
+            )
+        }
+        if let left = answer.left, !left.isEmpty {
+            let files = left.map { "\($0.path) (\($0.reason))" }.joined(separator: ", ")
+            complaints.append("could not remove \(files): what was erased may be in there; remove it by hand")
+        }
+        if !complaints.isEmpty { throw Failure(.notWell, complaints.joined(separator: "\n")) }
     }
 
     static let missing =

@@ -77,6 +77,12 @@ struct StatusText {
                 let keys = sinks.isEmpty ? "which are being removed" : "until \(sinks) has been told"
                 lines.append("erased   \(NumberText.count(erasure.named, "record")) but for their keys, \(keys)")
             }
+            if let failed = erasure.failed {
+                let first = erasure.faults?.first.map { ": \($0.number), for \($0.reason)" } ?? ""
+                lines.append(
+                    "erasing  " + Shade.bad.paint("\(NumberText.count(failed, "record")) could not be erased", colours)
+                        + " and are tried again every hour\(first)")
+            }
         }
         if status.clock != "system" { lines.append("clock    \(status.clock)") }
         if let memory { lines.append(memory) }

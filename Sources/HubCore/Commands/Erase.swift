@@ -59,6 +59,9 @@ struct Erase: OwnCommand {
         var backups: [String]
         /// Numbers of no record.
         var unknown: [Int64]
+        /// How many records could not be erased so far, and why the first of them.
+        var failed: Int64?
+        var faults: [HubStatus.Erasure.Fault]?
         /// Of how many records the identity stays until these sinks have been told.
         var named: Int64?
         var waitingFor: [String]?
@@ -80,9 +83,13 @@ struct Erase: OwnCommand {
         result.records = try await hub.eraser.erase(
             selection, forgetting: forget, removingCopies: !keep
         ) { call.progress($0, of: $1, "erasing") }
-        if !keep { removeCopies(of: path, &result) }
+        if !keep { removeCopies(of: path, plan, &result) }
         // Also those that were begun before the records were gone.
         result.backups = try backups(plan, hub)
+        let faults = try await hub.store.erasureFaults()
+        if faults.count > 0 {
+            (result.failed, result.faults) = (faults.count, faults.first.map(HubStatus.Erasure.Fault.init))
+        }
         let waiting = try await hub.store.namedErasures()
         (result.named, result.waitingFor) = (waiting.records, waiting.sinks.map { "\($0)" })
         return RawJSON(encoding: result)
@@ -97,8 +104,8 @@ struct Erase: OwnCommand {
     }
 
     /// The erasure has removed them; one that is still there is tried once more, which says why it stays.
-    private func removeCopies(of path: String, _ result: inout Result) {
-        guard result.records > 0 || forget != nil else {
+    private func removeCopies(of path: String, _ plan: ErasurePlan, _ result: inout Result) {
+        guard plan.records > 0 || forget != nil else {
             result.copies = []
             return
         }

@@ -1,4 +1,5 @@
 import HubSessions
+import HubStore
 
 /// How the hub and its plugins are: what `hub status --json` prints and the door answers to the owner.
 public struct HubStatus: Codable, Hashable, Sendable {
@@ -89,6 +90,18 @@ public struct HubStatus: Codable, Hashable, Sendable {
         /// Erased records that keep their identity until these sinks have been told.
         public var named: Int64
         public var waitingFor: [String]
+        /// How many records could not be erased so far, and the first of them; absent where all could.
+        ///
+        /// They are tried again every hour.
+        public var failed: Int64?
+        public var faults: [Fault]?
+
+        public struct Fault: Codable, Hashable, Sendable {
+            public var number: Int64
+            public var reason: String
+
+            init(_ fault: ErasureFault) { (number, reason) = (fault.number, fault.reason) }
+        }
     }
 
     public struct Check: Codable, Hashable, Sendable {

@@ -209,10 +209,12 @@ struct StoreReading: Sendable {
 extension HubStatus.Erasure {
     fileprivate init?(of store: Store) async throws(StoreError) {
         let (state, waiting) = (try await store.erasure(), try await store.namedErasures())
-        guard state != nil || waiting.records > 0 else { return nil }
+        let faults = try await store.erasureFaults()
+        guard state != nil || waiting.records > 0 || faults.count > 0 else { return nil }
         self.init(
             records: state?.total, left: state?.left, named: waiting.records,
-            waitingFor: waiting.sinks.map(\.description))
+            waitingFor: waiting.sinks.map(\.description), failed: faults.count > 0 ? faults.count : nil,
+            faults: faults.count > 0 ? faults.first.map(Fault.init) : nil)
     }
 }
 

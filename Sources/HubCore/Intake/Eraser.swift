@@ -6,10 +6,15 @@ actor Eraser {
     private let store: Store
     private let committer: Committer
     private let logger: Logger
-    private var isChoosing = false
+    /// Whether a command has it erase.
+    private var isAtWork = false
+    /// When what had failed was last tried again.
+    private var lastTry: ContinuousClock.Instant?
 
     /// How often it is looked for work that no command waits for.
     private static let interval = Duration.seconds(5)
+    /// How often what has failed is tried again.
+    private static let retryInterval = Duration.seconds(3_600)
     /// How long to wait for readers of the log.
     private static let pause = Duration.milliseconds(100)
 
@@ -25,57 +30,71 @@ actor Eraser {
         _ selection: ErasureSelection, forgetting person: String?, removingCopies: Bool,
         progress: @Sendable (Int64, Int64) -> Void
     ) async throws -> Int64 {
-        guard !isChoosing, try await store.erasure().map({ $0.stage == .choosing }) ?? true, !isChoosing else {
+        guard !isAtWork, try await store.erasure().map({ $0.stage == .choosing }) ?? true, !isAtWork else {
             throw CommandFailure("busy", "another erasure is under way; hub status says how far it is")
         }
-        isChoosing = true
-        let total: Int64
-        do {
-            defer { isChoosing = false }
-            total = try await store.beginErasure(
-                of: selection, forgetting: person, removingCopies: removingCopies)
-        }
-        try await finish(progress)
+        isAtWork = true
+        defer { isAtWork = false }
+        _ = try await store.beginErasure(of: selection, forgetting: person, removingCopies: removingCopies)
+        let erased = try await finish(forCommand: true, progress)
         // What sinks have been told of meanwhile is in the answer as it is, and not as waiting for them.
         while try await !store.removeErasedNames() { try await Task.sleep(for: Self.pause) }
-        try await finish { _, _ in }
-        return total
+        _ = try await finish(forCommand: true) { _, _ in }
+        return erased
     }
 
     /// Looks for work until the hub stops.
     func run(until leaving: Flag) async {
         while !leaving.isRaised {
+            let began = ContinuousClock.now
             do {
+                if lastTry.map({ $0.duration(to: began) >= Self.retryInterval }) ?? true {
+                    try await store.retryErasure()
+                    lastTry = began
+                }
                 try await store.removeErasedNames()
-                try await finish { _, _ in }
+                _ = try await finish(forCommand: false) { _, _ in }
             } catch {
                 // A store that does not work says so itself; a hub that stops goes on at its next start.
                 logger.debug("an erasure waits", metadata: ["reason": "\(error)"])
             }
-            await leaving.wait(upTo: Self.interval)
+            // Where many names wait for a sink, looking through them must not be all that the hub does.
+            await leaving.wait(upTo: max(Self.interval, began.duration(to: .now) * 10))
         }
     }
 
-    private func finish(_ progress: @Sendable (Int64, Int64) -> Void) async throws {
-        var total: Int64?
-        while let state = try await store.erasure() {
+    /// - Parameter forCommand: whether a command waits for it; what is no command's leaves the erasure of one to it.
+    /// - Returns: how many records it has erased.
+    private func finish(forCommand: Bool, _ progress: @Sendable (Int64, Int64) -> Void) async throws -> Int64 {
+        var erased: Int64 = 0
+        var failed: [Int64] = []
+        while let state = try await store.erasure(), forCommand || !isAtWork {
             try Task.checkCancellation()
             switch state.stage {
-            case .choosing:
-                // Of an earlier hub, or of the command that is choosing now.
-                if isChoosing { return }
-                try await store.dropErasure()
+            case .choosing: try await store.dropErasure()
             case .records:
-                total = state.total
-                guard try await committer.carryOut(.eraseNext) != nil else {
+                guard let results = try await committer.carryOut(.eraseNext) else {
                     throw CommandFailure(
                         "stopping", "the hub is stopping; it goes on with the erasure when it is started again")
+                }
+                for result in results {
+                    if case .rejected(let rejection) = result.result {
+                        if rejection.code == ErasureFault.code { failed.append(result.number) }
+                    } else {
+                        erased += 1
+                    }
                 }
                 progress(state.total - state.left, state.total)
             case .words, .files:
                 if try await !store.finishErasure() { try await Task.sleep(for: Self.pause) }
             }
         }
-        if let total { logger.notice("records were erased", metadata: ["records": "\(total)"]) }
+        if erased > 0 { logger.notice("records were erased", metadata: ["records": "\(erased)"]) }
+        if !failed.isEmpty {
+            logger.warning(
+                "records could not be erased and are tried again every hour; hub status says why",
+                metadata: ["records": "\(failed.count)", "first": "\(failed[0])"])
+        }
+        return erased
     }
 }

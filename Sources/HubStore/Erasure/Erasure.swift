@@ -21,6 +21,15 @@ public struct ErasurePlan: Hashable, Sendable {
     public var first: Int64 = .max
 }
 
+/// A record that could not be erased, or an erased one of which the identity could not be taken away, and why not.
+public struct ErasureFault: Hashable, Sendable {
+    public var number: Int64
+    public var reason: String
+
+    /// The code with which a record is rejected that could not be erased.
+    public static let code = "failed"
+}
+
 /// How far an erasure has come.
 public struct ErasureState: Hashable, Sendable {
     public enum Stage: Int64, Hashable, Sendable {

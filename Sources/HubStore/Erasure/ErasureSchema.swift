@@ -38,6 +38,15 @@ enum ErasureSchema {
         ALTER TABLE meta ADD COLUMN erasure_key BLOB;
         """
 
+    static let version14 = """
+        -- Records that could not be erased, and erased ones of which the identity could not be taken away: they hold up no other, and are
+        -- tried again.
+        CREATE TABLE erasure_fault (
+            number INTEGER PRIMARY KEY,
+            reason TEXT NOT NULL
+        ) STRICT;
+        """
+
     /// Every store has a key of its own.
     static func makeKey(_ db: Database) throws {
         try db.execute(sql: "UPDATE meta SET erasure_key = randomblob(32) WHERE erasure_key IS NULL")

@@ -5,20 +5,34 @@ import Samples
 extension Store {
     /// Erased records that still have their identity, because sinks are to be told: how many, and which sinks.
     public func namedErasures() async throws(StoreError) -> (records: Int64, sinks: [SinkID]) {
-        try await read("erased records") { db in
-            let numbers = try Int64.fetchAll(db, sql: "SELECT number FROM erased WHERE named = 1 LIMIT 1000")
-            let sinks = try SinkRecord.all(in: db).filter { sink in
-                try numbers.contains { number in
-                    guard let facts = try Facts.current(number, in: db) else { return false }
-                    return try sink.isAwaiting(number, facts, in: db)
+        var (waiting, after): (Set<SinkID>, Int64) = ([], 0)
+        while true {
+            let (known, last) = (waiting, after)
+            let page = try await read("erased records") { db in
+                let numbers = try Int64.fetchAll(
+                    db, sql: "SELECT number FROM erased WHERE named = 1 AND number > ? ORDER BY number LIMIT 1000",
+                    arguments: [last])
+                // Of a sink that has nothing before it no record has to be looked at.
+                let others = try SinkRecord.all(in: db).filter { $0.isBehind && !known.contains($0.name) }
+                let found = try others.filter { sink in
+                    try numbers.contains { number in
+                        guard let facts = try Facts.current(number, in: db) else { return false }
+                        return try sink.isAwaiting(number, facts, in: db)
+                    }
                 }
+                return (found: found.map(\.name), isLast: found.count == others.count, last: numbers.last)
             }
-            let count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM erased WHERE named = 1") ?? 0
-            return (count, sinks.map(\.name))
+            waiting.formUnion(page.found)
+            guard let reached = page.last, !page.isLast else { break }
+            after = reached
         }
+        let count = try await read("erased records") { db in
+            try Int64.fetchOne(db, sql: "SELECT count(*) FROM erased WHERE named = 1") ?? 0
+        }
+        return (count, waiting.sorted { $0.description < $1.description })
     }
 
-    /// Takes away the identities of erased records that sinks have been told of since; none while an erasure is being finished.
+    /// Takes away the identities of erased records that sinks have been told of since, but those that failed before; none while an erasure is being finished.
     ///
     /// - Returns: whether it has looked; `false` where an erasure is being finished.
     @discardableResult
@@ -30,8 +44,11 @@ extension Store {
             let last = after
             let page = try await read("erased records") { db in
                 let numbers = try Int64.fetchAll(
-                    db, sql: "SELECT number FROM erased WHERE named = 1 AND number > ? ORDER BY number LIMIT 100",
-                    arguments: [last])
+                    db,
+                    sql: """
+                        SELECT number FROM erased WHERE named = 1 AND number > ?
+                            AND number NOT IN (SELECT number FROM erasure_fault) ORDER BY number LIMIT 100
+                        """, arguments: [last])
                 let sinks = try SinkRecord.all(in: db)
                 return (
                     told: try numbers.filter { number in

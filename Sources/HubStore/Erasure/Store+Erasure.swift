@@ -38,7 +38,11 @@ extension Store {
             if total == 0 && person == nil {
                 try transaction.dropErasure()
             } else {
-                try db.execute(sql: "UPDATE erasure SET stage = 1, total = \(total)")
+                try db.execute(
+                    sql: """
+                        DELETE FROM erasure_fault WHERE number IN (SELECT number FROM erasure_record);
+                        UPDATE erasure SET stage = 1, total = \(total)
+                        """)
             }
             return total
         }
@@ -58,6 +62,24 @@ extension Store {
                 stage: ErasureState.Stage(rawValue: row[0]) ?? .records, total: row[1],
                 left: try Int64.fetchOne(db, sql: "SELECT count(*) FROM erasure_record") ?? 0)
         }
+    }
+
+    /// What could not be erased so far: how many records, and the first of them.
+    public func erasureFaults(most: Int = 20) async throws(StoreError) -> (count: Int64, first: [ErasureFault]) {
+        try await read("erasure") { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT number, reason FROM erasure_fault ORDER BY number LIMIT ?", arguments: [most])
+            return (
+                try Int64.fetchOne(db, sql: "SELECT count(*) FROM erasure_fault") ?? 0,
+                rows.map { ErasureFault(number: $0[0], reason: $0[1]) }
+            )
+        }
+    }
+
+    /// Begins once more with what could not be erased; nothing while an erasure is under way.
+    public func retryErasure() async throws(StoreError) {
+        guard try await erasureFaults(most: 0).count > 0 else { return }
+        try await write("erase", 0) { transaction in try transaction.retryErasure() }
     }
 
     /// Goes on with an erasure whose records are empty: words, then files.

@@ -31,7 +31,11 @@ struct WordSweep {
     init(from db: Database) throws {
         words = Set(try Int64.fetchAll(db, sql: "SELECT id FROM erasure_word"))
         sources = Set(try Int64.fetchAll(db, sql: "SELECT id FROM erasure_source"))
-        // Words that say what there is at all: types, series and plugins, of which topics are made, and the hub's own word.
+        try keepTopics(in: db)
+    }
+
+    /// Words that say what there is at all stay: types, series and plugins, of which topics are made, and the hub's own word.
+    private mutating func keepTopics(in db: Database) throws {
         words.subtract(
             try Int64.fetchAll(
                 db,
@@ -68,14 +72,20 @@ struct WordSweep {
         if count < WordSweep.piece { (table, place) = (table + 1, (0, 0)) }
     }
 
-    /// Looks at what was stored after a sequence.
+    /// Looks at what was stored after a sequence: records, their versions, and topics that are new.
     mutating func look(after head: Int64, in db: Database) throws {
+        try keepTopics(in: db)
         for table in WordSweep.tables {
             let columns = "number, seq, \(table.columns.joined(separator: ", "))"
-            let ranges =
-                table.name.hasSuffix("_version")
-                ? (table.name == "sample_version" ? ["covered IS NOT NULL AND seq > ?1"] : [])
-                : ["number > ?1", "seq <> number AND seq > ?1"]
+            var ranges = ["number > ?1", "seq <> number AND seq > ?1"]
+            if table.name.hasSuffix("_version") {
+                // What a record said since and says no more.
+                let current = table.name.dropLast("_version".count)
+                let changed = ranges.map { "SELECT number FROM \(current) WHERE \($0)" }.joined(
+                    separator: " UNION ALL ")
+                ranges = ["seq > ?1 AND number IN (\(changed))"]
+                if table.name == "sample_version" { ranges.append("covered IS NOT NULL AND seq > ?1") }
+            }
             for range in ranges {
                 let statement = try RawStatement(
                     cached: "SELECT \(columns) FROM \(table.name) WHERE \(range)", in: db)
@@ -120,12 +130,14 @@ extension WriteTransaction {
         forgetsWords = true
         if isMore { return true }
         let named = "SELECT number FROM erased WHERE named = 1"
+        let kept = "person = p.id AND number NOT IN (SELECT number FROM erased)"
         for person in try Int64.fetchAll(
             db,
             sql: """
                 SELECT id FROM person p WHERE erased = 1 AND name NOT LIKE '\(Tombstones.prefix)%'
                     AND NOT EXISTS (SELECT 1 FROM sample WHERE number IN (\(named)) AND person = p.id)
                     AND NOT EXISTS (SELECT 1 FROM day WHERE number IN (\(named)) AND person = p.id)
+                    AND NOT EXISTS (SELECT 1 FROM sample WHERE \(kept)) AND NOT EXISTS (SELECT 1 FROM day WHERE \(kept))
                 """)
         {
             try giveName(person) { update in "\(update) person SET name = ?2 WHERE id = ?1" }

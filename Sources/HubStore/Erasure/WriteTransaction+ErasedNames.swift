@@ -57,8 +57,7 @@ extension WriteTransaction {
         var isRemoved = false
         for number in numbers {
             guard let facts = try Facts.current(number, in: db), try !isAwaited(number, facts) else { continue }
-            try removeName(number)
-            isRemoved = true
+            if try apart(number, { transaction in try transaction.removeName(number) }) != nil { isRemoved = true }
         }
         guard isRemoved else { return }
         // What the log and other pages still hold of them goes as it did with their records.
@@ -72,6 +71,9 @@ extension WriteTransaction {
 }
 
 extension SinkRecord {
+    /// Whether it may still be to be told of something.
+    var isBehind: Bool { account.pending + account.retrying > 0 || isCounting }
+
     /// Whether it is still to be told of a version.
     func isAwaiting(_ number: Int64, _ facts: VersionFacts, in db: Database) throws -> Bool {
         let row = try DeliveryRow.find(id, number, in: db)

@@ -5,17 +5,59 @@ extension WriteTransaction {
     /// Records erased in one transaction: it should not take longer than others do.
     static let erasedAtOnce = 50
 
-    /// Erases some of the records that were chosen; none when all are, and what is left is words, the log and copies.
+    /// Erases some of the records that were chosen; none when all were tried, and what is left is words, the log and copies.
     mutating func eraseNext() throws -> [ManualResult] {
         guard let stage = try Int64.fetchOne(db, sql: "SELECT stage FROM erasure"), stage == 1 else { return [] }
         let numbers = try Int64.fetchAll(
             db, sql: "SELECT number FROM erasure_record ORDER BY number LIMIT \(Self.erasedAtOnce)")
         if numbers.isEmpty { try db.execute(sql: "UPDATE erasure SET stage = 2") }
         return try numbers.map { number in
-            let result = try erase(number)
+            let result = try apart(number) { transaction in try transaction.erase(number) }
             try run("DELETE FROM erasure_record WHERE number = ?1", number)
-            return ManualResult(number: number, result: result)
+            return ManualResult(number: number, result: result ?? .rejected(Self.failed(number)))
         }
+    }
+
+    private static func failed(_ number: Int64) -> Rejection {
+        Rejection(code: ErasureFault.code, reason: "record \(number) could not be erased; hub status says why")
+    }
+
+    /// Does something with a record so that a fault of that record takes back nothing else.
+    ///
+    /// - Returns: `nil` where it has failed; the reason is noted.
+    /// - Throws: what would fail with every record, such as a full disk or damage.
+    mutating func apart<Value>(
+        _ number: Int64, _ body: (inout WriteTransaction) throws -> Value
+    ) throws -> Value? {
+        let before = self
+        try db.execute(sql: "SAVEPOINT record")
+        do {
+            let value = try body(&self)
+            try db.execute(sql: "RELEASE record")
+            return value
+        } catch {
+            let fault = StoreError(error, doing: "erase record \(number)")
+            guard fault.code == .internalFault, db.isInsideTransaction else { throw error }
+            try db.execute(sql: "ROLLBACK TO record; RELEASE record")
+            self = before
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO erasure_fault (number, reason) VALUES (?, ?)",
+                arguments: [number, fault.message])
+            return nil
+        }
+    }
+
+    /// Puts what has failed before among the records of a new erasure.
+    func retryErasure() throws {
+        guard try Int64.fetchOne(db, sql: "SELECT 1 FROM erasure") == nil else { return }
+        try db.execute(
+            sql: """
+                DELETE FROM erasure_fault WHERE number IN (SELECT number FROM erased);
+                INSERT OR IGNORE INTO erasure_record (number) SELECT number FROM erasure_fault;
+                DELETE FROM erasure_fault;
+                INSERT INTO erasure (id, stage, copies, total)
+                    SELECT 1, 1, 0, count(*) FROM erasure_record HAVING count(*) > 0
+                """)
     }
 
     /// Drops an erasure that is being chosen; names that were taken away meanwhile have their words looked for all the same.

@@ -21,6 +21,10 @@ enum Schema {
         migrator.registerMigration("v10") { db in try db.execute(sql: BoundsSchema.version10) }
         migrator.registerMigration(ErasureSchema.name) { db in try db.execute(sql: ErasureSchema.version11) }
         migrator.registerMigration("v13") { db in try db.execute(sql: RetentionSchema.version13) }
+        migrator.registerMigration("v14") { db in
+            try db.execute(sql: ErasureSchema.version14)
+            try db.execute(sql: RetentionSchema.version14)
+        }
         return migrator
     }
 

@@ -75,6 +75,8 @@ struct WriteTransaction {
 
     mutating func ensurePersons(_ names: [String]) throws -> [Person] {
         try names.map { name in
+            // One who was to be forgotten and is wanted again keeps the name.
+            try db.execute(sql: "UPDATE person SET erased = NULL WHERE name = ? AND erased = 1", arguments: [name])
             if let known = caches.persons.first(where: { $0.name == name }) { return known }
             let person = Person(uid: RandomName.uid(), name: name)
             let insert = try RawStatement(cached: "INSERT INTO person (uid, name, created) VALUES (?, ?, ?)", in: db)

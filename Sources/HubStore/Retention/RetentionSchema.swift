@@ -23,6 +23,11 @@ enum RetentionSchema {
         ) STRICT;
         """
 
+    static let version14 = """
+        -- What the hub's clock showed when it was last believed, and its rules were followed; NULL before that.
+        ALTER TABLE meta ADD COLUMN clock INTEGER;
+        """
+
     /// How many records were removed; of a file of an older format none.
     static func removedRecords(in db: Database) throws -> Int64 {
         guard try db.tableExists("removed") else { return 0 }
