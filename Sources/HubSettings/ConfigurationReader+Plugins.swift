@@ -16,6 +16,7 @@ extension ConfigurationReader {
             name: name, enabled: values["enabled"]?.boolean ?? true, kind: values["kind"]?.string,
             executable: values["executable"]?.string, keepRaw: values["keep_raw"]?.boolean ?? keepRaw,
             memoryLimit: values["memory_limit"]?.size ?? PluginInstance.defaultMemoryLimit)
+        kinds.insert(instance.kind)
         instance.limitFactor = values["limit_factor"]?.integer.map { Int($0) } ?? 1
         if instance.executable.contains("/"),
             let path = checker.judge.environment.absolute(

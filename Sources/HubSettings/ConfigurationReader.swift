@@ -16,6 +16,9 @@ struct ConfigurationReader {
     /// Where the hub listens on the network, and who has which port of it for a feed.
     var tcp: TCPEndpoint?
     var feedPorts: [Int: String] = [:]
+    /// The kinds of all plugin tables, and where each rule has its sources: what no plugin is called is seen when all are known.
+    var kinds: Set<String> = []
+    var rulePlaces: [(rule: RetentionSection, header: SourcePosition, sources: SourcePosition)] = []
     var slotPlaces: [(person: String, instance: String, slot: Int, position: SourcePosition)] = []
 
     init(
@@ -61,6 +64,8 @@ struct ConfigurationReader {
             }
         }
         reportTwins(plugins)
+        reportUnknownSources()
+        reportOverlappingRules()
         let configuration = hub.map {
             var configuration = HubConfiguration(hub: $0, persons: persons, plugins: plugins.map(\.instance))
             configuration.retention = retention

@@ -82,6 +82,37 @@ extension ConfigurationReader {
                 at: place("thin_after_days"), table: table, key: "thin_after_days", found: "\(thin)",
                 "expected fewer days than remove_after_days, which is \(remove): what was removed cannot be thinned")
         }
-        return Array(checker.problems[before...]).hasErrors ? nil : rule
+        guard !Array(checker.problems[before...]).hasErrors else { return nil }
+        rulePlaces.append((rule, field.entry.position, place("sources")))
+        return rule
+    }
+
+    /// A rule for a kind that no plugin is of keeps for ever what it was to remove, and says nothing.
+    mutating func reportUnknownSources() {
+        for (rule, _, position) in rulePlaces {
+            for source in (rule.sources ?? []).sorted() where !kinds.contains(source) {
+                checker.report(
+                    .warning, at: position, table: "retention.\(rule.name)", key: "sources", found: quoted(source),
+                    "no plugin of this file is of that kind: right for a program that connects by itself or has left records here",
+                    suggestion: nearestName(to: source, among: kinds.sorted()))
+            }
+        }
+    }
+
+    /// Rules for the same records are followed one after the other, which is seldom what was meant.
+    mutating func reportOverlappingRules() {
+        for (index, later) in rulePlaces.enumerated() {
+            for earlier in rulePlaces[..<index] {
+                let types = later.rule.types.filter { earlier.rule.types.contains($0) }.map(\.rawValue)
+                let shared =
+                    earlier.rule.sources.map { later.rule.sources?.intersection($0) ?? $0 } ?? later.rule.sources
+                guard !types.isEmpty, shared?.isEmpty != true else { continue }
+                let whose = shared.map { " from \($0.sorted().joined(separator: ", "))" } ?? ""
+                checker.report(
+                    .warning, at: later.header, table: "retention.\(later.rule.name)",
+                    "[retention.\(earlier.rule.name)] is for \(types.joined(separator: ", "))\(whose) too: both are followed, that one first"
+                )
+            }
+        }
     }
 }

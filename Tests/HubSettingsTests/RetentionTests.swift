@@ -7,7 +7,7 @@ import Testing
     @Test func `a rule is read, and a file without one keeps everything`() throws {
         #expect(try #require(load("[person.a]\n").configuration).retention == [])
         let loaded = load(
-            "[retention.heart]\ntypes = ['heartRate', 'x.acme.glow']\nsources = ['watch']\nthin_after_days = 30\nremove_after_days = 3650\n[retention.old]\ntypes = ['bodyMass']\nremove_after_days = 9\n"
+            "[plugin.watch]\nenabled = false\n[retention.heart]\ntypes = ['heartRate', 'x.acme.glow']\nsources = ['watch']\nthin_after_days = 30\nremove_after_days = 3650\n[retention.old]\ntypes = ['bodyMass']\nremove_after_days = 9\n"
         )
         #expect(loaded.lines == [])
         #expect(
@@ -41,6 +41,36 @@ import Testing
         let loaded = load("[retention.r]\n\(rule)\n")
         #expect(loaded.configuration == nil)
         #expect(loaded.lines.contains { $0.contains("[retention.r]") && $0.contains(complaint) }, "\(loaded.lines)")
+    }
+
+    @Test func `two rules for the same records are told, and not those of which each has its own`() throws {
+        func lines(_ first: String, _ second: String) -> [String] {
+            load(
+                "[plugin.watch]\nenabled = false\n[plugin.phone]\nenabled = false\n"
+                    + "[retention.a]\nremove_after_days = 9\n\(first)\n[retention.b]\nremove_after_days = 9\n\(second)\n"
+            ).lines
+        }
+        #expect(lines("types = ['weight']", "types = ['height']") == [])
+        #expect(
+            lines("types = ['weight']\nsources = ['watch']", "types = ['weight']\nsources = ['phone']") == [])
+        #expect(
+            lines("types = ['weight', 'height']", "types = ['bodyMass']\nsources = ['phone']") == [
+                "hub.conf:8: warning: [retention.b]: [retention.a] is for weight from phone too: both are followed, that one first"
+            ])
+        #expect(lines("types = ['weight']", "types = ['weight']").count == 1)
+    }
+
+    @Test func `a source that no plugin is called is told, with the name that was probably meant`() throws {
+        let loaded = load(
+            "[plugin.my-watch]\nkind = 'watch'\nenabled = false\n[retention.r]\ntypes = ['weight']\nsources = ['wacth', 'watch']\nremove_after_days = 9\n"
+        )
+        #expect(loaded.configuration != nil)
+        #expect(loaded.lines.count == 1)
+        #expect(
+            loaded.lines.first?.hasPrefix(
+                "hub.conf:6: warning: [retention.r] sources = \"wacth\": no plugin of this file is of that kind")
+                == true)
+        #expect(loaded.lines.first?.hasSuffix("; did you mean watch?") == true)
     }
 
     @Test func `a rule that is new or changed is told, one that is gone takes nothing away`() throws {

@@ -95,6 +95,31 @@ import Testing
         #expect(try await again.verifyAccounts() == [])
     }
 
+    @Test func `R8.44 a count of several rules has each record once, by the first that takes it`() async throws {
+        let store = try folder.open()
+        let watch = Source(plugin: "watch")
+        _ = try await store.put(
+            try (0..<3).map { .sample(try sample("w\($0)", source: watch, at: 900 * Self.dayLength)) }
+                + (0..<2).map { .sample(try sample("s\($0)", at: 900 * Self.dayLength)) }
+                + [.sample(try sample("last", at: 999 * Self.dayLength))])
+        _ = try await store.put([.day(try day("1972-06-01", 70))])
+        _ = try await store.put(try sample("head", type: "height", at: 999 * Self.dayLength))
+        var (first, second) = (try rule("weight", remove: 30, sources: ["watch"]), try rule("weight", remove: 20))
+        second.types.append(.weight)
+        func counts() async throws -> [[Int64]] {
+            try await store.count([first, second], now: Self.now).map { [$0.thinned, $0.removed] }
+        }
+        #expect(try await counts() == [[0, 3], [0, 3]])
+        (first.removeAfter, first.thinAfter) = (nil, 30)
+        #expect(try await counts() == [[3, 0], [0, 3]])
+        (second.removeAfter, second.thinAfter) = (nil, 20)
+        #expect(try await counts() == [[3, 0], [2, 0]])
+        (first.removeAfter, first.sources) = (20, nil)
+        #expect(try await counts() == [[0, 6], [0, 0]])
+        #expect(try await store.count([first, second], where: { $0 == second }, now: Self.now).count == 1)
+        #expect(try await retain(store, first).removed == 6)
+    }
+
     @Test func `R6.43 days go as well, and what a sink still waits for stays until it has it`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)

@@ -24,13 +24,13 @@ struct Retain: OwnCommand {
             let hint = nearestName(to: rule, among: names).map { "; did you mean \($0)?" } ?? ""
             throw CommandFailure(problems: ["rule: hub.conf has no [retention.\(rule.prefix(64))]\(hint)"])
         }
-        var reports: [RetentionReport] = []
-        for rule in rules {
-            let count =
-                try await call.isDryRun
-                ? hub.retainer.look(at: rule) : hub.retainer.carryOut(rule, hub.knownTypes, hub.zones)
-            reports.append(RetentionReport(rule.name, count))
+        var counts: [RetentionCount] = []
+        if call.isDryRun {
+            counts = try await hub.retainer.look(at: hub.facts.retention, only: rule, hub.zones)
+        } else {
+            for rule in rules { counts.append(try await hub.retainer.carryOut(rule, hub.knownTypes, hub.zones)) }
         }
+        let reports = zip(rules, counts).map { RetentionReport($0.name, $1) }
         return RawJSON(encoding: Result(dryRun: call.isDryRun, rules: reports))
     }
 }

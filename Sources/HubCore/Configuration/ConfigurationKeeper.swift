@@ -104,6 +104,21 @@ extension ConfigurationKeeper {
         return try await follow(await reload(nil), isDryRun: isDryRun)
     }
 
+    /// What rules that are new or changed would do.
+    private func retention(_ plan: ApplyPlan) async throws(CommandFailure) -> [RetentionReport] {
+        let configuration = plan.configuration
+        do throws(StoreError) {
+            let counts = try await parts.store.count(
+                configuration.retention.map { RetentionRule($0) }, where: { plan.retention.contains($0.name) },
+                now: parts.clock.now(), zones: configuration.zones)
+            return zip(configuration.retention.filter { plan.retention.contains($0.name) }, counts).map {
+                RetentionReport($0.name, $1)
+            }
+        } catch {
+            throw CommandFailure("store", error.message)
+        }
+    }
+
     private func follow(_ wanted: CheckedConfiguration, isDryRun: Bool) async throws(CommandFailure) -> ApplyReport {
         var report = ApplyReport(
             file: wanted.file, applied: false, dryRun: isDryRun, problems: wanted.loaded.problems,
@@ -117,14 +132,7 @@ extension ConfigurationKeeper {
         let plan = ApplyPlan(from: checked, configuration, to: wanted, next, replaced: await supervisor.replaced)
         report.applied = true
         (report.needsRestart, report.persons, report.instances) = (plan.needsRestart, plan.persons, plan.steps)
-        for rule in plan.configuration.retention where plan.retention.contains(rule.name) {
-            do throws(StoreError) {
-                let count = try await parts.store.count(RetentionRule(rule), now: parts.clock.now())
-                report.retention.append(RetentionReport(rule.name, count))
-            } catch {
-                throw CommandFailure("store", error.message)
-            }
-        }
+        report.retention = try await retention(plan)
         guard !isDryRun else { return report }
         let restarting = plan.instances(.restart)
         let former = await wellOnes(restarting)

@@ -31,7 +31,6 @@ struct ConfiguredParts: Sendable {
         let policies = configuration.plugins.filter(\.enabled).map { instance in
             (instance.name, InstancePolicy(instance, checked.manifests[instance.name]))
         }
-        let zone = configuration.hub.zone ?? TimeZone.current.identifier
         let uids = Dictionary(persons.map { ($0.name, $0.uid) }, uniquingKeysWith: { first, _ in first })
         return HubFacts(
             version: Hub.version, endpoints: endpoints, clock: clock, waits: waits, policy: policy,
@@ -41,7 +40,9 @@ struct ConfiguredParts: Sendable {
             },
             instances: Dictionary(policies, uniquingKeysWith: { first, _ in first }),
             strangers: .owner(keepsRaw: configuration.hub.keepRaw),
-            persons: configuration.persons.map { HubPerson($0, uid: uids[$0.name] ?? "", zone: zone) },
+            persons: configuration.persons.map {
+                HubPerson($0, uid: uids[$0.name] ?? "", zone: configuration.usualZone)
+            },
             knownPersons: Set(known.flatMap { [$0.name, $0.uid] }),
             rules: PersonRules(
                 configuration.persons, uids: uids, known: known, certainty: configuration.hub.assignCertainty),
@@ -90,5 +91,15 @@ extension RetentionRule {
         self.init(
             name: section.name, types: section.types, sources: section.sources, thinAfter: section.thinAfterDays,
             removeAfter: section.removeAfterDays)
+    }
+}
+
+extension HubConfiguration {
+    /// Of persons without their own.
+    var usualZone: String { hub.zone ?? TimeZone.current.identifier }
+
+    /// Of persons, by name.
+    var zones: [String: String] {
+        Dictionary(persons.map { ($0.name, $0.zone ?? usualZone) }, uniquingKeysWith: { first, _ in first })
     }
 }

@@ -87,9 +87,10 @@ actor Retainer {
         throw CommandFailure("clock", reason)
     }
 
-    /// What a rule would do now.
-    func look(at rule: RetentionRule) async throws -> RetentionCount {
-        try await store.count(rule, now: clock.now())
+    /// What the rules would do now, or one of them, each after those before it.
+    func look(at rules: [RetentionRule], only name: String?, _ zones: [String: String]) async throws -> [RetentionCount]
+    {
+        try await store.count(rules, where: { name == nil || $0.name == name }, now: clock.now(), zones: zones)
     }
 
     /// Carries a rule out now.

@@ -16,16 +16,12 @@ struct RetentionReader {
         var thinned: ThinnedDay?
     }
 
-    private let rule: RetentionRule
+    private let terms: RetentionTerms
+    /// Of rules before this one: what they are about is not counted once more.
+    private let earlier: [RetentionTerms]
     /// Of persons, by name.
     private let zones: [String: String]
     private let parts: [Part]
-    private let sources: Set<Int64>?
-    /// The series of what was thinned of these sources: they go when the samples would have gone.
-    private let keptSeries: Set<Int64>
-    /// Microseconds since 1970: what ended before goes.
-    private let removeBefore: Int64?
-    private let thinBefore: Int64?
     private var part = 0
     private var place = Place(key: .min, number: .min)
     private(set) var count = RetentionCount()
@@ -36,27 +32,21 @@ struct RetentionReader {
     /// The most samples of a day that are thinned at a time; the rest is thinned into the same value after them.
     private static let samplesOfDay = 20_000
 
-    /// - Parameter now: microseconds since 1970.
-    init(_ rule: RetentionRule, now: Int64, zones: [String: String] = [:], in db: Database) throws {
-        (self.rule, self.zones) = (rule, zones)
-        removeBefore = rule.removeAfter.map { now - Int64($0) * Filter.dayLength }
-        thinBefore = rule.thinAfter.map { now - Int64($0) * Filter.dayLength }
-        sources = try rule.sources.map { plugins in
-            Set(
-                try plugins.flatMap {
-                    try Int64.fetchAll(db, sql: "SELECT id FROM source WHERE plugin = ?", arguments: [$0])
-                })
-        }
-        keptSeries = Set(
-            try (rule.sources ?? []).compactMap {
-                try Filter.id("SELECT id FROM term WHERE text = ?", ThinnedStatistics.series(of: $0), db)
-            })
+    /// - Parameters:
+    ///   - earlier: rules that take what they are about before this one does, for a count of all.
+    ///   - now: microseconds since 1970.
+    init(
+        _ rule: RetentionRule, after earlier: [RetentionRule] = [], now: Int64, zones: [String: String] = [:],
+        in db: Database
+    ) throws {
+        self.zones = zones
+        terms = try RetentionTerms(rule, now: now, in: db)
+        self.earlier = try earlier.map { try RetentionTerms($0, now: now, in: db) }
         let persons = [0] + (try Int64.fetchAll(db, sql: "SELECT id FROM person ORDER BY id"))
-        parts = try rule.types.flatMap { type -> [Part] in
-            guard let id = try Filter.id("SELECT id FROM term WHERE text = ?", type.rawValue, db) else { return [] }
-            return persons.flatMap { person in
-                [Part(type: id, person: person, isDays: false)]
-                    + (person == 0 ? [] : [Part(type: id, person: person, isDays: true)])
+        parts = terms.types.flatMap { type in
+            persons.flatMap { person in
+                [Part(type: type, person: person, isDays: false)]
+                    + (person == 0 ? [] : [Part(type: type, person: person, isDays: true)])
             }
         }
     }
@@ -109,7 +99,7 @@ struct RetentionReader {
     private mutating func days(
         _ current: Part, _ sinks: [SinkRecord], _ head: Int64, _ piece: inout Piece, in db: Database
     ) throws {
-        guard let before = removeBefore else { return endPart() }
+        guard let before = terms.removeBefore else { return endPart() }
         let statement = try RawStatement(
             cached: """
                 SELECT date, number, seq, source, retracted IS NOT NULL, series FROM day
@@ -125,7 +115,9 @@ struct RetentionReader {
             let facts = VersionFacts(
                 sequence: statement.integer(2), type: current.type, person: current.person, kind: VersionFacts.day,
                 isRetraction: statement.integer(4) != 0)
-            if sources?.contains(statement.integer(3)) ?? true || keptSeries.contains(statement.integer(5)),
+            let (date, source, series) = (statement.integer(0), statement.integer(3), statement.integer(5))
+            if terms.removes(day: date, current.type, source, series),
+                !earlier.contains(where: { $0.removes(day: date, current.type, source, series) }),
                 try isFree(statement.integer(1), facts, sinks, head, in: db)
             {
                 piece.removable.append(statement.integer(1))
@@ -140,7 +132,7 @@ struct RetentionReader {
         _ current: Part, _ sinks: [SinkRecord], _ head: Int64, _ piece: inout Piece, _ termCache: TermCache,
         in db: Database
     ) throws {
-        guard let end = [removeBefore, thinBefore].compactMap({ $0 }).max() else { return endPart() }
+        guard let end = [terms.removeBefore, terms.thinBefore].compactMap({ $0 }).max() else { return endPart() }
         let statement = try RawStatement(
             cached: """
                 SELECT start, number, seq, source, retracted IS NOT NULL, kind, start + duration, start_offset, zone
@@ -166,13 +158,10 @@ struct RetentionReader {
             let zone = try statement.optionalInteger(8).map { try termCache.term($0, in: db) }
             // Of a zone that this machine does not know no day is told, and the sample stays.
             let date = LocalDay.number(of: start, sampleZone: zone, personZone: personZone)
-            let isOver =
-                if let date, let thinBefore {
-                    Int64(date + 2) <= Filter.floor(thinBefore) && ended < thinBefore
-                } else { false }
             // A piece has samples of one day and plugin: where another begins, the next piece does.
-            let canThin = isOver && facts.kind == 0 && !facts.isRetraction && current.person != 0
-            let goes = removeBefore.map { ended < $0 } ?? false
+            let isThinnable = facts.kind == 0 && !facts.isRetraction && current.person != 0
+            let canThin = isThinnable && terms.thins(date, ended)
+            let goes = terms.removes(ended)
             let plugin = try termCache.source(source, in: db).plugin
             if let thinned = piece.thinned {
                 if !canThin || goes || thinned.date.daysSinceEpoch != date || thinned.plugin != plugin { return }
@@ -181,7 +170,10 @@ struct RetentionReader {
             }
             place = here
             looked += 1
-            if sources?.contains(source) ?? true, goes || canThin,
+            if terms.concerns(current.type, source), goes || canThin,
+                !earlier.contains(where: {
+                    $0.concerns(current.type, source) && ($0.removes(ended) || isThinnable && $0.thins(date, ended))
+                }),
                 try isFree(here.number, facts, sinks, head, isThinned: !goes, in: db),
                 try goes || !Self.isCounted(here.number, facts.sequence, in: db)
             {

@@ -6,16 +6,19 @@ extension Store {
     /// Carries a rule out, or counts what it would do, in pieces.
     ///
     /// - Parameters:
+    ///   - earlier: for a dry run the rules before it, which take what they are about first.
     ///   - now: microseconds since 1970.
     ///   - zones: those of persons, by name, for samples that know no local time; else UTC.
     ///   - thin: has samples of a day thinned, in the line of the commits, and says what became of the value; `nil` for a dry run.
     ///   - pause: called between pieces; `false` ends the work, and the next call goes on.
     public func retain(
-        _ rule: RetentionRule, now: Int64, zones: [String: String] = [:],
+        _ rule: RetentionRule, after earlier: [RetentionRule] = [], now: Int64, zones: [String: String] = [:],
         thin: ((ThinnedDay) async throws -> ManualResult?)?, pause: () async -> Bool
     ) async throws -> RetentionCount {
         if thin != nil, try await !finishThinning(pause: pause) { return RetentionCount() }
-        var reader = try await read("retention") { db in try RetentionReader(rule, now: now, zones: zones, in: db) }
+        var reader = try await read("retention") { db in
+            try RetentionReader(rule, after: earlier, now: now, zones: zones, in: db)
+        }
         var done = RetentionCount()
         var goesOn = true
         while goesOn, !reader.isOver {
@@ -67,11 +70,23 @@ extension Store {
         }
     }
 
-    /// What a rule would do.
-    public func count(_ rule: RetentionRule, now: Int64) async throws(StoreError) -> RetentionCount {
-        do { return try await retain(rule, now: now, thin: nil) { true } } catch {
-            throw StoreError(error, doing: "count what a retention rule is for in \(path)", path)
+    /// What some of the rules would do, each after those before it; the values that thinning makes are not counted.
+    ///
+    /// - Parameter isWanted: which of them are counted.
+    public func count(
+        _ rules: [RetentionRule], where isWanted: (RetentionRule) -> Bool = { _ in true }, now: Int64,
+        zones: [String: String] = [:]
+    ) async throws(StoreError) -> [RetentionCount] {
+        var counts: [RetentionCount] = []
+        for (index, rule) in rules.enumerated() where isWanted(rule) {
+            do {
+                counts.append(
+                    try await retain(rule, after: Array(rules[..<index]), now: now, zones: zones, thin: nil) { true })
+            } catch {
+                throw StoreError(error, doing: "count what a retention rule is for in \(path)", path)
+            }
         }
+        return counts
     }
 
     /// Removes samples whose statistics are kept already, whatever the rules are now: what a kill or a sink held up.

@@ -1,0 +1,49 @@
+import GRDB
+import Samples
+
+/// A rule as rows tell it: ids in the place of words, and times in the place of days.
+struct RetentionTerms {
+    let types: [Int64]
+    private let sources: Set<Int64>?
+    /// The series of what was thinned of these sources: they go when the samples would have gone.
+    private let keptSeries: Set<Int64>
+    /// Microseconds since 1970: what ended before goes.
+    let removeBefore: Int64?
+    let thinBefore: Int64?
+
+    /// - Parameter now: microseconds since 1970.
+    init(_ rule: RetentionRule, now: Int64, in db: Database) throws {
+        func term(_ text: String) throws -> Int64? { try Filter.id("SELECT id FROM term WHERE text = ?", text, db) }
+        // A type that is named twice is looked through once.
+        types = Set(try rule.types.compactMap { try term($0.rawValue) }).sorted()
+        sources = try rule.sources.map { plugins in
+            Set(
+                try plugins.flatMap {
+                    try Int64.fetchAll(db, sql: "SELECT id FROM source WHERE plugin = ?", arguments: [$0])
+                })
+        }
+        keptSeries = Set(try (rule.sources ?? []).compactMap { try term(ThinnedStatistics.series(of: $0)) })
+        removeBefore = rule.removeAfter.map { now - Int64($0) * Filter.dayLength }
+        thinBefore = rule.thinAfter.map { now - Int64($0) * Filter.dayLength }
+    }
+
+    func concerns(_ type: Int64, _ source: Int64) -> Bool {
+        types.contains(type) && sources?.contains(source) ?? true
+    }
+
+    /// Whether a sample goes that ended then.
+    func removes(_ ended: Int64) -> Bool { removeBefore.map { ended < $0 } ?? false }
+
+    /// Whether a quantity is thinned that ended then; not before its day is over everywhere.
+    ///
+    /// - Parameter date: its local day; `nil` where that is not known.
+    func thins(_ date: Int?, _ ended: Int64) -> Bool {
+        guard let date, let thinBefore else { return false }
+        return Int64(date + 2) <= Filter.floor(thinBefore) && ended < thinBefore
+    }
+
+    func removes(day date: Int64, _ type: Int64, _ source: Int64, _ series: Int64) -> Bool {
+        guard let removeBefore, date < Filter.floor(removeBefore) else { return false }
+        return types.contains(type) && (sources?.contains(source) ?? true || keptSeries.contains(series))
+    }
+}
