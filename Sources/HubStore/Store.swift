@@ -26,8 +26,10 @@ public final class Store: Sendable {
     let isFinishingErasure = Mutex(false)
     private let place: Mutex<Samples.Cursor>
 
-    /// When the newest record was stored that was there when the store was opened, microseconds since 1970; `nil` in an empty store.
-    public let newestAtOpening: Int64?
+    /// When a hub last believed its clock, before the first did when the newest record was stored; `nil` in a new store.
+    ///
+    /// In microseconds since 1970.
+    public let believedAtOpening: Int64?
 
     /// What was found missing when the store was opened; `nil` where nothing was.
     public let loss: SequenceGap?
@@ -60,10 +62,15 @@ public final class Store: Sendable {
             let file = try Opening.open(path, migrator, checkpoints, now: now, telling)
             (pool, reserve, loss) = (file.pool, file.reserve, file.loss)
             let opened = try pool.writeWithoutTransaction { db in
-                (try Opening.meta(db), try WriterCaches(from: db), try Int64.fetchOne(db, sql: StoreSummary.newest))
+                // What is stored by a wrong clock from now on does not speak for it.
+                try db.execute(sql: "UPDATE meta SET clock = (\(StoreSummary.newest)) WHERE clock IS NULL")
+                return (
+                    try Opening.meta(db), try WriterCaches(from: db),
+                    try Int64.fetchOne(db, sql: "SELECT clock FROM meta")
+                )
             }
             hubID = opened.0.hub
-            newestAtOpening = opened.2
+            believedAtOpening = opened.2
             place = Mutex(Samples.Cursor(epoch: opened.0.epoch, sequence: opened.1.head))
             marks = OfferMarks(opened.1.ledger.sinks, head: opened.1.head)
             writer = Writer(opened.1, marks, reserve, latch)

@@ -131,16 +131,48 @@ import Testing
             #expect(try await retention(peer, dryRun: true)["result"]["rules"][0]["removed"].int == 1)
             let refused = try await retention(peer)
             #expect(refused["outcome"].string == "failed" && refused["code"].string == "clock")
-            #expect(refused["reason"].string?.contains("days ahead of the newest stored record") == true)
+            #expect(refused["reason"].string?.contains("days ahead of when it was last believed") == true)
             #expect(try await peer.status()["retentionHeld"].string == refused["reason"].string)
             #expect(try await peer.all().records.map { $0["key"].string } == ["a", "b"])
+        }
+        try await withHub(try setting(remove: 30), in: folder) { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([weight("c")])
+        }
+        // The record that it has stored since does not speak for it.
+        try await withHub(try setting(remove: 30), in: folder) { hub in
+            let peer = try await hub.client()
+            #expect(try await retention(peer)["code"].string == "clock")
         }
         first.clock = .simulated(start: Timestamp(microseconds: 1_710_630_000_000_000), rate: 1)
         first.retention = try setting(remove: 1).retention
         try await withHub(first, in: folder) { hub in
             let peer = try await hub.client()
-            #expect(try await retention(peer)["result"]["rules"][0]["removed"].int == 1)
+            #expect(try await retention(peer)["result"]["rules"][0]["removed"].int == 2)
             #expect(try await peer.status()["retentionHeld"].string == nil)
+        }
+    }
+
+    @Test func `R6.43 R8.44 a person's word has a clock believed that is far ahead, also by the next hub`() async throws
+    {
+        let folder = try Folder()
+        var first = Setting()
+        first.clock = .simulated(start: Timestamp(microseconds: 1_710_600_000_000_000), rate: 1)
+        try await withHub(first, in: folder) { hub in
+            _ = try await hub.client().give([weight("a"), weight("b")])
+        }
+        try await withHub(try setting(remove: 30), in: folder) { hub in
+            let peer = try await hub.client()
+            #expect(try await retention(peer)["code"].string == "clock")
+            let tried = try await retention(peer, #"{"clockIsRight":true}"#, dryRun: true)
+            #expect(tried["code"].string == "command")
+            let done = try await retention(peer, #"{"clockIsRight":true}"#)
+            #expect(done["result"]["rules"][0]["removed"].int == 1)
+            #expect(try await peer.status()["retentionHeld"].string == nil)
+        }
+        try await withHub(try setting(remove: 30), in: folder) { hub in
+            let peer = try await hub.client()
+            #expect(try await retention(peer)["outcome"].string == "done")
         }
     }
 

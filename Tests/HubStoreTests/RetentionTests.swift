@@ -263,37 +263,45 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
-    @Test func `R6.43 a clock that is more than a day ahead of the newest record is believed after a day`() throws {
+    @Test func `R6.43 a clock that is more than a day ahead is not believed, however long, until a person says so`()
+        throws
+    {
         let (day, hour) = (86_400_000_000 as Int64, 3_600_000_000 as Int64)
-        var watch = ClockWatch(newest: 1_000 * day, steady: 7)
-        #expect(watch.doubt(now: 1_001 * day, steady: 7) == nil)
-        #expect(watch.doubt(now: 1_003 * day, steady: 7 + 2 * day) == nil, "the hub has run since")
-        #expect(watch.doubt(now: 1_010 * day, steady: 7) == .init(lead: 10 * day, remaining: day))
-        #expect(watch.doubt(now: 1_010 * day + hour, steady: 7 + hour) == .init(lead: 10 * day, remaining: day - hour))
-        #expect(watch.doubt(now: 1_000 * day + hour, steady: 7 + hour) == nil, "it was set right")
-        #expect(watch.doubt(now: 1_010 * day, steady: 7)?.remaining == day)
-        #expect(watch.doubt(now: 1_020 * day, steady: 7 + hour)?.remaining == day, "it was set once more")
-        #expect(watch.doubt(now: 1_021 * day, steady: 7 + hour + day) == nil)
-        #expect(watch.doubt(now: 1_022 * day, steady: 7 + hour + 2 * day) == nil)
-        #expect(watch.doubt(now: 1_030 * day, steady: 7 + hour + 2 * day) != nil)
+        var watch = ClockWatch(believed: 1_000 * day, steady: 7)
+        #expect(watch.lead(now: 1_001 * day, steady: 7) == nil)
+        #expect(watch.lead(now: 1_003 * day, steady: 7 + 2 * day) == nil, "the hub has run since")
+        #expect(watch.lead(now: 1_010 * day, steady: 7) == 10 * day)
+        #expect(watch.lead(now: 1_040 * day, steady: 7 + 30 * day) == 10 * day)
+        #expect(watch.lead(now: 1_000 * day + hour, steady: 7 + hour) == nil, "it was set right")
+        watch.trust(now: 1_040 * day, steady: 7 + 30 * day)
+        #expect(watch.lead(now: 1_041 * day, steady: 7 + 31 * day) == nil)
+        #expect(watch.lead(now: 1_043 * day, steady: 7 + 31 * day) == 2 * day)
     }
 
-    @Test func `R6.43 a store tells when its newest version was stored, also when the clock has gone back`()
+    @Test
+    func `R6.43 a store tells when its clock was last believed, first by its newest version, then by the hub's word`()
         async throws
     {
-        var store = try folder.open()
-        #expect(store.newestAtOpening == nil)
-        let me = try await store.me()
-        for (key, recordedAt) in [("a", 500), ("b", 90), ("a", 100)] as [(String, Int64)] {
-            let record = IntakeRecord(record: .sample(try sample(key, Double(recordedAt))), assignment: me)
-            _ = try await store.commit([IntakeBatch(instance: "scale", records: [record])], recordedAt: recordedAt)
+        func store(_ records: [(String, Int64)], in store: Store) async throws {
+            let me = try await store.me()
+            for (key, recordedAt) in records {
+                let record = IntakeRecord(record: .sample(try sample(key, Double(recordedAt))), assignment: me)
+                _ = try await store.commit([IntakeBatch(instance: "scale", records: [record])], recordedAt: recordedAt)
+            }
+            try store.close()
         }
-        try store.close()
-        store = try folder.open()
-        #expect(store.newestAtOpening == 100)
-        _ = try await store.carryOut(.retract(numbers: [2], reason: nil), recordedAt: 70)
-        try store.close()
-        #expect(try folder.open().newestAtOpening == 70)
+        let first = try folder.open()
+        #expect(first.believedAtOpening == nil)
+        try await store([("a", 500), ("b", 90), ("a", 100)], in: first)
+        let second = try folder.open()
+        #expect(second.believedAtOpening == 100)
+        try await store([("c", 900)], in: second)
+        let third = try folder.open()
+        #expect(third.believedAtOpening == 100, "what was stored since is no witness")
+        try await third.believeClock(600)
+        try await third.believeClock(200)
+        try third.close()
+        #expect(try folder.open().believedAtOpening == 600, "a clock that is behind changes nothing")
     }
 
     @Test func `R6.44 a sample that began long ago is thinned when it ended as long ago as the rule says`() async throws

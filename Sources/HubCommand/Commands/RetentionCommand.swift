@@ -13,15 +13,20 @@ struct RetentionCommand: ParsableCommand {
             The rules are the tables [retention.NAME] of hub.conf; without one everything
             is kept for ever. The hub follows them by itself, every hour and in small
             steps; this does it at once, or says what it would do. What is thinned becomes
-            a value a day, series kept.PLUGIN, with count, min, max, mean, sum, first and
-            last. Sinks keep what they have; what one is still to be given waits for it.
-            What is thinned or removed comes back only from a backup: shows how much it is
-            and asks before it does it.
+            a value a day, series kept.PLUGIN, with count, min, max, mean, sum, the values
+            of the earliest and latest sample (first, last) and when those began
+            (firstStart, lastStart). Sinks keep what they have; what one is still to be
+            given waits. What is thinned or removed comes back only from a backup: shows
+            how much it is and asks before it does it.
+
+            While the clock is more than a day ahead of when the hub last believed it,
+            nothing is thinned or removed: set it, or say that it is right.
 
             Examples:
               hub retention --dry-run
               hub retention heart --dry-run --json
               hub retention heart
+              hub retention --clock-is-right          after the hub was off for days
 
             Exit codes: 0 done; 1 the hub could not, or the answer was no; 64 there is no
             such rule, or --yes is missing without a terminal; 69 no hub answers.
@@ -33,6 +38,8 @@ struct RetentionCommand: ParsableCommand {
     var dryRun = false
     @Flag(help: "Do not ask.")
     var yes = false
+    @Flag(help: "The hub's clock is right, although it is far ahead of when it was last believed.")
+    var clockIsRight = false
     @Flag(
         help:
             "One JSON document: {\"rules\":[{\"rule\",\"thinned\",\"removed\",\"left\",\"reason\"?,\"waiting\",\"waitingFor\"}],\"dryRun\"}."
@@ -40,16 +47,26 @@ struct RetentionCommand: ParsableCommand {
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
-    private struct Arguments: Encodable { var rule: String? }
+    private struct Arguments: Encodable {
+        var rule: String?
+        var clockIsRight: Bool
+    }
+
+    func validate() throws {
+        if dryRun, clockIsRight {
+            throw ValidationError("--clock-is-right cannot be tried: it goes without --dry-run.")
+        }
+    }
 
     private struct Answer: Decodable { var rules: [RetentionReport] }
 
     func run() throws {
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "retention", patience: .seconds(3_600))
-        let arguments = RawJSON(trusted: Array(try JSON.line(Arguments(rule: rule)).utf8))
         func ask(isDryRun: Bool) throws -> (text: String, rules: [RetentionReport]) {
-            guard let result = try door.command("retention", arguments: arguments, isDryRun: isDryRun) else {
+            let arguments = Arguments(rule: rule, clockIsRight: clockIsRight && !isDryRun)
+            let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
+            guard let result = try door.command("retention", arguments: text, isDryRun: isDryRun) else {
                 throw Failure(.dialogue, "the hub did not say what it did")
             }
             return (result.text, try JSON.answer(Answer.self, result).rules)

@@ -7,10 +7,16 @@ struct Retain: OwnCommand {
     static let declaration = CommandDeclaration(
         "retention", help: "Thins and removes what the rules of hub.conf keep no longer.",
         arguments: [
-            SettingDeclaration("rule", .string(), help: "Only this rule, [retention.NAME] of hub.conf; all if not set.")
+            SettingDeclaration(
+                "rule", .string(), help: "Only this rule, [retention.NAME] of hub.conf; all if not set."),
+            SettingDeclaration(
+                "clockIsRight", .boolean,
+                help: "The hub's clock is right, although it is far ahead of when it was last believed.",
+                default: .boolean(false)),
         ], canDryRun: true)
 
     var rule: String?
+    var clockIsRight: Bool
 
     private struct Result: Encodable {
         var dryRun: Bool
@@ -23,6 +29,10 @@ struct Retain: OwnCommand {
             let names = hub.facts.retention.map(\.name)
             let hint = nearestName(to: rule, among: names).map { "; did you mean \($0)?" } ?? ""
             throw CommandFailure(problems: ["rule: hub.conf has no [retention.\(rule.prefix(64))]\(hint)"])
+        }
+        if clockIsRight {
+            guard !call.isDryRun else { throw CommandFailure(problems: ["clockIsRight: cannot be tried"]) }
+            try await hub.retainer.trustClock()
         }
         var counts: [RetentionCount] = []
         if call.isDryRun {

@@ -26,7 +26,7 @@ actor Retainer {
 
     init(store: Store, committer: Committer, clock: HubClock, logger: Logger) {
         (self.store, self.committer, self.clock, self.logger) = (store, committer, clock, logger)
-        watch = ClockWatch(newest: store.newestAtOpening ?? clock.now(), steady: clock.steadyNow())
+        watch = ClockWatch(believed: store.believedAtOpening ?? clock.now(), steady: clock.steadyNow())
     }
 
     /// - Parameter commands: who knows the rules of `hub.conf` as it is now, and the declared types.
@@ -36,7 +36,10 @@ actor Retainer {
         while !leaving.isRaised {
             await finishThinning(until: leaving)
             do {
-                for rule in await commands.facts.retention where !leaving.isRaised {
+                let rules = await commands.facts.retention
+                // While nothing is removed no clock does harm, and who writes a rule is told what it is about.
+                if rules.isEmpty { try await trustClock() }
+                for rule in rules where !leaving.isRaised {
                     _ = try await carryOut(rule, await commands.knownTypes, await commands.zones, until: leaving)
                 }
             } catch {
@@ -70,19 +73,26 @@ actor Retainer {
     /// Why the rules are not followed now; `nil` when they are.
     nonisolated var held: String? { doubt.withLock { $0 } }
 
-    /// - Throws: `clock` while the clock is too far ahead to decide that records are old.
-    private func checkClock() throws {
+    /// Takes the clock for right, by a person's word.
+    func trustClock() async throws(StoreError) {
         let now = clock.now()
-        let reason = watch.doubt(now: now, steady: clock.steadyNow()).map { doubt in
-            let begins = Timestamp(microseconds: now + doubt.remaining).text
-            return "the clock shows \(Timestamp(microseconds: now).text), \(doubt.lead / 86_400_000_000) days ahead of "
-                + "the newest stored record and the time since; set the clock if it is wrong, else retention goes on at \(begins)"
+        watch.trust(now: now, steady: clock.steadyNow())
+        doubt.withLock { $0 = nil }
+        try await store.believeClock(now)
+    }
+
+    /// - Throws: `clock` while the clock is too far ahead to decide that records are old.
+    private func checkClock() async throws {
+        let now = clock.now()
+        let reason = watch.lead(now: now, steady: clock.steadyNow()).map { lead in
+            "the clock shows \(Timestamp(microseconds: now).text), \(lead / 86_400_000_000) days ahead of when it was last believed "
+                + "and the time since: set it if it is wrong; if it is right, as after the hub was off for so long, say hub retention --clock-is-right"
         }
         let isNew = doubt.withLock { doubt in
             defer { doubt = reason }
             return doubt == nil
         }
-        guard let reason else { return }
+        guard let reason else { return try await store.believeClock(now) }
         if isNew { logger.warning("no records are thinned or removed", metadata: ["reason": "\(reason)"]) }
         throw CommandFailure("clock", reason)
     }
@@ -105,9 +115,9 @@ actor Retainer {
         guard !isAtWork else {
             throw CommandFailure("busy", "retention is under way; hub status says what it did last")
         }
-        try checkClock()
         isAtWork = true
         defer { isAtWork = false }
+        try await checkClock()
         let count = try await store.retain(
             rule, now: clock.now(), zones: zones,
             thin: { [committer] day in

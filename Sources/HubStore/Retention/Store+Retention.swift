@@ -106,4 +106,13 @@ extension Store {
         }
         return true
     }
+
+    /// Remembers that the clock was believed at this time, by which the next hub judges its own.
+    public func believeClock(_ now: Int64) async throws(StoreError) {
+        try await write("believe the clock", now) { transaction in
+            // A clock that is behind says nothing against what was believed before.
+            try transaction.db.execute(
+                sql: "UPDATE meta SET clock = ?1 WHERE ifnull(clock, 0) < ?1", arguments: [now])
+        }
+    }
 }
