@@ -75,6 +75,8 @@ enum Schema {
                     + "put the directory on a local file system")
         }
         try database.execute(sql: "PRAGMA synchronous = FULL")
+        // What the hub has, and may erase, stays in no free page. The SQLite of some systems does this by itself.
+        try database.execute(sql: "PRAGMA secure_delete = ON")
         // The log is cut back after a burst instead of keeping its largest size.
         try database.execute(sql: "PRAGMA journal_size_limit = 4194304")
         let pageSize = try Int64.fetchOne(database, sql: "PRAGMA page_size") ?? 4096

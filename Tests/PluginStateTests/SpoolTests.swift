@@ -1,3 +1,4 @@
+import Foundation
 import PluginState
 import Testing
 
@@ -45,6 +46,22 @@ import Testing
         let state = try PluginState(directory: directory.state)
         try state.spool(Array(repeating: [record(1)], count: 100_000))
         #expect(failure { try state.spool([[record(1)]]) }?.code == .full)
+    }
+
+    @Test func `of a record that left the spool no byte is in the file when the plugin has ended`() throws {
+        let state = try PluginState(directory: directory.state)
+        let needles = (0..<50).map { Array("needle-\($0)-".utf8) + record(600) }
+        let ids = try state.spool(needles.map { [$0] })
+        func found() throws -> Bool {
+            try FileManager.default.contentsOfDirectory(atPath: directory.state).contains { file in
+                FileManager.default.contents(atPath: directory.state + "/" + file)?.range(of: Data("needle-".utf8))
+                    != nil
+            }
+        }
+        #expect(try found())
+        #expect(try state.remove(Array(ids), as: .stored) == 50)
+        try state.close()
+        #expect(try !found())
     }
 
     @Test func `what can never fit or holds nothing is the caller's mistake`() throws {
