@@ -14,10 +14,20 @@ import Testing
         }
     }
 
+    /// The value of each record, as text and as SQLite keeps it.
+    private static let value = [
+        Data("71.390725".utf8), withUnsafeBytes(of: 71.390725.bitPattern.bigEndian) { Data($0) },
+    ]
+
     private func files(with needle: String, in folder: String) throws -> [String] {
+        try files(with: [Data(needle.utf8)], in: folder)
+    }
+
+    private func files(with needles: [Data], in folder: String) throws -> [String] {
         let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
         return files.filter { file in
-            FileManager.default.contents(atPath: folder + "/" + file)?.range(of: Data(needle.utf8)) != nil
+            let bytes = FileManager.default.contents(atPath: folder + "/" + file) ?? Data()
+            return needles.contains { bytes.range(of: $0) != nil }
         }
     }
 
@@ -81,5 +91,92 @@ import Testing
         #expect(samples.code == 0 && samples.output.isEmpty)
         #expect(try await hub.stop() == 0)
         #expect(try files(with: "needle", in: hub.data) == [])
+    }
+
+    // MARK: - Beside something else
+
+    private func expectGone(_ hub: TestHub, _ note: Comment? = nil) throws {
+        #expect(try files(with: [Data("needle".utf8)] + Self.value, in: hub.data) == [], note)
+    }
+
+    @Test(.timeLimit(.minutes(3)), arguments: [false, true])
+    func `R8.43 R6.40 a backup that runs while records are erased is named, and the hub keeps nothing of them`(
+        _ isIncremental: Bool
+    ) async throws {
+        let hub = try await TestHub()
+        let folder = try TemporaryFolder()
+        let arguments = ["backup", folder.path] + (isIncremental ? ["--incremental"] : [])
+        func backups() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("hub-") }
+        }
+        for part in 0..<3 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
+        #expect(try files(with: Self.value, in: hub.data) != [], "a needle that is nowhere proves nothing")
+        let backup = try hub.start(arguments)
+        while try !backups().contains(where: { $0.hasSuffix(".part") || $0.hasSuffix(".sqlite") }) {
+            await Task.yield()
+        }
+        // Held wherever it is in its work: it has begun, and the erasure comes to its end or waits for it.
+        backup.signal(SIGSTOP)
+        let erase = try hub.start(["erase", "--type", "weight", "--yes", "--json"])
+        while try await !hub.run(["samples", "--json"]).output.isEmpty {}
+        backup.signal(SIGCONT)
+        let (made, done) = (await backup.result(), await erase.result())
+        #expect(made.code == 0 && done.code == 0, "\(made.errors)\(done.errors)")
+        let answer = try JSONDecoder().decode(EraseCommand.Answer.self, from: Data(done.output.utf8))
+        #expect(answer.records == 2_700)
+        let file = try #require(try backups().first { $0.hasSuffix(".sqlite") })
+        // It is called `.part` while it is not finished.
+        #expect(answer.backups.count == 1)
+        #expect(answer.backups.first?.contains("/\(file)") == true, "\(answer.backups)")
+        try expectGone(hub)
+        let sound = try await hub.run(["backup", "--verify", "\(folder.path)/\(file)"])
+        #expect(sound.code == 0, "\(sound.errors)")
+        try expectGone(hub)
+        #expect(try await hub.stop() == 0)
+        try expectGone(hub)
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `R6.40 R6.44 what retention thins while records are erased does not live on in a day`() async throws {
+        let hub = try await TestHub(
+            "[person.me]\n[retention.old]\ntypes = [\"weight\"]\nthin_after_days = 30\n")
+        for part in 0..<3 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
+        try hub.give([#"{"type":"height","value":1.8,"unit":"m","start":"2026-03-01T07:30:05+01:00","key":"h"}"#])
+        let retention = try hub.start(["retention", "--yes"])
+        let done = try await hub.run(["erase", "--type", "weight", "--yes", "--json"])
+        #expect(done.code == 0, "\(done.errors)")
+        _ = await retention.result()
+        try expectGone(hub)
+        let again = try await hub.run(["retention", "--yes"])
+        #expect(again.output.hasPrefix("old: 0 samples thinned"), "\(again.output)\(again.errors)")
+        #expect(try await hub.stop() == 0)
+        try expectGone(hub)
+        let doctor = try await hub.run(["doctor", "--deep"])
+        #expect(!doctor.output.contains("counters say"), "\(doctor.output)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func
+        `R6.40 a store that is compacted while an erasure is under way is not, and one whose hub was killed goes on with it`()
+        async throws
+    {
+        let hub = try await TestHub()
+        for part in 0..<3 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
+        let command = try hub.start(["erase", "--type", "weight", "--yes"])
+        while true {
+            if let state = try await erasure(hub), state.records == 2_700, state.left ?? 0 < 2_700 { break }
+        }
+        let refused = try await hub.run(["compact"])
+        #expect(refused.code != 0)
+        hub.signal(SIGKILL)
+        await hub.waitForEnd()
+        _ = await command.result()
+        let compacted = try await hub.run(["compact"])
+        #expect(compacted.code == 0, "\(compacted.errors)")
+        try await hub.restart()
+        while try await erasure(hub) != nil {}
+        try expectGone(hub)
+        #expect(try await hub.stop() == 0)
+        try expectGone(hub)
     }
 }

@@ -120,6 +120,24 @@ import Testing
         #expect(try await retain(store, first).removed == 6)
     }
 
+    @Test func `R6.44 nothing is thinned while an erasure is under way, for its values would live on in a day`()
+        async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(
+            try sample("a", at: 900 * Self.dayLength), try sample("b", at: 900 * Self.dayLength + 9))
+        _ = try await store.put(try sample("last", at: 999 * Self.dayLength))
+        let rule = try rule("weight", thin: 30)
+        _ = try await store.beginErasure(of: .numbers([1]), removingCopies: true)
+        let count = try await retain(store, rule)
+        #expect(count.thinned == 0 && count.left == 0)
+        #expect(try await numbers(store, days: true) == [])
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        #expect(try await store.finishErasure())
+        #expect(try await retain(store, rule).thinned == 1)
+        #expect(try await store.verifyAccounts() == [])
+    }
+
     @Test func `R6.43 days go as well, and what a sink still waits for stays until it has it`() async throws {
         let store = try folder.open()
         var sink = try await SinkSession(store)

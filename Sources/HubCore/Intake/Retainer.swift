@@ -117,6 +117,9 @@ actor Retainer {
         }
         isAtWork = true
         defer { isAtWork = false }
+        guard try await store.erasure() == nil else {
+            throw CommandFailure("busy", "records are being erased; hub status says how far that is")
+        }
         try await checkClock()
         let count = try await store.retain(
             rule, now: clock.now(), zones: zones,
@@ -131,9 +134,10 @@ actor Retainer {
                 else { throw CommandFailure("stopping", "the hub is stopping; it goes on later") }
                 return results.first
             },
-            pause: {
+            pause: { [store] in
                 try? await Task.sleep(for: Self.pause)
-                return leaving?.isRaised != true && !Task.isCancelled
+                guard leaving?.isRaised != true, !Task.isCancelled else { return false }
+                return (try? await store.erasure()) == .some(nil)
             })
         last.withLock { $0[rule.name] = count }
         if count.thinned + count.removed > 0 {

@@ -131,7 +131,11 @@ extension WriteTransaction {
     // MARK: - Thinning
 
     /// Stores what samples of a day were in numbers, as a day of the hub's own, and notes that they go.
+    ///
+    /// - Returns: `nil` where nothing was done: no sample is as it was, or an erasure is under way.
     mutating func thin(_ thinned: ThinnedDay, isCumulative: Bool) throws -> ManualResult? {
+        // What is chosen to be erased must not live on in the numbers of its day.
+        guard try Int64.fetchOne(db, sql: "SELECT 1 FROM erasure") == nil else { return nil }
         var statistics = try ThinnedStatistics.stored(for: thinned, in: self)
         var numbers: [ThinnedDay.Version] = []
         var unit: String?
