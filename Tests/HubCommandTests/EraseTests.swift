@@ -107,14 +107,20 @@ import Testing
         let folder = try TemporaryFolder()
         let arguments = ["backup", folder.path] + (isIncremental ? ["--incremental"] : [])
         func backups() throws -> [String] {
-            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("hub-") }
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasSuffix(".chain") }
         }
         for part in 0..<3 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
         #expect(try files(with: Self.value, in: hub.data) != [], "a needle that is nowhere proves nothing")
-        let backup = try hub.start(arguments)
-        while try !backups().contains(where: { $0.hasSuffix(".part") || $0.hasSuffix(".sqlite") }) {
-            await Task.yield()
+        if isIncremental {
+            let full = try await hub.run(arguments)
+            #expect(full.code == 0, "\(full.errors)")
+            try hub.give(weights(2_700..<2_750))
+            // Named by the second.
+            while try backups().contains(BackupFiles.name(Date())) { await Task.yield() }
         }
+        let before = try backups().count
+        let backup = try hub.start(arguments)
+        while try backups().count == before { await Task.yield() }
         // Held wherever it is in its work: it has begun, and the erasure comes to its end or waits for it.
         backup.signal(SIGSTOP)
         let erase = try hub.start(["erase", "--type", "weight", "--yes", "--json"])
@@ -123,11 +129,11 @@ import Testing
         let (made, done) = (await backup.result(), await erase.result())
         #expect(made.code == 0 && done.code == 0, "\(made.errors)\(done.errors)")
         let answer = try JSONDecoder().decode(EraseCommand.Answer.self, from: Data(done.output.utf8))
-        #expect(answer.records == 2_700)
-        let file = try #require(try backups().first { $0.hasSuffix(".sqlite") })
+        #expect(answer.records == (isIncremental ? 2_750 : 2_700))
+        let file = try #require(try backups().first { $0.hasSuffix(isIncremental ? ".increment" : ".sqlite") })
         // It is called `.part` while it is not finished.
-        #expect(answer.backups.count == 1)
-        #expect(answer.backups.first?.contains("/\(file)") == true, "\(answer.backups)")
+        #expect(answer.backups.count == (isIncremental ? 2 : 1))
+        #expect(answer.backups.contains { $0.contains("/\(file)") }, "\(answer.backups)")
         try expectGone(hub)
         let sound = try await hub.run(["backup", "--verify", "\(folder.path)/\(file)"])
         #expect(sound.code == 0, "\(sound.errors)")

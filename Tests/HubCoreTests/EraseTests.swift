@@ -152,6 +152,20 @@ import Testing
         }
     }
 
+    @Test func `R8.43 a copy that another program is making beside the store is told, and is not taken away`()
+        async throws
+    {
+        let folder = try Folder()
+        try await withHub(in: folder) { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([weight("a")])
+            let draft = try DraftFile(folder.data + "/hub.sqlite.verifying")
+            let done = try await erase(peer, #"{"numbers":[1],"keep":true}"#)["result"]
+            #expect(done.fits(JSON(#"{"records":1,"left":[{"path":"\#(draft.path)"}]}"#)))
+            #expect(FileManager.default.fileExists(atPath: draft.path))
+        }
+    }
+
     @Test func `R6.45 R8.43 a record that cannot be erased is told with the reason, and goes when a hub can`()
         async throws
     {

@@ -19,7 +19,7 @@ import Testing
     private func backUp(_ name: String) throws { _ = try StoreFile(folder.store).backUp(to: place(name)) }
 
     private func holding(_ first: Int64, _ store: Store) throws -> [String] {
-        try KnownBackup.holding(recordsFrom: first, epoch: store.epoch, of: folder.store)
+        try KnownBackup.holding(recordsFrom: first, epoch: store.epoch, hub: store.hubID, of: folder.store)
     }
 
     @Test func `a backup with an end before the records does not have them, and one that was removed is not named`()
@@ -94,6 +94,38 @@ import Testing
         try FileManager.default.removeItem(atPath: elsewhere.path)
         try FileManager.default.moveItem(atPath: away, toPath: elsewhere.path)
         #expect(try holding(1, store).contains(place("one")))
+    }
+
+    @Test
+    func `backups beside those of the list are found by the catalogue, by themselves, or named for not being known`()
+        async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        func chain(_ stem: String) throws -> String {
+            try StoreFile(folder.store).backUp(
+                into: elsewhere.path, named: stem, BackupSeal.none, isIncremental: true
+            ).file
+        }
+        _ = try chain("hub-20260101T000000Z")
+        try backUp("hub-20260102T000000Z")
+        _ = try await store.put(try sample("b"))
+        _ = try chain("hub-20260103T000000Z")
+        // The list has lost all but one, and others have put files there.
+        let list = try String(contentsOfFile: folder.store + ".backups", encoding: .utf8).split(separator: "\n")
+        try "\(list[1])\n".write(toFile: folder.store + ".backups", atomically: true, encoding: .utf8)
+        let foreign = try Folder()
+        try foreign.open().close()
+        _ = try StoreFile(foreign.store).backUp(to: place("hub-20260104T000000Z"))
+        try Data("age-encryption.org/".utf8).write(to: URL(fileURLWithPath: place("hub-20260105T000000Z") + ".age"))
+        try Data("holiday".utf8).write(to: URL(fileURLWithPath: place("holiday")))
+        let increment = place("hub-20260103T000000Z").replacing(".sqlite", with: ".increment")
+        #expect(
+            try holding(1, store) == [
+                place("hub-20260102T000000Z"), place("hub-20260101T000000Z"), increment,
+                place("hub-20260105T000000Z") + ".age",
+            ])
+        #expect(try holding(2, store) == [increment, place("hub-20260105T000000Z") + ".age"])
     }
 
     @Test func `a list of an earlier hub is read, and what it does not say is not taken for harmless`() async throws {

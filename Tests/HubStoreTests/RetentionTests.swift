@@ -315,7 +315,7 @@ import Testing
         #expect(second.believedAtOpening == 100)
         try await store([("c", 900)], in: second)
         let third = try folder.open()
-        #expect(third.believedAtOpening == 100, "what was stored since is no witness")
+        #expect(third.believedAtOpening == 100, "what was stored since says nothing of it")
         try await third.believeClock(600)
         try await third.believeClock(200)
         try third.close()

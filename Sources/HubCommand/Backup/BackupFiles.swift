@@ -68,9 +68,4 @@ struct BackupFiles {
 
     /// What every name begins with that is made now: of a full copy, and of one of a chain.
     var stem: String { String(URL(filePath: target).lastPathComponent.prefix { $0 != "." }) }
-
-    /// Whether this program calls a backup so: full or not, encrypted or not.
-    static func isName(_ name: String) -> Bool {
-        name.wholeMatch(of: /hub-[0-9]{8}T[0-9]{6}Z\.(sqlite|increment)(\.age)?/) != nil
-    }
 }

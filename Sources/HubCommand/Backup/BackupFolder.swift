@@ -46,7 +46,7 @@ struct BackupFolder {
         }
         let catalogues = BackupCatalogue.all(in: path)
         self.catalogues = catalogues
-        backups = names.filter(BackupFiles.isName).sorted().map { BackupFolder.backup($0, in: path, catalogues) }
+        backups = names.filter(KnownBackup.isName).sorted().map { BackupFolder.backup($0, in: path, catalogues) }
     }
 
     private static func size(_ path: String) -> Int64? {

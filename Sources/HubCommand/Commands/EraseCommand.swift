@@ -130,7 +130,7 @@ struct EraseCommand: ParsableCommand {
         }
         if let left = answer.left, !left.isEmpty {
             let files = left.map { "\($0.path) (\($0.reason))" }.joined(separator: ", ")
-            complaints.append("could not remove \(files): what was erased may be in there; remove it by hand")
+            complaints.append("could not remove \(files): what was erased may be in there; see that it goes")
         }
         if !complaints.isEmpty { throw Failure(.notWell, complaints.joined(separator: "\n")) }
     }

@@ -78,14 +78,14 @@ struct Erase: OwnCommand {
         var result = Result(
             dryRun: call.isDryRun, records: plan.records, versions: plan.versions, bytes: plan.bytes,
             sinks: plan.sinks.map { Result.Sink(sink: "\($0)", records: $1) }.sorted { $0.sink < $1.sink },
-            copies: StoreCopies.beside(path), backups: try backups(plan, hub), unknown: plan.unknown)
+            copies: StoreCopies.beside(path), backups: try await backups(plan, hub), unknown: plan.unknown)
         guard !call.isDryRun else { return RawJSON(encoding: result) }
         result.records = try await hub.eraser.erase(
             selection, forgetting: forget, removingCopies: !keep
         ) { call.progress($0, of: $1, "erasing") }
-        if !keep { removeCopies(of: path, plan, &result) }
+        if plan.records > 0 || forget != nil { lookAtCopies(of: path, &result) } else { result.copies = [] }
         // Also those that were begun before the records were gone.
-        result.backups = try backups(plan, hub)
+        result.backups = try await backups(plan, hub)
         let faults = try await hub.store.erasureFaults()
         if faults.count > 0 {
             (result.failed, result.faults) = (faults.count, faults.first.map(HubStatus.Erasure.Fault.init))
@@ -96,23 +96,30 @@ struct Erase: OwnCommand {
     }
 
     /// Backups that may have what the plan is about.
-    private func backups(_ plan: ErasurePlan, _ hub: isolated Commands) throws -> [String] {
+    private func backups(_ plan: ErasurePlan, _ hub: isolated Commands) async throws -> [String] {
         guard plan.records > 0 || forget != nil else { return [] }
         // Each that was made since the person was named in hub.conf has the name.
-        return try KnownBackup.holding(
-            recordsFrom: forget == nil ? plan.first : 0, epoch: hub.store.epoch, of: hub.facts.storePath)
+        let first = forget == nil ? plan.first : 0
+        let (epoch, id, path) = (hub.store.epoch, hub.store.hubID, hub.facts.storePath)
+        // Not on the loop, which would wait for the disk of a backup.
+        return try await Task.detached {
+            try KnownBackup.holding(recordsFrom: first, epoch: epoch, hub: id, of: path)
+        }.value
     }
 
-    /// The erasure has removed them; one that is still there is tried once more, which says why it stays.
-    private func removeCopies(of path: String, _ plan: ErasurePlan, _ result: inout Result) {
-        guard plan.records > 0 || forget != nil else {
-            result.copies = []
-            return
+    /// Says which copies beside the store are still there.
+    ///
+    /// The erasure has removed the older ones, unless they are to stay; one that is there all the same is tried once more, which says why.
+    private func lookAtCopies(of path: String, _ result: inout Result) {
+        var left = StoreCopies.underWay(beside: path).map {
+            Result.Left(path: $0, reason: "another program is making it; it goes when that ends")
         }
-        let left = StoreCopies.remove(of: path)
-        guard !left.isEmpty else { return }
-        result.copies.removeAll { copy in left.contains { $0.path == copy } }
-        result.left = left.map { Result.Left(path: $0.path, reason: $0.reason) }
+        if !keep {
+            let stuck = StoreCopies.remove(of: path)
+            result.copies.removeAll { copy in stuck.contains { $0.path == copy } }
+            left += stuck.map { Result.Left(path: $0.path, reason: $0.reason) }
+        }
+        if !left.isEmpty { result.left = left }
     }
 
     private func allowAgain(_ call: CommandCall, _ hub: isolated Commands) async throws -> RawJSON {

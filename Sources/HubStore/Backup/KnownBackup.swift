@@ -19,14 +19,42 @@ public struct KnownBackup: Hashable, Sendable {
         return String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n").compactMap { KnownBackup($0) }
     }
 
-    /// Where those are now that may have records which were first stored under this sequence or a later one.
+    /// Where those are now that may have records of a hub which were first stored under this sequence or a later one.
     ///
-    /// One of another epoch may have them under any number: after a restore sources send again what the backup did not have.
-    public static func holding(recordsFrom first: Int64, epoch: String, of store: String) throws(StoreError) -> [String]
-    {
-        try all(of: store).filter { backup in
+    /// One of another epoch may have them under any number: after a restore sources send again what the backup did not have. It looks into the
+    /// folders in which backups are known, which takes as long as their disks do.
+    public static func holding(
+        recordsFrom first: Int64, epoch: String, hub: String, of store: String
+    ) throws(StoreError) -> [String] {
+        let known = try all(of: store)
+        return (known + others(beside: known, of: hub)).filter { backup in
             backup.head == nil || backup.epoch != epoch || backup.head ?? .max >= first
         }.compactMap(\.place)
+    }
+
+    /// Backups in the folders of those that are known: put there by a person, or by a hub that has kept a shorter list.
+    private static func others(beside known: [KnownBackup], of hub: String) -> [KnownBackup] {
+        let listed = Set(known.map(\.path))
+        return Set(known.map { Folder.parent(of: $0.path) }).sorted().flatMap { folder -> [KnownBackup] in
+            let names = ((try? Folder.names(in: folder)) ?? []).filter {
+                isName($0) && !listed.contains("\(folder)/\($0)")
+            }
+            guard !names.isEmpty else { return [] }
+            let links = BackupCatalogue.all(in: folder).flatMap(\.links)
+            return names.sorted().compactMap { name in
+                let path = "\(folder)/\(name)"
+                let summary =
+                    links.first { $0.name == name }?.place.store
+                    ?? (BackupAssembly.isPlain(path) ? try? StoreFile(path).summary() : nil)
+                // What cannot be read may be this hub's.
+                return summary.map { $0.hub == hub } ?? true ? KnownBackup(path, summary) : nil
+            }
+        }
+    }
+
+    /// Whether `hub backup` calls a backup so: full or not, encrypted or not.
+    public static func isName(_ name: String) -> Bool {
+        name.wholeMatch(of: /hub-[0-9]{8}T[0-9]{6}Z\.(sqlite|increment)(\.age)?/) != nil
     }
 
     /// The last that was made, of those that can be looked at now.

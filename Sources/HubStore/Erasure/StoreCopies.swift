@@ -36,6 +36,13 @@ public enum StoreCopies {
         RehearsalFolder.removeAbandoned(beside: store)
     }
 
+    /// What other programs are making beside the store just now: it goes when they end.
+    public static func underWay(beside store: String) -> [String] {
+        let rehearsal = Folder.parent(of: store) + "/rehearsal"
+        return Set(suffixes(of: store).compactMap(Self.draft)).map { store + $0 }.sorted()
+            + (access(rehearsal, F_OK) == 0 ? [rehearsal] : [])
+    }
+
     private static let drafts = [".compacting", ".restoring", ".salvaging", ".summing", ".verifying"]
 
     /// The draft that a file beside the store is, or belongs to.
