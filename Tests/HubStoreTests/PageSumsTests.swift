@@ -97,6 +97,26 @@ import Testing
         #expect(try faults(folder.store) == [])
     }
 
+    @Test func `a glance at a large file says how much it has seen, and meets damage anywhere after some of them`()
+        async throws
+    {
+        let store = try folder.open()
+        try await fill(store)
+        try store.close()
+        let file = StoreFile(folder.store)
+        #expect(try file.glance() == StoreFile.Glance(faults: []), "all of a small one")
+        #expect(try file.glance(most: 16) == StoreFile.Glance(faults: [], looked: 65_536))
+        let pages = try size(folder.store) / 4_096
+        for page in [2, pages / 2, pages - 1] {
+            try flip(page * 32_768 + 5_000, of: folder.store)
+            var glances = 0
+            // One in some seventy meets the first or the last pages.
+            while glances < 1_000, try file.glance(most: 16).faults.isEmpty { glances += 1 }
+            #expect(glances < 1_000, "page \(page + 1) of \(pages)")
+            try flip(page * 32_768 + 5_000, of: folder.store)
+        }
+    }
+
     @Test func `every flipped bit of the log of a running hub is found`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)

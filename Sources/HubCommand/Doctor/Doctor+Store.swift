@@ -42,7 +42,8 @@ extension Doctor {
         let file = StoreFile(files.store)
         do throws(StoreError) {
             let summary = try file.summary()
-            var found = try file.faults(isDeep ? .counters : .pages).map { fault in
+            let glance = isDeep ? StoreFile.Glance(faults: try file.faults(.counters)) : try file.glance()
+            var found = glance.faults.map { fault in
                 Finding(
                     .error, "store", "\(files.store) is damaged: \(fault)",
                     repair:
@@ -55,7 +56,8 @@ extension Doctor {
                 found.append(
                     Finding(
                         .good, "store",
-                        "\(StoreText.summary(summary))\(isDeep ? "; every index and counter is right" : "")"))
+                        StoreText.summary(summary)
+                            + (isDeep ? "; every index and counter is right" : Doctor.extent(of: glance))))
             }
             return try found + gaps(file)
         } catch {
@@ -68,6 +70,14 @@ extension Doctor {
             }
             return [Finding(.error, "store", error.message, repair: Doctor.repair(of: error.code))]
         }
+    }
+
+    /// How much of a large store was looked at.
+    private static func extent(of glance: StoreFile.Glance) -> String {
+        guard let looked = glance.looked else { return "" }
+        let whole =
+            glance.whole.map { "all of it was whole \(LocalTime.text($0))" } ?? "the hub reads all of it within a week"
+        return "; looked at \(StoreText.size(looked)) of it (\(whole); hub doctor --deep reads all now)"
     }
 
     /// Why the hub confirms nothing, and what a person can decide.

@@ -61,6 +61,36 @@ public struct StoreFile: Hashable, Sendable {
         }
     }
 
+    /// What a glance has seen.
+    public struct Glance: Hashable, Sendable {
+        /// What is damaged, a sentence each.
+        public var faults: [String]
+        /// How much was looked at, in bytes; `nil` where it was all.
+        public var looked: Int64?
+        /// When the hub last read all of it and found it whole, microseconds since 1970.
+        public var whole: Int64?
+
+        public init(faults: [String], looked: Int64? = nil, whole: Int64? = nil) {
+            (self.faults, self.looked, self.whole) = (faults, looked, whole)
+        }
+    }
+
+    /// What is damaged as far as a moment goes: all ``faults(_:)`` of the pages of a small file; of a large one its log and a run of pages,
+    /// at another place each time.
+    ///
+    /// - Parameter most: how many pages, 64 MiB if not given.
+    public func glance(most: Int64 = 16_384) throws(StoreError) -> Glance {
+        let damage: [String]? = try read("check") { db in
+            let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            guard pages > most, PageSums.areOn(db) else { return nil }
+            let first = Int64.random(in: 1...pages - most + 1)
+            return try PageSums.look(db, from: first, count: most, isInUse: FileLock.isHeld(path + ".lock")).damage
+                .map(\.description)
+        }
+        guard let damage else { return Glance(faults: try faults(.pages)) }
+        return Glance(faults: damage, looked: most * Int64(PageSnapshot.pageSize), whole: PageCheck(of: path).whole)
+    }
+
     /// Sequences that were left out, the newest first: where the machine went down, or something was lost.
     public func gaps() throws(StoreError) -> [SequenceGap] {
         try read("read") { db in try SequenceGap.all(in: db) }
