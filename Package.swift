@@ -181,7 +181,7 @@ let package = Package(
                 "HubCommand", "HubClient", "HubProcess", "DaySeries", "DoorPeer", "HubCore", "HubSettings", "HubStore",
                 "HubWire", "OldFormats", "Samples", "ZeroMQ", argumentParser, logging,
             ],
-            resources: [.copy("Help"), .copy("hostile.py")]),
+            resources: [.copy("Help")]),
         program(
             "HubDemo", ["HubClient", "HubWire", "Samples", "Seeds", argumentParser], path: "Simulators/Demo/Sources"),
         tests(

@@ -29,10 +29,14 @@ struct report {
     char files[160], sockets[160], processes[160], network[160], calls[160];
 };
 
-// Each says in the report what it could not do; those that return false have changed nothing that matters to the next way.
+// Codes with which the first process of new namespaces ends, having started nothing, where another way has to be taken.
+enum { NO_ROOT = 124, NO_PROC = 123 };
 
-// A root of its own with nothing in it but the grants. Only in a new user, mount and process namespace.
-bool enter_own_root(struct policy *policy, struct report *report);
+// Each says in the report what it could not do.
+
+// A root of its own with nothing in it but the grants, or this process ends. Only in a new user and mount namespace, and in one of processes
+// where it is to have its own.
+void enter_own_root(struct policy *policy, struct report *report);
 // Landlock: files by grant, TCP by grant, signals and abstract sockets within.
 void restrict_files(const struct policy *policy, struct report *report);
 // No new privileges, no capabilities, no core dump, bounds that cannot be raised.

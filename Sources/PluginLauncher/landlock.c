@@ -87,7 +87,7 @@ void restrict_files(const struct policy *policy, struct report *report) {
     } else if (policy->network && !policy->listening) {
         note(report->network, "listening needs Landlock 4", 0);
     }
-    if (version < 6 && !has_own_root) note(report->processes, "signals need Landlock 6", 0);
+    if (version < 6 && !policy->has_own_processes) note(report->processes, "signals need Landlock 6", 0);
     size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
     int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, size, 0);
     if (rules < 0) {
@@ -100,12 +100,11 @@ void restrict_files(const struct policy *policy, struct report *report) {
     allow(rules, "/dev/full", device);
     allow(rules, "/dev/random", FS_READ_FILE);
     allow(rules, "/dev/urandom", FS_READ_FILE);
-    // A /proc of its own lists its own; of another it may read what concerns no other process, and itself.
-    static const char *const facts[] = {
-        "/proc/self", "/proc/sys", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime",
-        "/proc/version", "/proc/filesystems"};
-    if (policy->has_own_processes) allow(rules, "/proc", reading);
-    else for (size_t index = 0; index < sizeof facts / sizeof *facts; index++) allow(rules, facts[index], reading);
+    // A /proc of its own lists its own. Of the outside's nothing is listed; it may read what every user may, for what it starts looks itself
+    // up there by its number (libdispatch does, and ends without). Memory and environment of others Landlock keeps by itself.
+    allow(rules, "/proc", policy->has_own_processes ? reading : FS_READ_FILE);
+    allow(rules, "/proc/self", reading);
+    allow(rules, "/proc/sys", reading);
     if (has_own_root) allow(rules, "/dev/shm", handled.files & ~(FS_EXECUTE | FS_IOCTL_DEV));
     for (size_t index = 0; index < policy->count; index++) {
         const struct grant *grant = &policy->grants[index];

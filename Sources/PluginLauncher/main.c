@@ -5,8 +5,10 @@
 //   hub-confine --probe
 //
 // The hub starts it in place of the plugin. This process (the keeper) stays outside and only waits; its child is the first process
-// of a process namespace, makes the restrictions, starts the plugin and collects what the plugin leaves behind. Where the kernel
-// gives no user namespace the keeper starts the plugin itself, adopts what the plugin leaves behind, and ends that.
+// of a process namespace, makes the restrictions, starts the plugin and collects what the plugin leaves behind. Where a service manager or a
+// container covers parts of /proc the kernel gives no other /proc, and a program that looks itself up in that of the outside has to be
+// there under its own number: then it has all namespaces but that of processes. Where the kernel gives no user namespace the keeper
+// starts the plugin itself. Without a process namespace its parent adopts what the plugin leaves behind, and ends that.
 //
 // The first line on stderr is this program's, before the plugin's program runs:
 //   hub-confine: process PID; confined: files, …; not: sockets (why), …
@@ -119,21 +121,40 @@ static void keep_identity(uid_t user, gid_t group) {
     write_file("/proc/self/uid_map", text);
 }
 
+// What is meant for the plugin reaches the whole group; who waits for its end stays until then.
+static void ignore_signals(void) {
+    const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU};
+    for (size_t index = 0; index < sizeof ignored / sizeof *ignored; index++) signal(ignored[index], SIG_IGN);
+}
+
+// The plugin, as a child of this process that ends with it.
+static pid_t start_plugin(
+    struct policy *policy, char *const *words, struct report *report, bool has_user_namespace
+) {
+    pid_t parent = getpid(), plugin = fork();
+    if (plugin < 0) fail("start a process", NULL, errno);
+    if (plugin) return plugin;
+    drop_privileges(has_user_namespace);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(125);
+    become(policy, words, report);
+}
+
 _Noreturn static void be_first(
     struct policy *policy, char *const *words, struct report *report, uid_t user, gid_t group
 ) {
     keep_identity(user, group);
-    if (!enter_own_root(policy, report)) _exit(124);
+    enter_own_root(policy, report);
     drop_privileges(true);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    pid_t plugin = fork();
-    if (plugin < 0) fail("start a process", NULL, errno);
-    if (plugin == 0) become(policy, words, report);
+    if (!policy->has_own_processes) prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pid_t plugin = start_plugin(policy, words, report, true);
     close(to_child[0]);
     close(to_child[1]);
+    ignore_signals();
     // What the plugin closes shall be closed; the keeper alone still holds stderr.
     close(0), close(1), close(2);
-    struct message news = outlive(plugin, true);
+    struct message news = outlive(plugin, policy->has_own_processes);
     if (write(to_keeper[1], &news, sizeof news) != sizeof news) _exit(125);
     _exit(0);
 }
@@ -188,9 +209,7 @@ static void let_go(void) {
     if (write(to_child[1], "", 1) != 1) fail("speak to its own process", NULL, errno);
     close(to_child[0]);
     close(to_child[1]);
-    // What is meant for the plugin reaches the whole group; this process stays until the plugin has ended.
-    const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU};
-    for (size_t index = 0; index < sizeof ignored / sizeof *ignored; index++) signal(ignored[index], SIG_IGN);
+    ignore_signals();
     close(0), close(1);
 }
 
@@ -198,7 +217,7 @@ static void let_go(void) {
 static pid_t start_first(
     struct policy *policy, char *const *words, struct report *report
 ) {
-    const unsigned long needed = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
+    const unsigned long needed = CLONE_NEWUSER | CLONE_NEWNS | (policy->has_own_processes ? CLONE_NEWPID : 0);
     // Bluetooth is in the first network namespace alone.
     const unsigned long wanted = CLONE_NEWIPC | (policy->network || policy->bluetooth ? 0 : CLONE_NEWNET);
     uid_t user = geteuid();
@@ -210,14 +229,15 @@ static pid_t start_first(
     return first;
 }
 
-static void keep_in_namespaces(pid_t first, const struct report *report) {
+// Returns only where nothing was started: with NO_PROC or NO_ROOT.
+static int keep_in_namespaces(pid_t first, const struct report *report) {
     close(to_keeper[1]);
     struct message news;
     if (read(to_keeper[0], &news, sizeof news) != sizeof news) {
         int status = 0;
         while (waitpid(first, &status, 0) < 0 && errno == EINTR) {}
-        // 124: there are no namespaces that can be used here, and nothing was started.
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 124) return;
+        close(to_keeper[0]);
+        if (WIFEXITED(status) && (WEXITSTATUS(status) == NO_ROOT || WEXITSTATUS(status) == NO_PROC)) return WEXITSTATUS(status);
         end_as(status);
     }
     if (news.ended) {
@@ -235,14 +255,8 @@ static void keep_in_namespaces(pid_t first, const struct report *report) {
 
 _Noreturn static void keep_alone(struct policy *policy, char *const *words, struct report *report) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    pid_t keeper = getpid(), plugin = fork();
-    if (plugin < 0) fail("start a process", NULL, errno);
-    if (plugin == 0) {
-        drop_privileges(false);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != keeper) _exit(125);
-        become(policy, words, report);
-    }
+    if (pipe2(to_keeper, O_CLOEXEC)) fail("make a pipe", NULL, errno);
+    pid_t plugin = start_plugin(policy, words, report, false);
     close(to_keeper[1]);
     struct message news;
     if (read(to_keeper[0], &news, sizeof news) != sizeof news) {
@@ -306,11 +320,14 @@ int main(int count, char **arguments) {
     }
     char *const *program = index + 1 < count ? words + index + 1 : NULL;
     if (!program && !is_probe) misused("there is no program");
-    if (pipe2(to_keeper, O_CLOEXEC) || pipe2(to_child, O_CLOEXEC)) fail("make a pipe", NULL, errno);
-
-    pid_t first = start_first(&policy, program, report);
-    if (first > 0) keep_in_namespaces(first, report);
-    else note(report->sockets, "no user namespace", errno);
-    if (pipe2(to_keeper, O_CLOEXEC)) fail("make a pipe", NULL, errno);
+    if (pipe2(to_child, O_CLOEXEC)) fail("make a pipe", NULL, errno);
+    policy.has_own_processes = true;
+    for (int result = NO_PROC; result == NO_PROC; policy.has_own_processes = false) {
+        if (pipe2(to_keeper, O_CLOEXEC)) fail("make a pipe", NULL, errno);
+        pid_t first = start_first(&policy, program, report);
+        if (first < 0) note(report->sockets, "no user namespace", errno);
+        result = first < 0 ? NO_ROOT : keep_in_namespaces(first, report);
+    }
+    policy.has_own_processes = false;
     keep_alone(&policy, program, report);
 }

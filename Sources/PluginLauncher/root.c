@@ -79,9 +79,9 @@ static bool hide(struct grant *grant) {
     return nothing >= 0 && syscall(SYS_move_mount, nothing, "", AT_FDCWD, grant->path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
 }
 
-bool enter_own_root(struct policy *policy, struct report *report) {
+void enter_own_root(struct policy *policy, struct report *report) {
     const char *step = "mount namespace";
-    policy->has_own_root = policy->has_own_processes = true;
+    policy->has_own_root = true;
     // What others mount from now on may come in below what is granted; what happens here goes nowhere.
     if (mount("", "/", NULL, MS_REC | MS_SLAVE, NULL)) goto failed;
     for (size_t index = 0; index < policy->count; index++) {
@@ -104,11 +104,10 @@ bool enter_own_root(struct policy *policy, struct report *report) {
     umask(0);
     // Before the old root goes: the kernel gives a /proc only where a whole one can be seen.
     if (chdir("/tmp") || mkdir("proc", 0555)) goto failed;
-    // Where a service manager or a container covers parts of /proc it is that of the outside, of which Landlock leaves little.
-    if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) {
-        policy->has_own_processes = false;
-        if (syscall(SYS_move_mount, open_tree_at("/proc"), "", AT_FDCWD, "proc", MOVE_MOUNT_F_EMPTY_PATH)) goto failed;
-    }
+    if (policy->has_own_processes && mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) _exit(NO_PROC);
+    if (!policy->has_own_processes
+        && syscall(SYS_move_mount, open_tree_at("/proc"), "", AT_FDCWD, "proc", MOVE_MOUNT_F_EMPTY_PATH))
+        goto failed;
     if (syscall(SYS_pivot_root, ".", ".") || umount2(".", DETACH) || chdir("/")) goto failed;
 
     for (int index = 0; index < 5; index++)
@@ -144,10 +143,9 @@ bool enter_own_root(struct policy *policy, struct report *report) {
     step = "new root";
     if (syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &set, sizeof set)) goto failed;
     umask(0077);
-    return true;
+    return;
 
 failed:
-    policy->has_own_root = policy->has_own_processes = false;
     note(report->sockets, step, errno);
-    return false;
+    _exit(NO_ROOT);
 }

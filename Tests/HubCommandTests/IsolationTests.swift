@@ -4,141 +4,20 @@ import Testing
 
 @testable import HubCommand
 
-/// A hub whose plugin wants more than it was granted (`hostile.py`).
+/// What the hub keeps its plugins to.
 @Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: Need.python.isMet, "\(Need.python.reason)"))
 struct IsolationTests {
-    /// Under whom the hub runs, and what the kernel gives it.
-    enum Ground: String, CaseIterable, Sendable {
-        case asItIs = "as the tests run"
-        case ordinary = "as an ordinary user"
-        case bare = "without user namespaces"
-
-        /// What stands before the hub's own words.
-        var wrapper: [String] {
-            switch self {
-            case .asItIs: []
-            case .ordinary: ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-            case .bare:
-                [
-                    "unshare", "--user", "--map-root-user", "sh", "-c",
-                    #"echo 0 > /proc/sys/user/max_user_namespaces && exec "$@""#, "sh",
-                ]
-            }
-        }
-
-        var canBe: Bool {
-            switch self {
-            case .asItIs: true
-            case .ordinary:
-                geteuid() == 0 && Tool.run("setpriv", Array(wrapper.dropFirst()) + [Programs.path("hub"), "--version"])
-            case .bare: Tool.run("unshare", Array(wrapper.dropFirst()) + ["true"])
-            }
-        }
-    }
-
-    private struct Attempts: Decodable {
-        var found: [String: String?]
-        init(from decoder: any Decoder) throws {
-            found = try decoder.singleValueContainer().decode([String: String?].self)
-        }
-    }
-
-    @Test(arguments: Ground.allCases.filter(\.canBe))
+    @Test(arguments: HostilePlugin.Ground.allCases.filter(\.canBe))
     func `R13.11 R13.14 a hostile plugin opens nothing that is not its own, and what it has started ends with it`(
-        _ ground: Ground
+        _ ground: HostilePlugin.Ground
     ) async throws {
-        let folder = try TemporaryFolder()
-        let elsewhere = try TemporaryFolder()
-        let secret = "s3cret-of-another-plugin-\(UInt32.random(in: 0 ... .max))"
-        let sleep = "\(100_000 + UInt32.random(in: 0..<100_000))"
-        let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "hostile.py").path
-        // Beside hub.conf, where hub-confine can hide what it must not see of the folder.
-        let place = ground == .bare ? try TemporaryFolder() : folder
-        let program = try place.write(String(contentsOfFile: source, encoding: .utf8), to: "hostile.py")
-        let report = "\(elsewhere.path)/report"
-        let private_ = try elsewhere.write("a person's own\n", to: "private")
-        try FileManager.default.copyItem(atPath: "/usr/bin/id", toPath: place.path + "/setuid-id")
-        let listener = try Listener(path: "\(elsewhere.path)/socket")
-        let port = try Listener()
-        func targets(_ processes: [Int]) throws {
-            let object: [String: Any] = [
-                "run": folder.path + "/run", "data": folder.path + "/data", "conf": folder.configuration,
-                "report": report, "secret": secret, "sleep": sleep, "private": private_,
-                "outside": "\(elsewhere.path)/written", "socket": "\(elsewhere.path)/socket", "port": port.port,
-                "processes": processes,
-            ]
-            try JSONSerialization.data(withJSONObject: object).write(to: URL(filePath: place.path + "/targets.json"))
-        }
-        try targets([])
-        try folder.write(
-            """
-            [hub]
-            data = "\(folder.path)/data"
-            run = "\(folder.path)/run"
-            [person.me]
-            [plugin.other]
-            executable = "\(program)"
-            enabled = false
-            report = "/nonexistent"
-            [plugin.hostile]
-            executable = "\(program)"
-            enabled = false
-            report = "\(report)"
-            """)
-        try mode(0o755, of: program)
-        for path in [
-            program, folder.configuration, folder.path, elsewhere.path, private_, place.path + "/targets.json",
-        ] {
-            if ground == .ordinary { try #require(chown(path, 65_534, 65_534) == 0) }
-        }
-        try mode(0o4755, of: place.path + "/setuid-id")
-
-        let hub = try ChildProcess(
-            "/usr/bin/env",
-            ["OTHER_TOKEN=\(secret)"] + ground.wrapper + [
-                Programs.path("hub"), "run", "--config", folder.configuration,
-            ])
-        try await hub.line { $0.contains("ready") }
-        for (name, text) in [("keys/hub.json", "a key"), ("plugins/other/diary", "a state")] {
-            let path = "\(folder.path)/data/\(name)"
-            try FileManager.default.createDirectory(
-                atPath: URL(filePath: path).deletingLastPathComponent().path, withIntermediateDirectories: true)
-            try text.write(toFile: path, atomically: false, encoding: .utf8)
-            if ground == .ordinary {
-                chown(path, 65_534, 65_534)
-                chown(URL(filePath: path).deletingLastPathComponent().path, 65_534, 65_534)
-                chown("\(folder.path)/data/plugins", 65_534, 65_534)
-            }
-        }
-        try targets([Int(hub.pid), Int(getpid())])
-        let conf = try String(contentsOfFile: folder.configuration, encoding: .utf8)
-        try conf.replacing("enabled = false\nreport = \"\(report)\"", with: "report = \"\(report)\"").write(
-            toFile: folder.configuration, atomically: false, encoding: .utf8)
-        let gaps = try await isolation(ground, folder)
-        hub.signal(SIGHUP)
-
-        var found: [String: String?] = [:]
-        for _ in 0..<600 where found.isEmpty {
-            try await Task.sleep(for: .milliseconds(100))
-            if let bytes = FileManager.default.contents(atPath: report), bytes.last == UInt8(ascii: "\n") {
-                found = try JSONDecoder().decode(Attempts.self, from: bytes).found
-            }
-        }
-        #expect(found.count == 25, "\(found) \(hub.errorLines.suffix(5))")
-        #expect(ground != .asItIs || geteuid() != 0 || gaps == [], "this machine gives all that is needed")
-        var through = found.compactMapValues { $0 }
-        // What the hub itself says is not confined here may be reached, and nothing else.
-        if gaps.contains("sockets") { through["another program's socket"] = nil }
-        if gaps.contains("processes") { through["signals"] = nil }
-        #expect(through.isEmpty, "\(ground.rawValue): got through: \(through)")
-        #expect(!FileManager.default.fileExists(atPath: "\(elsewhere.path)/written"))
-        #expect(!FileManager.default.fileExists(atPath: "/var/tmp/written"))
-
-        #expect(!processes(sleeping: sleep).isEmpty, "the child that shall outlive it runs")
-        hub.signal(SIGTERM)
-        #expect(await hub.waitForExit() == 0)
-        #expect(processes(sleeping: sleep).isEmpty, "and ends with it")
-        withExtendedLifetime((listener, port)) {}
+        let hostile = try await HostilePlugin(on: ground)
+        #expect(hostile.made == HostilePlugin.attempts, "\(hostile)")
+        #expect(ground != .asItIs || geteuid() != 0 || hostile.gaps == [], "this machine gives all that is needed")
+        #expect(hostile.through.isEmpty, "\(ground.rawValue): got through: \(hostile.through)")
+        #expect(hostile.isLeftBehind.before, "the child that shall outlive it runs")
+        #expect(!hostile.isLeftBehind.after, "and ends with it")
+        #expect(hostile.code == 0)
     }
 
     @Test func `R13.12 without hub-confine no plugin starts, and check, status and doctor say what is missing`()
@@ -224,61 +103,4 @@ struct IsolationTests {
     private func mode(_ mode: Int, of path: String) throws {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
-
-    /// The subjects that `hub doctor` says are not confined, where the hub runs.
-    private func isolation(_ ground: Ground, _ folder: TemporaryFolder) async throws -> [String] {
-        let words = ground.wrapper + [Programs.path("hub-confine"), "--probe"]
-        let said = try await ChildProcess("/usr/bin/env", words).result().errors
-        guard let rest = said.firstRange(of: "; not: ") else { return [] }
-        return said[rest.upperBound...].matches(of: /([a-z]+) \(/).map { String($0.1) }
-    }
-
-    private func processes(sleeping time: String) -> [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).filter { name in
-            guard Int(name) != nil, let words = FileManager.default.contents(atPath: "/proc/\(name)/cmdline") else {
-                return false
-            }
-            return words.elementsEqual("sleep\0\(time)\0".utf8)
-        }
-    }
-}
-
-/// Something of another program that takes connections.
-private final class Listener {
-    private let descriptor: CInt
-    private(set) var port = 0
-
-    /// - Parameter path: of a Unix socket; TCP at a free port if not given.
-    init(path: String? = nil) throws {
-        descriptor = socket(path == nil ? AF_INET : AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        if let path {
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-            try bind(&address)
-            chmod(path, 0o666)
-        } else {
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            try bind(&address)
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            withUnsafeMutablePointer(to: &address) {
-                _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-            }
-            port = Int(UInt16(bigEndian: address.sin_port))
-        }
-        try #require(listen(descriptor, 16) == 0)
-    }
-
-    private func bind<Address>(_ address: inout Address) throws {
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
-            }
-        }
-        try #require(result == 0)
-    }
-
-    deinit { close(descriptor) }
 }

@@ -56,6 +56,7 @@ struct SystemdUnit {
         var lines = [
             "# hub-confine keeps each plugin to what it needs, by namespaces, Landlock and a filter of its own: the calls for that stay, and",
             "# so does what some plugin needs: Bluetooth (RFCOMM), serial devices, the network. No plugin gets more than this unit has.",
+            "# Without ProtectProc=: the hub looks up in /proc who comes to its owner's endpoints.",
             "NoNewPrivileges=yes", "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK AF_BLUETOOTH",
             "RestrictNamespaces=user mnt pid", "SystemCallArchitectures=native",
             "SystemCallFilter=@system-service @mount landlock_create_ruleset landlock_add_rule landlock_restrict_self",
@@ -63,7 +64,7 @@ struct SystemdUnit {
             "SystemCallErrorNumber=EPERM", "LockPersonality=yes", "RestrictRealtime=yes", "RestrictSUIDSGID=yes",
             "KeyringMode=private", "PrivateMounts=yes", "ProtectClock=yes", "ProtectControlGroups=yes",
             "ProtectHostname=yes",
-            "ProtectKernelLogs=yes", "ProtectKernelModules=yes", "ProtectKernelTunables=yes", "ProtectProc=invisible",
+            "ProtectKernelLogs=yes", "ProtectKernelModules=yes", "ProtectKernelTunables=yes",
         ]
         if manager == .system || hasNamespaces { lines.append("CapabilityBoundingSet=") }
         if hasNamespaces { lines.append("PrivateUsers=yes") }

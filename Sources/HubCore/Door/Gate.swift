@@ -65,7 +65,9 @@ final class Gate {
         guard let peer = request.address.split(separator: ":").last.flatMap({ pid_t($0) }), peer > 0,
             peer != getpid(), ProcessTree.parent(of: getpid()) != nil
         else { return .allow(userID: "") }
-        guard ProcessTree.parent(of: peer) != nil else { return .refuse("its process has ended") }
+        guard ProcessTree.parent(of: peer) != nil else {
+            return .refuse("its process has ended, or /proc does not show it to the hub (hidepid, ProtectProc)")
+        }
         return ProcessTree.isBelow(peer, getpid()) ? .refuse("a plugin at the owner's endpoint") : .allow(userID: "")
     }
 

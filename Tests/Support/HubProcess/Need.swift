@@ -25,6 +25,15 @@ public struct Need: Sendable {
         "there is no systemd-analyze here; .ci/setup test installs systemd",
         isMet: Tool.run("systemd-analyze", ["--version"]))
 
+    /// A systemd of its own that runs the units of `hub service` (`Tests/Support/Systemd/boot`).
+    public static let systemd: Need = {
+        let failure = Tool.failure(boot, ["check", Programs.folder])
+        return Need("no systemd can be booted here: \(failure ?? "")", isMet: failure == nil)
+    }()
+
+    public static let boot = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Systemd/boot")
+        .standardizedFileURL.path
+
     public static let compiler = Need(
         "there is no C compiler here; .ci/setup test installs gcc", isMet: Tool.run("cc", ["--version"]))
 
