@@ -115,6 +115,58 @@ import Testing
         try await hub.stop()
     }
 
+    @Test(arguments: ["apply", "restart"])
+    func
+        `R13.11 a program that has taken the place of another while that ran is the one that runs next, with the same rights`(
+            _ command: String
+        ) async throws
+    {
+        let ground = try Ground()
+        let granted = ground.folder.path + "/granted"
+        try "granted\n".write(toFile: granted, atomically: true, encoding: .utf8)
+        func program(_ version: Int) -> String {
+            #"""
+            if [ "$1" = --describe ]; then
+              echo '{"name":"probe","summary":"s","version":"\#(version)","writes":["weight"],"settings":[
+                {"name":"file","type":"path","help":"h","required":true}]}'
+              exit 0
+            fi
+            {
+              echo "version \#(version)"; cat "\#(granted)"; grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/self/status
+              cat "\#(ground.folder.data)/hub.sqlite" >/dev/null && echo "reads the store"
+              echo other >"\#(granted)" && echo "writes what it may read"
+            } >"$HUB_STATE/reach.part" 2>/dev/null
+            mv "$HUB_STATE/reach.part" "$HUB_STATE/reach"
+
+            """# + Self.program
+        }
+        func reach() throws -> [Substring] {
+            try String(contentsOfFile: ground.folder.data + "/plugins/a/reach", encoding: .utf8).split(separator: "\n")
+        }
+        let first = try ground.folder.script("first", program(1))
+        try FileManager.default.removeItem(atPath: ground.script)
+        try FileManager.default.moveItem(atPath: first, toPath: ground.script)
+        try ground.write(ground.plugin("a", "file = \"\(granted)\""))
+        let hub = try await ground.start()
+        let (owner, peer) = (try await hub.client(), try await greet(hub, "a"))
+        let before = try reach()
+        #expect(before.first == "version 1" && before.contains("granted") && before.contains("NoNewPrivs:\t1"))
+        #expect(!before.contains("reads the store") && !before.contains("writes what it may read"), "\(before)")
+
+        // In one step, as a package manager does: the process that runs keeps the former file.
+        let second = try ground.folder.script("second", program(2))
+        #expect(rename(second, ground.script) == 0)
+        _ = try await owner.command(command, command == "apply" ? "{}" : #"{"instance":"a"}"#)
+        #expect(try await farewell(peer) == ["STOP", "BYE"])
+        try ground.letGo("a")
+        let again = try await greet(hub, "a")
+        let after = try reach()
+        #expect(after.first == "version 2" && after.dropFirst() == before.dropFirst(), "\(after)")
+        try Data().write(to: URL(filePath: "\(ground.folder.data)/plugins/a/go"))
+        await again.close()
+        try await hub.stop()
+    }
+
     @Test(arguments: ["enabled = false", "gone"])
     func `R13.4 a plugin that hub.conf does not enable any more hears STOP, and nothing else before its BYE`(
         _ how: String
