@@ -41,12 +41,12 @@ endif
 
 # Against the hub that people run. make test has five rounds, in which each fault comes.
 torture: setup-test
-	for program in hub hub-confine torture-source torture-sink hub-torture; do swift build -c release --product $$program || exit 1; done
+	for program in hub hub-confine torture-source torture-sink hub-torture; do swift build $(RELEASE) --product $$program || exit 1; done
 	.build/release/hub-torture --rounds $(or $(ROUNDS),10) $(if $(SEED),--seed $(SEED))
 
 # Against the hub that people run. make test has each of them in small.
 attack: setup-test
-	for program in hub hub-attack; do swift build -c release --product $$program || exit 1; done
+	for program in hub hub-confine hub-attack; do swift build $(RELEASE) --product $$program || exit 1; done
 	.build/release/hub-attack $(NAMES)
 
 format:

@@ -11,13 +11,14 @@ struct Attack: Sendable {
 
     static let all: [Attack] = [
         .importers, .singleRecords, .manySessions, .largeEvents, .quietListener, .leftBehind, .dearQuestions,
+        .hostilePlugin, .lyingDisk,
     ]
 }
 
 /// Something that was looked at.
 struct Finding: Codable, Sendable {
     let what: String
-    let value: Double
+    var value: Double
     let unit: String
     /// What it may be at most; `nil` where it is only told.
     let atMost: Double?

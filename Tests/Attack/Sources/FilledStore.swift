@@ -30,10 +30,16 @@ struct FilledStore {
         _ record: (Int) throws -> IntakeRecord
     ) async throws {
         for first in stride(from: 0, to: count, by: 5_000) {
-            let items = try (first..<min(first + 5_000, count)).map { IntakeItem.record(try record($0)) }
+            let items = try items(first..<min(first + 5_000, count), record)
             let batch = IntakeBatch(instance: instance, items: items, limits: limits)
             _ = try await store.commit([batch], recordedAt: FilledStore.now)
         }
+    }
+
+    /// Apart: Swift 6.3 crashes when it optimises an asynchronous function that has this within itself.
+    @inline(never)
+    private func items(_ numbers: Range<Int>, _ record: (Int) throws -> IntakeRecord) throws -> [IntakeItem] {
+        try numbers.map { IntakeItem.record(try record($0)) }
     }
 
     static func sample(

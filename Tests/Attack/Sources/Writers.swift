@@ -45,41 +45,47 @@ private func leaveBehind(_ count: Int, _ host: HubHost, _ scene: Scene) async th
     let filled = try await FilledStore(of: host)
     let (store, me) = (filled.store, filled.me)
     // What a hub without limits let in: each day has a series of its own.
-    try await filled.give(count, "days", InstanceLimits(factor: 1_000)) { number in
-        let day = DayValue(
-            source: Source(plugin: "filler"), person: "me", type: try TypeID("weight"), series: "s\(number)",
-            date: LocalDate(daysSinceEpoch: 19_000 + number % 1_000), value: 70, unit: "kg", method: "mean",
-            basis: [.number(Int64(number + 1))])
-        return IntakeRecord(record: .day(day), assignment: me)
-    }
+    try await filled.give(count, "days", InstanceLimits(factor: 1_000)) { try seriesOfItsOwn($0, me) }
     try await filled.give(count, "types") { number in
         let sample = try FilledStore.sample("t\(number)", "x.evil.t\(number)", device: "\(number)")
         return IntakeRecord(record: .sample(sample), assignment: me)
     }
     let versioned = store.head + 1
-    let metadata = JSONObject(trusted: "{\"a\":\"\(String(repeating: "x", count: 16_000))\"}")
-    try await filled.give(count, "others") { number in
-        var sample = try FilledStore.sample(number % 4 == 0 ? "v" : "\(number)", "weight", device: "b")
-        switch number % 4 {
-        case 0:
-            // Beyond the ten thousand that are kept they only take time.
-            sample = try FilledStore.sample(
-                number < 60_000 ? "v" : "\(number)", "weight", device: "b", Double(number + 1))
-            if number < 60_000 { sample.metadata = metadata }
-        case 1:
-            sample.start = Timestamp(microseconds: Timestamp.range.lowerBound, offsetMinutes: 0)
-            sample.end = Timestamp(
-                microseconds: number % 8 == 1 ? Timestamp.range.upperBound : Timestamp.range.lowerBound + 1,
-                offsetMinutes: 0)
-        case 2: return IntakeRecord(record: .sample(sample), assignment: me, implausible: .value)
-        default: return IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "no rule"))
-        }
-        return IntakeRecord(record: .sample(sample), assignment: me)
-    }
+    try await filled.give(count, "others") { try other($0, me) }
     let accounts = try await store.accounts()
     scene.note("records from each writer", Double(count), "")
     scene.note("streams", Double(accounts.reduce(0) { $0 + $1.usage.streams }), "")
     scene.note("records refused by a limit", Double(accounts.reduce(0) { $0 + $1.rejected }), "")
     try store.close()
     return versioned
+}
+
+private func seriesOfItsOwn(_ number: Int, _ me: Assignment) throws -> IntakeRecord {
+    let day = DayValue(
+        source: Source(plugin: "filler"), person: "me", type: try TypeID("weight"), series: "s\(number)",
+        date: LocalDate(daysSinceEpoch: 19_000 + number % 1_000), value: 70, unit: "kg", method: "mean",
+        basis: [.number(Int64(number + 1))])
+    return IntakeRecord(record: .day(day), assignment: me)
+}
+
+private let metadata = JSONObject(trusted: "{\"a\":\"\(String(repeating: "x", count: 16_000))\"}")
+
+/// A version of one record, a sample of ten thousand years or of the beginning of time, an implausible one, one without a person.
+private func other(_ number: Int, _ me: Assignment) throws -> IntakeRecord {
+    var sample = try FilledStore.sample(number % 4 == 0 ? "v" : "\(number)", "weight", device: "b")
+    switch number % 4 {
+    case 0:
+        // Beyond the ten thousand that are kept they only take time.
+        sample = try FilledStore.sample(
+            number < 60_000 ? "v" : "\(number)", "weight", device: "b", Double(number + 1))
+        if number < 60_000 { sample.metadata = metadata }
+    case 1:
+        sample.start = Timestamp(microseconds: Timestamp.range.lowerBound, offsetMinutes: 0)
+        sample.end = Timestamp(
+            microseconds: number % 8 == 1 ? Timestamp.range.upperBound : Timestamp.range.lowerBound + 1,
+            offsetMinutes: 0)
+    case 2: return IntakeRecord(record: .sample(sample), assignment: me, implausible: .value)
+    default: return IntakeRecord(record: .sample(sample), assignment: .nobody(reason: "no rule"))
+    }
+    return IntakeRecord(record: .sample(sample), assignment: me)
 }
