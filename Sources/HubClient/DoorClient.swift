@@ -4,7 +4,7 @@ import ZeroMQ
 
 /// The owner's conversation with the door: blocking, one question at a time.
 ///
-/// For one thread. Greets again by itself when the hub has forgotten the session (R4.2); ends with BYE.
+/// For one thread. Greets again by itself when the hub has forgotten the session (R4.2), or is another process; ends with BYE.
 package final class DoorClient {
     /// Where the hub should be.
     package let endpoint: String
@@ -14,6 +14,8 @@ package final class DoorClient {
     private let patience: Duration
     private let greeting: Duration
     private let socket: Socket
+    private let monitor: SocketMonitor
+    private var isConnected = false
     private var lastID: Int64 = 0
 
     /// - Parameters:
@@ -37,6 +39,7 @@ package final class DoorClient {
             instance: source ?? "hub-\(command)", plugin: source ?? "hub", version: HubProgram.version, mode: .once)
         do {
             socket = try Socket(.dealer, in: try Context())
+            monitor = try socket.monitor()
             // BYE may take a moment to leave; an answer that is no longer wanted may not.
             try socket.set(.linger, to: .milliseconds(200))
             try socket.connect(endpoint)
@@ -60,10 +63,17 @@ package final class DoorClient {
     package func open() throws -> Welcome {
         if let welcome { return welcome }
         try send(.hello(hello))
+        let end = ContinuousClock.now + greeting
         while true {
             do {
                 if case .welcome(let welcome) = try receive(patience: greeting) { return welcome }
-            } catch is SessionLost {}  // Of what was sent before this HELLO.
+            } catch let lost as SessionLost {
+                // If not with the connection, it was that of what was sent before this HELLO.
+                guard lost.isOfConnection else { continue }
+                if UnixSocket.presence(endpoint) == .nobody { throw DoorClient.absent(endpoint) }
+                guard ContinuousClock.now < end else { throw SilentHub.failure(endpoint, greeting) }
+                try send(.hello(hello))
+            }
         }
     }
 
@@ -136,7 +146,30 @@ package final class DoorClient {
         throw Failure(.tryAgain, "the hub at \(endpoint) forgets its sessions; is it restarting?")
     }
 
-    package struct SessionLost: Error {}
+    /// The hub knows no session, or its connection is not the one any more by which it was asked: no answer comes.
+    package struct SessionLost: Error {
+        var isOfConnection = false
+    }
+
+    private static let look = Duration.milliseconds(100)
+
+    /// Whether a connection has ended since this was asked last.
+    ///
+    /// What was sent to a hub that had not shaken hands yet is sent to the next.
+    private func hasLostConnection() throws(ZeroMQError) -> Bool {
+        var isLost = false
+        while let event = try monitor.receive() {
+            switch event.kind {
+            case .handshakeSucceeded: isConnected = true
+            case .disconnected:
+                isLost = isLost || isConnected
+                isConnected = false
+            default: break
+            }
+        }
+        if isLost { welcome = nil }
+        return isLost
+    }
 
     /// The next message that is more than a sign of life.
     private func receive(ref: Int64? = nil, patience limit: Duration? = nil) throws -> HubMessage {
@@ -170,7 +203,13 @@ package final class DoorClient {
 
     private func next(within limit: Duration) throws -> HubMessage? {
         do {
-            guard try socket.wait(for: .readable, upTo: limit).contains(.readable) else { return nil }
+            let end = ContinuousClock.now + limit
+            while try !socket.wait(for: .readable, upTo: min(max(.zero, end - .now), DoorClient.look))
+                .contains(.readable)
+            {
+                if try hasLostConnection() { throw SessionLost(isOfConnection: true) }
+                if ContinuousClock.now >= end { return nil }
+            }
             var frames = Multipart()
             guard case .complete = try socket.receiveMultipart(into: &frames), frames.count >= 2 else {
                 throw Failure(.dialogue, "the hub at \(endpoint) sent a message that is none")
@@ -191,6 +230,8 @@ package final class DoorClient {
         frames.append(message.verb.bytes)
         frames.append(message.body)
         do {
+            // What was lost before concerns no question that is asked from now on.
+            _ = try hasLostConnection()
             guard try socket.sendMultipart(frames) == .sent else { throw DoorClient.absent(endpoint) }
         } catch let error as ZeroMQError {
             throw Failure(.system, "\(endpoint): \(error)")

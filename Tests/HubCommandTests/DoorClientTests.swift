@@ -47,7 +47,7 @@ private final class ScriptedHub {
 private let welcome =
     #"{"protocol":1,"session":"s","hub":"h","epoch":"k7qz2m5a","head":7,"instance":"hub-test","plugin":"hub","grants":{"read":{"types":["*"],"persons":["*"]},"write":{"types":["*"],"persons":["*"]}},"limits":{"frameBytes":1048576,"batchRecords":1000,"recordBytes":65536,"keyBytes":64,"payloadBytes":262144,"queries":2,"pageRecords":1000,"pageBytes":1048576,"livePerSecond":50,"sessions":256},"credit":{"records":1,"bytes":1},"heartbeat":{"interval":5000,"timeout":20000},"settings":{},"persons":[],"clock":"system","time":"2026-03-15T06:30:05Z","feed":"ipc:///f","serves":["HELLO","QUERY"]}"#
 
-@Suite struct DoorClientTests {
+@Suite(.timeLimit(.minutes(3))) struct DoorClientTests {
     /// Runs `script` as the hub and `body` as its client.
     fileprivate func talk<Result: Sendable>(
         _ script: @escaping @Sendable (String, String) -> [(String, String)]?,
@@ -63,6 +63,26 @@ private let welcome =
         let result = try await blocking { try body(endpoint) }
         try await hub
         return result
+    }
+
+    @Test func `a question that a hub has taken with it is asked of the next one at once`() async throws {
+        let hub = try await TestHub()
+        let endpoint = hub.endpoints.door
+        let (sessions, session) = AsyncStream.makeStream(of: Void.self)
+        async let answer = blocking {
+            // Longer than the test may take.
+            let client = try DoorClient(endpoint: endpoint, command: "test", patience: .seconds(600))
+            try client.open()
+            hub.signal(SIGSTOP)
+            session.yield()
+            return try client.ask(.status).text
+        }
+        _ = await sessions.first { _ in true }
+        // It may have been sent by then, or not.
+        hub.signal(SIGKILL)
+        await hub.waitForEnd()
+        try await hub.restart()
+        #expect(try await answer.contains("\"records\":0"))
     }
 
     @Test func `it greets as an owner for once, answers PING and says BYE`() async throws {
