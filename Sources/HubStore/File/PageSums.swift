@@ -118,7 +118,8 @@ enum PageSums {
     /// What is being written just now is looked at again: only what stays so is damage.
     private static func patiently(_ isInUse: Bool, _ look: () -> CInt) throws -> PageDamage? {
         for pause in isInUse ? [UInt32(0), 1_000, 5_000, 20_000, 50_000] : [0] {
-            usleep(pause)
+            // Even no time at all is a tenth of a millisecond of waiting.
+            if pause > 0 { usleep(pause) }
             let code = look()
             if code == SQLITE_OK { return nil }
             guard code == PageDamage.code else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
