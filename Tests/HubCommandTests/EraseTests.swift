@@ -118,10 +118,14 @@ import Testing
             // Named by the second.
             while try backups().contains(BackupFiles.name(Date())) { await Task.yield() }
         }
-        let before = try backups().count
+        func noted() -> Int {
+            (FileManager.default.contents(atPath: hub.data + "/hub.sqlite.backups") ?? Data()).split(separator: 10)
+                .count
+        }
+        let before = noted()
         let backup = try hub.start(arguments)
-        while try backups().count == before { await Task.yield() }
-        // Held wherever it is in its work: it has begun, and the erasure comes to its end or waits for it.
+        while noted() == before { await Task.yield() }
+        // Held wherever it is in its work: it has begun to read, or is about to, and the erasure comes to its end or waits for it.
         backup.signal(SIGSTOP)
         let erase = try hub.start(["erase", "--type", "weight", "--yes", "--json"])
         while try await !hub.run(["samples", "--json"]).output.isEmpty {}

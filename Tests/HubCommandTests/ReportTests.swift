@@ -71,6 +71,25 @@ import Testing
                     + "up to 3 MiB for listeners; sessions may send 30 MiB"))
     }
 
+    @Test func `how far an erasure is, what holds it up, and what could not be erased is said`() throws {
+        func lines(_ erasure: String) throws -> [String] {
+            var status = try status(plugins: "")
+            status.erasure = try JSON.decode(HubStatus.Erasure.self, from: erasure.utf8)
+            return StatusText(status, colours: false).lines.filter { $0.hasPrefix("eras") }
+        }
+        #expect(
+            try lines(#"{"records":9,"left":3,"named":0,"waitingFor":[]}"#) == ["erasing  3 records left"])
+        #expect(
+            try lines(#"{"records":9,"left":0,"named":2,"waitingFor":["json-lines/all"]}"#) == [
+                "erasing  no record left; the store's log is emptied as soon as no program reads it, such as a backup",
+                "erased   2 records but for their keys, until json-lines/all has been told",
+            ])
+        #expect(
+            try lines(#"{"named":0,"waitingFor":[],"failed":2,"faults":[{"number":7,"reason":"a constraint failed"}]}"#)
+                == ["erasing  2 records could not be erased and are tried again every hour: 7, for a constraint failed"]
+        )
+    }
+
     @Test func `only a lamp that is out, or the store, makes a hub unwell`() throws {
         #expect(StatusText.isWell(try status(plugins: plugin(#""alive":true"#))))
         #expect(StatusText.isWell(try status(plugins: "")))

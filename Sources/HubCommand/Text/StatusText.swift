@@ -71,7 +71,13 @@ struct StatusText {
             lines.append("kept     " + Shade.doubtful.paint("nothing is thinned or removed", colours) + ": \(reason)")
         }
         if let erasure = status.erasure {
-            if let left = erasure.left { lines.append("erasing  \(NumberText.count(left, "record")) left") }
+            if let left = erasure.left {
+                lines.append(
+                    left > 0
+                        ? "erasing  \(NumberText.count(left, "record")) left"
+                        : "erasing  no record left; the store's log is emptied as soon as no program reads it, such as a backup"
+                )
+            }
             if erasure.named > 0 {
                 let sinks = erasure.waitingFor.joined(separator: ", ")
                 let keys = sinks.isEmpty ? "which are being removed" : "until \(sinks) has been told"

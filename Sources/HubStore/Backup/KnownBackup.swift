@@ -67,7 +67,7 @@ public struct KnownBackup: Hashable, Sendable {
     /// Noted before it has a record, it is also known when it is finished after an erasure that began later.
     static func note(_ path: String, _ summary: StoreSummary? = nil, of store: String) {
         guard let backup = KnownBackup(path, summary), !backup.path.contains("\n") else { return }
-        let turn = turn(at: list(store))
+        let turn = turn(beside: store)
         defer { withExtendedLifetime(turn) {} }
         guard let known = try? all(of: store) else { return }
         // One that is not there now may be on a medium that is elsewhere: only what was never finished is dropped for that.
@@ -116,16 +116,11 @@ public struct KnownBackup: Hashable, Sendable {
     }
 
     /// Keeps other programs from writing the list meanwhile; `nil` where that cannot be had within some seconds.
-    private static func turn(at list: String) -> Descriptor? {
+    private static func turn(beside store: String) -> Descriptor? {
+        // A lock of the folder: the list itself is another file after each line.
+        guard let folder = try? Descriptor(Folder.parent(of: store), O_RDONLY | O_DIRECTORY) else { return nil }
         for _ in 0..<1_000 {
-            guard let file = try? Descriptor(list, O_RDWR | O_CREAT | O_NOFOLLOW) else { return nil }
-            // Another program may have put a new list in its place since.
-            var (opened, named) = (stat(), stat())
-            if (try? file.lock()) == true, fstat(file.number, &opened) == 0, lstat(list, &named) == 0,
-                opened.st_ino == named.st_ino
-            {
-                return file
-            }
+            if (try? folder.lock()) == true { return folder }
             usleep(10_000)
         }
         return nil
