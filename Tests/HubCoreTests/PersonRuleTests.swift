@@ -30,4 +30,36 @@ import Testing
         #expect(name(rules, .slot(1)) == "me" && name(rules, .slot(2)) == nil)
         #expect(name(rules, nil) == nil)
     }
+
+    @Test func `R6.45 a day is for a person of hub.conf, and can be taken back of one whom hub.conf has lost`()
+        async throws
+    {
+        let folder = try Folder()
+        func day(_ person: String) -> String {
+            #"{"kind":"day","type":"weight","value":70,"unit":"kg","series":"mean30","date":"2024-03-15","method":"mean","basis":[],"person":"\#(person)"}"#
+        }
+        func back(_ person: String) -> String {
+            #"{"kind":"retraction","type":"weight","person":"\#(person)","series":"mean30","date":"2024-03-15"}"#
+        }
+        var setting = Setting()
+        setting.persons = ["me", "carl", "ben"]
+        try await withHub(setting, in: folder) { hub in
+            let script = try await hub.client()
+            #expect(
+                try await script.give([day("carl"), day("ben"), day("eve")]).results == ["stored", "stored", "person"])
+        }
+        setting.persons = ["me"]
+        var narrow = PluginInstance(name: "narrow")
+        narrow.persons = .only(["me"])
+        setting.plugins = [narrow]
+        try await withHub(setting, in: folder) { hub in
+            let script = try await hub.client()
+            #expect(try await hub.client("narrow").give([back("carl")]).results == ["person"])
+            #expect(
+                try await script.give([day("carl"), back("carl"), back("ben"), back("eve")]).results
+                    == ["person", "stored", "stored", "person"])
+            let found = try await hub.client("owner").ask("QUERY", #"{"id":1,"kinds":["day"]}"#)
+            #expect(found.body["records"].array.isEmpty, "\(found)")
+        }
+    }
 }

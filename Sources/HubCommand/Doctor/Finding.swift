@@ -55,7 +55,7 @@ struct Finding: Encodable, Hashable {
             case .error: Shade.bad.paint("error  ", colours)
             }
         let name = subject + String(repeating: " ", count: max(0, 9 - subject.count))
-        let first = "\(word)  \(name)  \(text)"
+        let first = "\(word)  \(name)  \(LocalTime.inSentence(text))"
         if isFixed == true { return [first, "                    fixed"] }
         return [first] + (repair.map { ["                    → \($0)"] } ?? [])
     }
