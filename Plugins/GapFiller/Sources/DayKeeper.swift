@@ -116,12 +116,16 @@ actor DayKeeper {
         let now = hub.clock.now()
         let edits = ReadingIndex.latest(next.advance(to: now) + next.take(records, at: now))
         let bereft = next.takeBereft()
+        let uncertain = edits.filter(next.isUncertain)
         library = next
         // Until the hub has confirmed, another try must find the same work.
         isStale = true
         var rejections = rejections
-        try await Publisher(hub: hub, library: next).store(edits, isRetry: isRetry, &rejections)
-        try await Reconciliation(hub: hub, library: next, isDryRun: false).takeBack(of: bereft, &rejections)
+        let certain = uncertain.isEmpty ? edits : edits.filter { !next.isUncertain($0) }
+        try await Publisher(hub: hub, library: next).store(certain, isRetry: isRetry, &rejections)
+        let reconciliation = Reconciliation(hub: hub, library: next, isDryRun: false)
+        try await reconciliation.takeBack(of: bereft, &rejections)
+        try await reconciliation.settle(uncertain, &rejections)
         (self.rejections, isStale) = (rejections, false)
         await complain(hub, next)
     }
@@ -131,6 +135,9 @@ actor DayKeeper {
     }
 
     // MARK: - From scratch
+
+    /// The plugin kind of what the hub makes itself: the days that it keeps of thinned samples (Protocol R6.44).
+    private static let hubItself = "hub"
 
     /// Reads every reading and every day, and stores the difference.
     private func renew(
@@ -150,6 +157,12 @@ actor DayKeeper {
             await progress(library.readingCount, nil)
         }
         library.load(waiting, at: hub.clock.now())
+        var thinned = filter([.day])
+        thinned.sources = [Self.hubItself]
+        for try await page in hub.query(thinned) {
+            library.load(
+                thinned: page.records.compactMap { if case .day(let day) = $0.record { day } else { nil } })
+        }
         let reconciliation = Reconciliation(hub: hub, library: library, isDryRun: isDryRun)
         let (report, rejections) = try await reconciliation.run(progress)
         guard !isDryRun else { return report }

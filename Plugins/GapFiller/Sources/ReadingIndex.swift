@@ -42,6 +42,8 @@ struct ReadingIndex: Sendable {
     private(set) var unnamed: [Int64: Unnamed] = [:]
     /// Persons whom `hub.conf` does not name, and who have lost a reading.
     private var bereft: Set<String> = []
+    /// Days, ascending, whose readings a rule of `hub.conf` has thinned: the hub has their numbers alone.
+    private var thinned: [SeriesTable.Key: [Int32]] = [:]
     private(set) var sources: [Source] = []
     private var places: [SeriesTable.Key: Int] = [:]
     private var homes: [Int64: Location] = [:]
@@ -221,6 +223,35 @@ struct ReadingIndex: Sendable {
     mutating func takeBereft() -> Set<String> {
         defer { bereft = [] }
         return bereft
+    }
+
+    // MARK: - What was thinned
+
+    /// Takes in days of the hub's own.
+    mutating func load(thinned days: [DayValue]) {
+        for day in days where day.series.hasPrefix("kept.") {
+            let key = SeriesTable.Key(person: day.person, type: day.type)
+            thinned[key, default: []].append(Int32(clamping: day.date.daysSinceEpoch))
+        }
+        for key in thinned.keys { thinned[key]?.sort() }
+    }
+
+    /// Whether a day that the hub has is made of readings that were thinned since: it stays, for nothing better can be made of what is left.
+    func isOfThinned(_ day: DayValue) -> Bool {
+        let source = Int32(clamping: (day.observedOn ?? day.date).daysSinceEpoch)
+        return thinned[SeriesTable.Key(person: day.person, type: day.type)]?.contains(source) ?? false
+    }
+
+    /// Whether a day cannot be told from the readings that are left: one that was thinned is as near to it as the nearest of them, or nearer.
+    ///
+    /// - Parameter source: the day of the nearest that is left; `nil` where none reaches it.
+    func isUncertain(_ key: SeriesTable.Key, _ day: Int32, from source: Int32?) -> Bool {
+        guard let latest = thinned[key]?.last(where: { $0 <= day }) else { return false }
+        return source.map { $0 <= latest } ?? true
+    }
+
+    func isUncertain(_ edit: Edit) -> Bool {
+        isUncertain(shelves[edit.shelf].key, edit.change.day, from: edit.change.now?.observedOn)
     }
 
     // MARK: - What is wrong

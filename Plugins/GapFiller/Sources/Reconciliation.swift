@@ -53,12 +53,13 @@ struct Reconciliation: Sendable {
                 work += records
             }
             for name in old.sorted(by: { $0.key < $1.key }) {
-                let dates = (there[name] ?? [:]).keys.sorted()
+                let isMade = library.settings.makes(name.series, of: name.type)
+                let dates = (there[name] ?? [:]).values.filter { !isMade || !library.isOfThinned($0) }
+                    .map(\.date).sorted()
                 add(
                     Report.Series(
                         person: person, type: name.type.rawValue, series: name.series, days: 0, stored: 0,
                         retracted: dates.count, from: dates.first?.text, to: dates.last?.text), to: &report)
-                let isMade = library.settings.makes(name.series, of: name.type)
                 let reason = isMade ? Publisher.vanished : Publisher.unmade
                 work += dates.map { publisher.retraction(name, $0, reason) }
             }
@@ -66,7 +67,9 @@ struct Reconciliation: Sendable {
             if !wanted.isSubset(of: remembered) { try await publisher.remember(wanted) }
             try await store(work, progress, &rejections)
             // What could not be taken back must be found again.
-            for name in old where !rejections.concern(name) { try await publisher.forget(name) }
+            for name in old where !rejections.concern(name) && !library.settings.makes(name.series, of: name.type) {
+                try await publisher.forget(name)
+            }
         }
         for person in Set(remembered.map(\.person)).subtracting(names).sorted() {
             let (entries, work) = try await bereft(person, remembered)
@@ -109,6 +112,21 @@ struct Reconciliation: Sendable {
             work += gone.map { publisher.retraction(name, $0, Publisher.vanished) }
         }
         return (entries, work)
+    }
+
+    /// Days that cannot be told from the readings that are left: one that is made of thinned readings stays, any other goes.
+    func settle(_ edits: [ReadingIndex.Edit], _ rejections: inout Rejections) async throws {
+        for (shelf, edits) in Dictionary(grouping: edits, by: \.shelf).sorted(by: { $0.key < $1.key }) {
+            let table = library.shelves[shelf]
+            let names = table.history.rules.indices.map { SeriesName(table, $0) }
+            let there = try await days(of: table.key.person, Set(names))
+            let work = edits.compactMap { edit -> Record? in
+                let (name, date) = (names[edit.change.series], LocalDate(edit.change.day))
+                guard let had = there[name]?[date], !library.isOfThinned(had) else { return nil }
+                return publisher.retraction(name, date, Publisher.vanished)
+            }
+            try await store(work, { _, _ in }, &rejections)
+        }
     }
 
     private var publisher: Publisher { Publisher(hub: hub, library: library) }
@@ -160,13 +178,16 @@ struct Reconciliation: Sendable {
         var stored = 0
         for day in days {
             let wanted = shelf.record(day, of: series, source: hub.source())
-            if let had = there.removeValue(forKey: wanted.date), had.says(wanted) { continue }
+            let isThere = there[wanted.date]?.says(wanted) == true
+            if !isThere, library.isUncertain(shelf.key, day.day, from: day.observedOn) { continue }
+            there[wanted.date] = nil
+            if isThere { continue }
             changed[wanted.date] = .day(wanted)
             stored += 1
         }
         let name = SeriesName(shelf, series)
         // A day that had begun before a zone was changed is not taken back: it begins again in some hours.
-        for date in there.keys where date.daysSinceEpoch != Int(today) + 1 {
+        for (date, had) in there where date.daysSinceEpoch != Int(today) + 1 && !library.isOfThinned(had) {
             changed[date] = publisher.retraction(name, date, Publisher.vanished)
         }
         let dates = changed.keys.sorted()

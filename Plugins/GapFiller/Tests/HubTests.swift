@@ -123,6 +123,37 @@ import Testing
         #expect(try await !scene.host.command("status").lines.contains { $0.contains("of carl") })
     }
 
+    @Test func `days of readings that a rule has thinned stay, and later readings change only what they must`()
+        async throws
+    {
+        let scene = try await Scene(
+            hub: Self.may20,
+            plugins: "[retention.old]\ntypes = [\"weight\"]\nthin_after_days = 5\n")
+        try scene.give(weighing("05-12", 80), weighing("05-18", 79))
+        try await scene.startFiller()
+        try await scene.settle()
+        let before = days(12...17, 80, of: 12) + days(18...20, 79, of: 18)
+        #expect(try scene.days() == before)
+        let thinned = try await scene.host.command("retention", "--yes")
+        #expect(thinned.lines == ["old: 1 sample thinned, 0 records removed"], "\(thinned.errors)")
+        // The one that was there, and one that finds all again.
+        #expect(try scene.days() == before)
+        try await scene.stopFiller()
+        try await scene.startFiller()
+        #expect(try scene.days() == before)
+        // Before the day that was thinned, within what it was carried over, and on the day itself.
+        try scene.give(weighing("05-10", 82), weighing("05-14", 78), weighing("05-12", 90, key: "late"))
+        try await scene.comesTo(
+            days(10...11, 82, of: 10) + days(12...13, 80, of: 12) + days(14...17, 78, of: 14)
+                + days(18...20, 79, of: 18))
+        // With none left.
+        for key in ["05-10", "05-14", "late", "05-18"] { try scene.retract(key) }
+        try await scene.comesTo(days(12...13, 80, of: 12))
+        try await scene.stopFiller()
+        try await scene.startFiller()
+        #expect(try scene.days() == days(12...13, 80, of: 12))
+    }
+
     /// Who wants readings is delivered neither such a reading nor its retraction (R10.4); who wants retractions alone is.
     @Test func `a reading that is taken back before it was delivered is in no day, without waiting for another`()
         async throws

@@ -147,11 +147,12 @@ final class Scene {
 
     /// Waits until these are all days there are.
     func comesTo(_ expected: [String]) async throws {
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(30)
         while try days() != expected.sorted(), ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(20))
         }
-        #expect(try days() == expected.sorted(), "\(fillerLog.suffix(5))")
+        let found = try days()
+        #expect(found == expected.sorted(), "\(fillerLog.suffix(5))")
     }
 
     /// What has changed since a cursor: lines of days, and `- person series date` of those taken back.
