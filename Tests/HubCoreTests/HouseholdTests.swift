@@ -184,6 +184,7 @@ import Testing
         try await withHub(Self.setting()) { hub in
             let (owner, scale) = (try await hub.client("owner"), try await hub.client("scale"))
             for event in [
+                #"{"event":"authentication","device":"S3"}"#,
                 #"{"event":"error","severity":"error","device":"S3","text":"no route to it"}"#,
                 #"{"event":"error","device":"S3","resolved":true}"#, #"{"event":"disconnected","device":"S3"}"#,
                 #"{"event":"connected","device":"S5"}"#,

@@ -60,9 +60,11 @@ struct DeviceTable: Hashable, Sendable {
         var entry = entries[instance]?[name] ?? Entry()
         let wasConnected = entry.isConnected == true
         switch event.event {
-        case "connected": entry.isConnected = true
+        case "connected": (entry.isConnected, entry.heardAt) = (true, time)
         case "disconnected": entry.isConnected = false
-        case "battery": Self.note(battery: event, in: &entry)
+        case "battery":
+            Self.note(battery: event, in: &entry)
+            entry.heardAt = time
         default: break
         }
         if event.isResolved {
@@ -71,9 +73,8 @@ struct DeviceTable: Hashable, Sendable {
             let text = String((event.text ?? event.event).prefix(Self.longest.text))
             entry.lastError = Fault(text: text, code: event.code, severity: event.severity, at: time)
         }
-        // That it cannot be reached, and that this is over, is no word of the device.
-        let isOwn = !event.isError && !event.isResolved && event.event != "disconnected"
-        if wasConnected || entry.isConnected == true || isOwn { entry.heardAt = time }
+        // What a plugin tells of a device that it does not reach is no word of the device.
+        if wasConnected { entry.heardAt = time }
         entries[instance, default: [:]][name] = entry
         if let devices = entries[instance], devices.count > Self.most,
             let oldest = devices.min(by: { $0.value.latest < $1.value.latest })
