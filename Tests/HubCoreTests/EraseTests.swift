@@ -191,8 +191,11 @@ import Testing
         try await change("DROP TRIGGER t")
         try await withHub(in: folder) { hub in
             let peer = try await hub.client()
-            try await eventually("it is erased") { try await peer.status()["erasure"]["failed"].int == nil }
-            #expect(try await peer.all().records.isEmpty)
+            try await eventually("it is erased") { try await peer.all().records.isEmpty }
+            try await eventually("and nothing is told of it") {
+                let erasure = try await peer.status()["erasure"]
+                return erasure["failed"].int == nil && erasure["left"].int == nil
+            }
         }
     }
 

@@ -164,9 +164,9 @@ import Testing
         try await withHub(try setting(remove: 30), in: folder) { hub in
             let peer = try await hub.client()
             #expect(try await retention(peer)["code"].string == "clock")
-            let tried = try await retention(peer, #"{"clockIsRight":true}"#, dryRun: true)
+            let tried = try await retention(peer, #"{"trust":true}"#, dryRun: true)
             #expect(tried["code"].string == "command")
-            let done = try await retention(peer, #"{"clockIsRight":true}"#)
+            let done = try await retention(peer, #"{"trust":true}"#)
             #expect(done["result"]["rules"][0]["removed"].int == 1)
             #expect(try await peer.status()["retentionHeld"].string == nil)
         }

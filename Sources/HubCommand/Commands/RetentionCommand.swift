@@ -49,7 +49,7 @@ struct RetentionCommand: ParsableCommand {
 
     private struct Arguments: Encodable {
         var rule: String?
-        var clockIsRight: Bool
+        var trust: Bool
     }
 
     func validate() throws {
@@ -64,7 +64,7 @@ struct RetentionCommand: ParsableCommand {
         let door = try DoorClient(
             endpoint: try options.endpoints().door, command: "retention", patience: .seconds(3_600))
         func ask(isDryRun: Bool) throws -> (text: String, rules: [RetentionReport]) {
-            let arguments = Arguments(rule: rule, clockIsRight: clockIsRight && !isDryRun)
+            let arguments = Arguments(rule: rule, trust: clockIsRight && !isDryRun)
             let text = RawJSON(trusted: Array(try JSON.line(arguments).utf8))
             guard let result = try door.command("retention", arguments: text, isDryRun: isDryRun) else {
                 throw Failure(.dialogue, "the hub did not say what it did")

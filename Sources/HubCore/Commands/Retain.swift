@@ -10,13 +10,13 @@ struct Retain: OwnCommand {
             SettingDeclaration(
                 "rule", .string(), help: "Only this rule, [retention.NAME] of hub.conf; all if not set."),
             SettingDeclaration(
-                "clockIsRight", .boolean,
+                "trust", .boolean,
                 help: "The hub's clock is right, although it is far ahead of when it was last believed.",
                 default: .boolean(false)),
         ], canDryRun: true)
 
     var rule: String?
-    var clockIsRight: Bool
+    var trust: Bool
 
     private struct Result: Encodable {
         var dryRun: Bool
@@ -30,8 +30,8 @@ struct Retain: OwnCommand {
             let hint = nearestName(to: rule, among: names).map { "; did you mean \($0)?" } ?? ""
             throw CommandFailure(problems: ["rule: hub.conf has no [retention.\(rule.prefix(64))]\(hint)"])
         }
-        if clockIsRight {
-            guard !call.isDryRun else { throw CommandFailure(problems: ["clockIsRight: cannot be tried"]) }
+        if trust {
+            guard !call.isDryRun else { throw CommandFailure(problems: ["trust: cannot be tried"]) }
             try await hub.retainer.trustClock()
         }
         var counts: [RetentionCount] = []
