@@ -106,16 +106,18 @@ public final class Hub: Service, Sendable {
         }
         if let loss = HubFiles(configuration.hub).lostStore { throw HubError(.store, loss) }
         let clock = HubClock(configuration.hub.clock)
+        // One reading of the clock for both: what waits in the store is bounded by the clock it will be due by.
+        let waits = WaitClock(clock)
         let store: Store
         do throws(StoreError) {
             var upgrade = UpgradeNotes(notifier: notifier, logger: logger)
-            store = try Store(path: directories.storePath, now: clock.now()) { upgrade.note($0) }
+            store = try Store(path: directories.storePath, now: waits.now()) { upgrade.note($0) }
         } catch {
             throw HubError(.store, error.message)
         }
         let secrets = secrets(at: directories.secretsPath)
         do {
-            try await run(store, secrets, clock, directories)
+            try await run(store, secrets, clock, waits, directories)
         } catch {
             try? store.close()
             throw error
@@ -137,11 +139,11 @@ public final class Hub: Service, Sendable {
     }
 
     private func run(
-        _ store: Store, _ secrets: Result<SecretStore, StoreError>, _ clock: HubClock,
+        _ store: Store, _ secrets: Result<SecretStore, StoreError>, _ clock: HubClock, _ waits: WaitClock,
         _ directories: HubDirectories
     ) async throws {
         let parts = ConfiguredParts(
-            store: store, clock: clock, waits: WaitClock(clock), directories: directories, endpoints: endpoints,
+            store: store, clock: clock, waits: waits, directories: directories, endpoints: endpoints,
             policy: policy, began: .now, logger: logger)
         let facts = try await parts.facts(checked, configuration)
         let logs = try directories.logs()

@@ -220,4 +220,48 @@ import Testing
         let again = String(decoding: try sink.receive("DELIVER"), as: UTF8.self)
         #expect(again.contains(#""delivery":2"#), "\(again)")
     }
+
+    @Test func `R10.16 a retry comes when it was asked for also where the clock is set back while the hub starts`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let faults = Faults(in: folder)
+        try faults.begin("clock 31536000")
+        let hub = try await TestHub(in: folder, under: faults.environment)
+        func want() throws -> DoorPeer {
+            let sink = try DoorPeer(hub.endpoints.door, instance: "test-sink", patience: .seconds(30))
+            try sink.send("WANT", #"{"want":"all","start":"now","credit":{"records":10,"bytes":1048576}}"#)
+            _ = try sink.receive("WANT")
+            return sink
+        }
+        func answerRetry() throws {
+            let sink = try want()
+            try hub.give([DiskFaultTests.weight(1)])
+            _ = try sink.receive("DELIVER")
+            let results = #"[{"result":"retry","after":1000,"reason":"busy"}]"#
+            try sink.send(
+                "DONE", #"{"want":"all","delivery":1,"results":\#(results),"credit":{"records":1,"bytes":1000}}"#)
+            // What comes after it shows that it has arrived.
+            _ = try sink.ask(#""want":"status""#)
+        }
+        try answerRetry()
+        while try await status(hub).1.sinks.first?.retrying != 1 {}
+        hub.signal(SIGKILL)
+        await hub.waitForEnd()
+
+        // The store is open, with its waits by the clock that is ahead, and the rest of the hub is not yet there.
+        try faults.begin("clock 31536000", "read hang secrets.db")
+        let next = try hub.start(["run"], under: faults.environment)
+        let files = "/proc/\(next.pid)/fd"
+        while try !FileManager.default.contentsOfDirectory(atPath: files).contains(where: { file in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(files)/\(file)"))?.hasSuffix("/secrets.db")
+                == true
+        }) { try await Task.sleep(for: .milliseconds(10)) }
+        try faults.end()
+        try await next.line { $0.hasPrefix("hub: ready: ") }
+        let again = String(decoding: try want().receive("DELIVER"), as: UTF8.self)
+        #expect(again.contains(#""key":"1""#), "\(again)")
+        next.signal(SIGTERM)
+        #expect(await next.waitForExit() == 0)
+    }
 }
