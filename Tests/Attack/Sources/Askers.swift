@@ -9,7 +9,7 @@ extension Attack {
         name: "dear-questions",
         does:
             "fifty clients keep two questions open each that find nothing in all records, and leave in the midst of some",
-        holds: "a small question is answered soon, and a writer is STORED as before"
+        holds: "a small question is answered within 50 ms, and a writer is STORED within 20 ms"
     ) { scene in
         let host = try HubHost()
         let count = scene.size(FilledStore.size(2_000_000), quick: 20_000)
@@ -18,7 +18,7 @@ extension Attack {
         scene.note("records", Double(count), "")
         scene.note("to write them", begin.duration(to: .now) / .seconds(1), "s")
         let hub = try await host.start()
-        let (door, size) = (host.door, scene.size(300, quick: 20))
+        let (door, size) = (host.door, scene.size(1_000, quick: 20))
         let alone = try await scene.onThread { try small(door, size) }
         scene.note("a small question alone, 99 of 100", alone.asked.at(0.99), "ms")
         scene.note("STORED alone, middle", alone.stored.at(0.5), "ms")
@@ -32,7 +32,7 @@ extension Attack {
         scene.note("a small question beside them, middle", beside.asked.at(0.5), "ms")
         scene.note("a small question beside them, 99 of 100", beside.asked.at(0.99), "ms", atMost: 50, isTime: true)
         scene.note("STORED beside them, middle", beside.stored.at(0.5), "ms")
-        scene.note("STORED beside them, 99 of 100", beside.stored.at(0.99), "ms")
+        scene.note("STORED beside them, 99 of 100", beside.stored.at(0.99), "ms", atMost: 20, isTime: true)
         over.close()
         var answers = 0
         for asker in askers { answers += try await asker.value }
