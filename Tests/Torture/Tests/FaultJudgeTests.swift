@@ -97,6 +97,33 @@ import TortureDiary
         #expect(found.contains { $0.contains("was told the epoch e") })
     }
 
+    @Test
+    func `what a stopped sink reads late of the hub before is of the epoch before, and excuses nothing in the same`() {
+        func found(epoch: String) -> [String] {
+            findings { evidence in
+                Self.takeBack(&evidence)
+                var again = Good.got(1, Good.step(1))
+                again.epoch = epoch
+                // It has read the retraction when the store was put back already.
+                evidence.sinks["sink"]?.lines += Good.handover(3, at: 400, again, .delivered)
+            }.filter { $0.contains("after 2") }
+        }
+        #expect(found(epoch: "f") == [])
+        #expect(!found(epoch: "e").isEmpty)
+        // For the restored hub it was never delivered, so its retraction is skipped.
+        func skipped(epoch: String) -> [String] {
+            findings { evidence in
+                evidence.takebacks = [Takeback(since: 90, until: 205, why: "restore", before: "e", after: "f")]
+                var late = Good.got(1, Good.step(1))
+                late.epoch = epoch
+                evidence.sinks["sink"]?.lines = Good.handover(1, at: 400, late, .delivered)
+                evidence.stories[0].deliveries[0].state = "skipped"
+            }.filter { $0.contains("was skipped") }
+        }
+        #expect(skipped(epoch: "e") == [])
+        #expect(!skipped(epoch: "f").isEmpty)
+    }
+
     @Test func `a follower that misses something, gets it twice, late, or is not told of a loss is found`() {
         func found(_ lines: [FeedLine]) -> [String] { findings { $0.follower = lines } }
         let (first, second) = (Self.shown(1, value: 1), Self.shown(2, value: nil))

@@ -37,7 +37,7 @@ extension Checker {
 
     private mutating func judge(_ identity: Identity, _ visits: [Visit], _ name: String, _ sink: Evidence.Sink) {
         var last: Int64 = 0
-        var before: Int64?
+        var before: Visit?
         for visit in visits {
             let got = visit.got
             let version = versions[got.seq]
@@ -53,9 +53,13 @@ extension Checker {
                 find("\(name) was told the epoch \(got.epoch) of \(identity) when it was \(epochs)", identity)
             }
             if sink.types?.contains(got.type) == false { find("\(name) got \(got), which it does not want", identity) }
-            // After a restore it counts from the backup on.
-            if let before, losses.haveTakenBack(between: before, and: visit.begin) { last = 0 }
-            before = visit.begin
+            // After a restore it counts from the backup on, and in another epoch.
+            if let before,
+                before.got.epoch != got.epoch || losses.haveTakenBack(between: before.begin, and: visit.begin)
+            {
+                last = 0
+            }
+            before = visit
             if got.seq < last { find("\(name) got \(identity), sequence \(got.seq), after \(last)", identity) }
             last = max(last, got.seq)
         }
@@ -138,7 +142,10 @@ extension Checker {
         }
         let last = visits.filter { $0.got.seq == story.seq && $0.got.step == versions[story.seq]?.step }
         // For a restored hub, what it had delivered since was never delivered.
-        let known = visits.filter { visit in !losses.times.contains { $0.contains(visit.begin) } }
+        let known = visits.filter { visit in
+            !losses.times.contains { $0.contains(visit.begin) }
+                && !losses.wasSentBefore(visit.got.epoch, at: visit.begin)
+        }
         switch delivery.state {
         case "delivered":
             if !last.contains(where: { $0.result == .delivered }) {

@@ -79,6 +79,11 @@ struct Losses {
         takebacks.contains { first <= $0.until && last >= $0.since }
     }
 
+    /// Whether what was handed over then was sent by the hub whose store was put back: a sink that was stopped reads it when it goes on.
+    func wasSentBefore(_ epoch: String, at time: Int64) -> Bool {
+        takebacks.contains { $0.before == epoch && $0.after != epoch && time > $0.until }
+    }
+
     /// Whether what was so at a time may have been put back before a later one.
     func isTakenBack(_ time: Int64, before later: Int64) -> Bool {
         takebacks.contains { $0.since <= time && time <= $0.until && later >= $0.since }
