@@ -31,7 +31,7 @@ import Testing
         #expect(name(rules, nil) == nil)
     }
 
-    @Test func `R6.45 a day is for a person of hub.conf, and can be taken back of one whom hub.conf has lost`()
+    @Test func `R6.46 a day is for a person of hub.conf, and can be taken back of one whom hub.conf has lost`()
         async throws
     {
         let folder = try Folder()

@@ -80,7 +80,7 @@ import Testing
                 == (18...20).map { "- me mean30 2024-05-\($0)" } + days(18...20, 80, of: 18, person: "anna"))
     }
 
-    @Test func `R6.45 days of a person whom hub.conf has lost stay, but for those of a weigh-in that is another's now`()
+    @Test func `R6.46 days of a person whom hub.conf has lost stay, but for those of a weigh-in that is another's now`()
         async throws
     {
         let carl = "[person.carl]\nzone = \"Europe/Berlin\"\n"
