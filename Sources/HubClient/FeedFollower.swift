@@ -191,7 +191,9 @@ package final class FeedFollower {
             question = next == nil ? nil : query
             guard next == nil else { return }
             if let end, end.sequence > cursor?.sequence ?? 0 { cursor = end }
-            handled.removeAll()
+            // Live ones may have come between two pages, which end where the first was asked.
+            let reached = cursor?.sequence ?? 0
+            handled = handled.filter { $0 > reached }
             (mustCatchUp, mustProve) = (false, false)
         } catch let failure as Failure {
             // The session was lost, and the hub that has begun the next one was restored; or it has lost what this cursor is about (R8.38).
