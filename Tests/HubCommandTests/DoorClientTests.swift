@@ -44,7 +44,8 @@ private final class ScriptedHub {
     }
 }
 
-private let welcome =
+/// How a scripted hub greets.
+let scriptedWelcome =
     #"{"protocol":1,"session":"s","hub":"h","epoch":"k7qz2m5a","head":7,"instance":"hub-test","plugin":"hub","grants":{"read":{"types":["*"],"persons":["*"]},"write":{"types":["*"],"persons":["*"]}},"limits":{"frameBytes":1048576,"batchRecords":1000,"recordBytes":65536,"keyBytes":64,"payloadBytes":262144,"queries":2,"pageRecords":1000,"pageBytes":1048576,"livePerSecond":50,"sessions":256},"credit":{"records":1,"bytes":1},"heartbeat":{"interval":5000,"timeout":20000},"settings":{},"persons":[],"clock":"system","time":"2026-03-15T06:30:05Z","feed":"ipc:///f","serves":["HELLO","QUERY"]}"#
 
 @Suite(.timeLimit(.minutes(3))) struct DoorClientTests {
@@ -90,7 +91,7 @@ private let welcome =
         let text = try await talk { verb, body in
             seen.change { $0.append("\(verb) \(body)") }
             switch verb {
-            case "HELLO": return [("WELCOME", welcome)]
+            case "HELLO": return [("WELCOME", scriptedWelcome)]
             case "QUERY": return [("PING", #"{"n":1}"#), ("RESULT", #"{"id":1,"status":{"a":1.00}}"#)]
             case "BYE": return nil
             default: return []
@@ -110,7 +111,7 @@ private let welcome =
         let asked = Locked(0)
         let text = try await talk { verb, _ in
             switch verb {
-            case "HELLO": return [("WELCOME", welcome)]
+            case "HELLO": return [("WELCOME", scriptedWelcome)]
             case "QUERY":
                 asked.change { $0 += 1 }
                 return asked.value == 1
@@ -130,7 +131,7 @@ private let welcome =
         let questions = Locked<[String]>([])
         let records = try await talk { verb, body in
             switch verb {
-            case "HELLO": return [("WELCOME", welcome)]
+            case "HELLO": return [("WELCOME", scriptedWelcome)]
             case "QUERY":
                 questions.change { $0.append(body) }
                 return questions.value.count == 1
@@ -163,7 +164,7 @@ private let welcome =
     func `each error of the hub has its exit code`(_ code: String, _ exit: HubExit) async throws {
         let failure = try await talk { verb, _ in
             switch verb {
-            case "HELLO": return [("WELCOME", welcome)]
+            case "HELLO": return [("WELCOME", scriptedWelcome)]
             case "QUERY": return [("ERROR", #"{"code":"\#(code)","reason":"why","closed":false,"ref":1}"#)]
             case "BYE": return nil
             default: return []
@@ -218,7 +219,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         let watch = Locked(UncheckedWatch(watch: watch))
         return try await DoorClientTests().talk { verb, body in
             switch verb {
-            case "HELLO": [("WELCOME", welcome)]
+            case "HELLO": [("WELCOME", scriptedWelcome)]
             case "BYE": nil
             case "COMMAND": script(body)
             default: []
