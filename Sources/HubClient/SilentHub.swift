@@ -1,8 +1,10 @@
 import Foundation
 
-/// A program listens at the door and says nothing: what that may be, and what to do.
+/// The door says nothing: what that may be, and what to do.
 package enum SilentHub {
     package static func failure(_ endpoint: String, _ time: Duration) -> Failure {
+        // It has ended while it was asked, and no other has come since.
+        if UnixSocket.presence(endpoint) == .nobody { return DoorClient.absent(endpoint) }
         let seconds = time.formatted(.units(allowed: [.seconds, .milliseconds], width: .wide))
         guard let pid = UnixSocket.listener(endpoint) else {
             return Failure(

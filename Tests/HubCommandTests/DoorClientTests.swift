@@ -86,6 +86,24 @@ let scriptedWelcome =
         #expect(try await answer.contains("\"records\":0"))
     }
 
+    @Test func `a hub that ends while it is asked, and no other comes, is absent, and not one that hangs`() async throws
+    {
+        let hub = try await TestHub()
+        let endpoint = hub.endpoints.door
+        let (sessions, session) = AsyncStream.makeStream(of: Void.self)
+        async let failure = blocking {
+            let client = try DoorClient(endpoint: endpoint, command: "test", patience: .seconds(1))
+            try client.open()
+            hub.signal(SIGSTOP)
+            session.yield()
+            return try #require(throws: Failure.self) { try client.ask(.status) }
+        }
+        _ = await sessions.first { _ in true }
+        hub.signal(SIGKILL)
+        await hub.waitForEnd()
+        #expect(try await failure == DoorClient.absent(endpoint))
+    }
+
     @Test func `it greets as an owner for once, answers PING and says BYE`() async throws {
         let seen = Locked<[String]>([])
         let text = try await talk { verb, body in
