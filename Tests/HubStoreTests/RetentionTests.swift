@@ -291,6 +291,7 @@ import Testing
         #expect(watch.lead(now: 1_010 * day, steady: 7) == 10 * day)
         #expect(watch.lead(now: 1_040 * day, steady: 7 + 30 * day) == 10 * day)
         #expect(watch.lead(now: 1_000 * day + hour, steady: 7 + hour) == nil, "it was set right")
+        #expect(!watch.isBehind(now: 999 * day + hour, steady: 7) && watch.isBehind(now: 999 * day, steady: 7 + hour))
         watch.trust(now: 1_040 * day, steady: 7 + 30 * day)
         #expect(watch.lead(now: 1_041 * day, steady: 7 + 31 * day) == nil)
         #expect(watch.lead(now: 1_043 * day, steady: 7 + 31 * day) == 2 * day)
@@ -316,10 +317,14 @@ import Testing
         try await store([("c", 900)], in: second)
         let third = try folder.open()
         #expect(third.believedAtOpening == 100, "what was stored since says nothing of it")
-        try await third.believeClock(600)
-        try await third.believeClock(200)
+        try await third.believeClock(600, replacing: false)
+        try await third.believeClock(200, replacing: false)
         try third.close()
-        #expect(try folder.open().believedAtOpening == 600, "a clock that is behind changes nothing")
+        let fourth = try folder.open()
+        #expect(fourth.believedAtOpening == 600, "a clock that is a little behind changes nothing")
+        try await fourth.believeClock(300, replacing: true)
+        try fourth.close()
+        #expect(try folder.open().believedAtOpening == 300)
     }
 
     @Test func `R6.44 a sample that began long ago is thinned when it ended as long ago as the rule says`() async throws

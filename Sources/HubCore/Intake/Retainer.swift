@@ -13,7 +13,7 @@ actor Retainer {
     private var isAtWork = false
     /// By the name of the rule, what its last turn did.
     private nonisolated let last = Mutex<[String: RetentionCount]>([:])
-    private var watch: ClockWatch
+    private(set) var watch: ClockWatch
     /// Why the rules are not followed now.
     private nonisolated let doubt = Mutex<String?>(nil)
 
@@ -35,18 +35,25 @@ actor Retainer {
         await leaving.wait(upTo: Self.beginning)
         while !leaving.isRaised {
             await finishThinning(until: leaving)
-            do {
-                let rules = await commands.facts.retention
-                // While nothing is removed no clock does harm, and who writes a rule is told what it is about.
-                if rules.isEmpty { try await trustClock() }
-                for rule in rules where !leaving.isRaised {
-                    _ = try await carryOut(rule, await commands.knownTypes, await commands.zones, until: leaving)
-                }
-            } catch {
-                // A store that does not work says so itself.
-                logger.debug("retention waits", metadata: ["reason": "\(error)"])
-            }
+            await follow(
+                await commands.facts.retention, await commands.knownTypes, await commands.zones, until: leaving)
             await leaving.wait(upTo: Self.interval)
+        }
+    }
+
+    /// One turn of all rules.
+    func follow(
+        _ rules: [RetentionRule], _ types: TypeRegistry, _ zones: [String: String], until leaving: Flag
+    ) async {
+        do {
+            // Also a hub without a rule remembers when its clock was right, for the day on which it gets one.
+            if rules.isEmpty { _ = try await lead() }
+            for rule in rules where !leaving.isRaised {
+                _ = try await carryOut(rule, types, zones, until: leaving)
+            }
+        } catch {
+            // A store that does not work says so itself.
+            logger.debug("retention waits", metadata: ["reason": "\(error)"])
         }
     }
 
@@ -78,21 +85,32 @@ actor Retainer {
         let now = clock.now()
         watch.trust(now: now, steady: clock.steadyNow())
         doubt.withLock { $0 = nil }
-        try await store.believeClock(now)
+        try await store.believeClock(now, replacing: true)
+    }
+
+    /// Believes the clock where it is not too far ahead.
+    ///
+    /// - Returns: by how many microseconds it is; `nil` where it is believed.
+    private func lead() async throws(StoreError) -> Int64? {
+        let (now, steady) = (clock.now(), clock.steadyNow())
+        if let lead = watch.lead(now: now, steady: steady) { return lead }
+        let isBehind = watch.isBehind(now: now, steady: steady)
+        if isBehind { watch.trust(now: now, steady: steady) }
+        doubt.withLock { $0 = nil }
+        try await store.believeClock(now, replacing: isBehind)
+        return nil
     }
 
     /// - Throws: `clock` while the clock is too far ahead to decide that records are old.
     private func checkClock() async throws {
-        let now = clock.now()
-        let reason = watch.lead(now: now, steady: clock.steadyNow()).map { lead in
-            "the clock shows \(Timestamp(microseconds: now).text), \(lead / 86_400_000_000) days ahead of when it was last believed "
-                + "and the time since: set it if it is wrong; if it is right, as after the hub was off for so long, say hub retention --clock-is-right"
-        }
+        guard let lead = try await lead() else { return }
+        let reason =
+            "the clock shows \(clock.time.text), \(lead / 86_400_000_000) days ahead of when it was last believed "
+            + "and the time since: set it if it is wrong; if it is right, as after the hub was off for so long, say hub retention --clock-is-right"
         let isNew = doubt.withLock { doubt in
             defer { doubt = reason }
             return doubt == nil
         }
-        guard let reason else { return try await store.believeClock(now) }
         if isNew { logger.warning("no records are thinned or removed", metadata: ["reason": "\(reason)"]) }
         throw CommandFailure("clock", reason)
     }
@@ -117,10 +135,9 @@ actor Retainer {
         }
         isAtWork = true
         defer { isAtWork = false }
-        guard try await store.erasure() == nil else {
-            throw CommandFailure("busy", "records are being erased; hub status says how far that is")
-        }
+        try await Self.refuseErasure(store)
         try await checkClock()
+        var fault: (any Error)?
         let count = try await store.retain(
             rule, now: clock.now(), zones: zones,
             thin: { [committer] day in
@@ -137,7 +154,8 @@ actor Retainer {
             pause: { [store] in
                 try? await Task.sleep(for: Self.pause)
                 guard leaving?.isRaised != true, !Task.isCancelled else { return false }
-                return (try? await store.erasure()) == .some(nil)
+                do { try await Self.refuseErasure(store) } catch { fault = error }
+                return fault == nil
             })
         last.withLock { $0[rule.name] = count }
         if count.thinned + count.removed > 0 {
@@ -148,6 +166,15 @@ actor Retainer {
                     "waiting": "\(count.waiting)", "left": "\(count.left)",
                 ])
         }
+        if let fault { throw fault }
         return count
+    }
+
+    /// - Throws: `busy` while records are being erased: what is thinned then would live on in a day.
+    private static func refuseErasure(_ store: Store) async throws {
+        guard try await store.erasure() == nil else {
+            throw CommandFailure(
+                "busy", "records are being erased; hub status says how far that is, and what retention did")
+        }
     }
 }

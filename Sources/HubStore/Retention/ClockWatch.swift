@@ -19,6 +19,9 @@ public struct ClockWatch: Sendable {
         return lead > Self.margin ? lead : nil
     }
 
+    /// Whether the clock has gone back so far that what was believed before cannot have been right: it would let any lead up to that time pass.
+    public func isBehind(now: Int64, steady: Int64) -> Bool { now - time - (steady - self.steady) < -Self.margin }
+
     /// Takes the clock for right.
     public mutating func trust(now: Int64, steady: Int64) { (time, self.steady) = (now, steady) }
 }

@@ -108,11 +108,13 @@ extension Store {
     }
 
     /// Remembers that the clock was believed at this time, by which the next hub judges its own.
-    public func believeClock(_ now: Int64) async throws(StoreError) {
+    ///
+    /// - Parameter replacing: what was believed before is forgotten, also a later time. Else a clock that is a little behind says nothing
+    ///   against it.
+    public func believeClock(_ now: Int64, replacing: Bool) async throws(StoreError) {
         try await write("believe the clock", now) { transaction in
-            // A clock that is behind says nothing against what was believed before.
             try transaction.db.execute(
-                sql: "UPDATE meta SET clock = ?1 WHERE ifnull(clock, 0) < ?1", arguments: [now])
+                sql: "UPDATE meta SET clock = ?1 WHERE ?2 OR ifnull(clock, 0) < ?1", arguments: [now, replacing])
         }
     }
 }
