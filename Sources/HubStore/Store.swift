@@ -24,6 +24,7 @@ public final class Store: Sendable {
     let readerTerms = TermCache()
     /// Whether an erasure is being finished, or names are being taken away: each would miss what the other does between its transactions.
     let isFinishingErasure = Mutex(false)
+    let isChoosingErasure = Mutex(false)
     private let place: Mutex<Samples.Cursor>
 
     /// When a hub last believed its clock, before the first did when the newest record was stored; `nil` in a new store.

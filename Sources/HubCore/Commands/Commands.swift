@@ -129,6 +129,8 @@ actor Commands {
             return .done(result: try await order.run(call, on: self))
         } catch let failure as CommandFailure {
             return .failed(code: failure.code, reason: failure.reason)
+        } catch let error as StoreError where error.code == .interrupted {
+            return .cancelled
         } catch let error as StoreError {
             return .failed(code: "store", reason: "\(error)")
         } catch is CancellationError {

@@ -8,11 +8,11 @@ actor Eraser {
     private let logger: Logger
     /// Whether a command has it erase.
     private var isAtWork = false
-    /// When what had failed was last tried again.
-    private var lastTry: ContinuousClock.Instant?
 
     /// How often it is looked for work that no command waits for.
     private static let interval = Duration.seconds(5)
+    /// The longest time between two looks at what waits for sinks.
+    private static let longestPause = Duration.seconds(300)
     /// How often what has failed is tried again.
     private static let retryInterval = Duration.seconds(3_600)
     /// How long to wait for readers of the log.
@@ -25,7 +25,7 @@ actor Eraser {
     /// Erases; from the choice of the records on the hub goes on with it, whether the asker waits or not.
     ///
     /// - Returns: how many records.
-    /// - Throws: `busy` while another erasure is under way.
+    /// - Throws: `busy` while another erasure is under way; `interrupted` where the task is cancelled before the choice is made.
     func erase(
         _ selection: ErasureSelection, forgetting person: String?, removingCopies: Bool,
         progress: @Sendable (Int64, Int64) -> Void
@@ -45,23 +45,32 @@ actor Eraser {
 
     /// Looks for work until the hub stops.
     func run(until leaving: Flag) async {
+        var lastTry: ContinuousClock.Instant?
+        var namesAreDue = ContinuousClock.now
         while !leaving.isRaised {
-            let began = ContinuousClock.now
             do {
-                if lastTry.map({ $0.duration(to: began) >= Self.retryInterval }) ?? true {
-                    try await store.retryErasure()
-                    lastTry = began
+                if lastTry.map({ $0.duration(to: .now) >= Self.retryInterval }) ?? true, try await store.retryErasure()
+                {
+                    lastTry = .now
                 }
-                try await store.removeErasedNames()
+                // Where many names wait for a sink, looking through them must not be all that the hub does.
+                if namesAreDue <= .now {
+                    let began = ContinuousClock.now
+                    try await store.removeErasedNames()
+                    namesAreDue = .now + Self.pause(after: began.duration(to: .now))
+                }
+                // Also what a command has left, soon after.
                 _ = try await finish(forCommand: false) { _, _ in }
             } catch {
                 // A store that does not work says so itself; a hub that stops goes on at its next start.
                 logger.debug("an erasure waits", metadata: ["reason": "\(error)"])
             }
-            // Where many names wait for a sink, looking through them must not be all that the hub does.
-            await leaving.wait(upTo: max(Self.interval, began.duration(to: .now) * 10))
+            await leaving.wait(upTo: Self.interval)
         }
     }
+
+    /// How long after a look at the names that wait for sinks there is none, when it took `duration`.
+    static func pause(after duration: Duration) -> Duration { min(duration * 10, longestPause) }
 
     /// - Parameter forCommand: whether a command waits for it; what is no command's leaves the erasure of one to it.
     /// - Returns: how many records it has erased.

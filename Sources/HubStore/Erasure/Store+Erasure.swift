@@ -14,14 +14,33 @@ extension Store {
     public func beginErasure(
         of selection: ErasureSelection, forgetting person: String? = nil, removingCopies: Bool
     ) async throws(StoreError) -> Int64 {
-        try await dropErasure()
+        guard beginChoosing() else { throw Self.underWay }
+        defer { endChoosing() }
         try await write("erase", 0) { transaction in
-            guard try Int64.fetchOne(transaction.db, sql: "SELECT 1 FROM erasure") == nil else {
-                throw StoreError(.query, "erase: an erasure is under way; hub status says how far it is")
-            }
+            // What a killed hub was choosing.
+            try transaction.dropErasure()
+            guard try Int64.fetchOne(transaction.db, sql: "SELECT 1 FROM erasure") == nil else { throw Self.underWay }
             try transaction.db.execute(
                 sql: "INSERT INTO erasure (id, stage, copies, total) VALUES (1, 0, ?, 0)", arguments: [removingCopies])
         }
+        do throws(StoreError) {
+            try await choose(selection)
+            try Self.refuseIfCancelled()
+            return try await endChoice(forgetting: person)
+        } catch {
+            // What is not said to be under way must not be.
+            try? await write("erase", 0) { transaction in try transaction.dropErasure() }
+            throw error
+        }
+    }
+
+    private static let underWay = StoreError(.query, "erase: an erasure is under way; hub status says how far it is")
+
+    static func refuseIfCancelled() throws(StoreError) {
+        guard !Task.isCancelled else { throw StoreError(.interrupted, "erase: ended before any record was erased") }
+    }
+
+    private func choose(_ selection: ErasureSelection) async throws(StoreError) {
         try await pages(of: selection) { numbers throws(StoreError) in
             try await write("erase", 0) { transaction in
                 for number in numbers where try Facts.current(number, in: transaction.db) != nil {
@@ -30,8 +49,15 @@ extension Store {
                 }
             }
         }
-        return try await write("erase", 0) { transaction in
+    }
+
+    private func endChoice(forgetting person: String?) async throws(StoreError) -> Int64 {
+        try await write("erase", 0) { transaction in
             let db = transaction.db
+            guard try Int64.fetchOne(db, sql: "SELECT 1 FROM erasure WHERE stage = 0") != nil else {
+                throw StoreError(
+                    .changed, "erase: what was chosen is there no more, and nothing was erased; say it again")
+            }
             let total = try Int64.fetchOne(db, sql: "SELECT count(*) FROM erasure_record") ?? 0
             let person = try person.flatMap { try Filter.person($0, in: db) }
             if let person { try transaction.run("UPDATE person SET erased = 1 WHERE id = ?1", person) }
@@ -48,10 +74,12 @@ extension Store {
         }
     }
 
-    /// Forgets a choice that was cut short.
+    /// Forgets a choice that was cut short; one that is being made stays.
     public func dropErasure() async throws(StoreError) {
-        guard try await erasure()?.stage == .choosing else { return }
-        try await write("erase", 0) { transaction in try transaction.dropErasure() }
+        try await write("erase", 0) { [self] transaction in
+            guard !isChoosingErasure.withLock({ $0 }) else { return }
+            try transaction.dropErasure()
+        }
     }
 
     /// The erasure under way; `nil` where there is none.
@@ -76,10 +104,13 @@ extension Store {
         }
     }
 
-    /// Begins once more with what could not be erased; nothing while an erasure is under way.
-    public func retryErasure() async throws(StoreError) {
-        guard try await erasureFaults(most: 0).count > 0 else { return }
-        try await write("erase", 0) { transaction in try transaction.retryErasure() }
+    /// Begins once more with what could not be erased.
+    ///
+    /// - Returns: `false` while an erasure is under way, after which it has to be asked again.
+    @discardableResult
+    public func retryErasure() async throws(StoreError) -> Bool {
+        guard try await erasureFaults(most: 0).count > 0 else { return true }
+        return try await write("erase", 0) { transaction in try transaction.retryErasure() }
     }
 
     /// Goes on with an erasure whose records are empty: words, then files.
@@ -105,6 +136,16 @@ extension Store {
     }
 
     // MARK: - Parts
+
+    /// Takes the turn to choose what is erased; `false` where another has it.
+    private func beginChoosing() -> Bool {
+        isChoosingErasure.withLock { isChoosing in
+            defer { isChoosing = true }
+            return !isChoosing
+        }
+    }
+
+    private func endChoosing() { isChoosingErasure.withLock { $0 = false } }
 
     /// Takes the turn to finish an erasure or to take names away; `false` where another has it.
     func beginFinishing() -> Bool {

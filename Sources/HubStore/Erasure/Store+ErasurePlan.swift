@@ -31,6 +31,8 @@ extension Store {
     }
 
     /// The numbers of what is chosen, in pages.
+    ///
+    /// - Throws: `interrupted` where the task is cancelled.
     func pages(
         of selection: ErasureSelection, _ body: ([Int64]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -40,6 +42,7 @@ extension Store {
             var met: Set<Int64> = []
             var rest = numbers.filter { met.insert($0).inserted }[...]
             while !rest.isEmpty {
+                try Self.refuseIfCancelled()
                 try await body(Array(rest.prefix(RecordQuery.maximumPage)))
                 rest = rest.dropFirst(RecordQuery.maximumPage)
             }
@@ -47,6 +50,7 @@ extension Store {
             query.kinds = KindSelection(Set(RecordKind.allCases), followsChanges: false)
             (query.order, query.limit, query.next) = (.time, RecordQuery.maximumPage, nil)
             repeat {
+                try Self.refuseIfCancelled()
                 let page = try await page(query)
                 try await body(page.records.map(\.number))
                 query.next = page.next

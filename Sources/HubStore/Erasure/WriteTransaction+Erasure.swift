@@ -48,8 +48,10 @@ extension WriteTransaction {
     }
 
     /// Puts what has failed before among the records of a new erasure.
-    func retryErasure() throws {
-        guard try Int64.fetchOne(db, sql: "SELECT 1 FROM erasure") == nil else { return }
+    ///
+    /// - Returns: `false` while another is under way.
+    func retryErasure() throws -> Bool {
+        guard try Int64.fetchOne(db, sql: "SELECT 1 FROM erasure") == nil else { return false }
         try db.execute(
             sql: """
                 DELETE FROM erasure_fault WHERE number IN (SELECT number FROM erased);
@@ -58,6 +60,7 @@ extension WriteTransaction {
                 INSERT INTO erasure (id, stage, copies, total)
                     SELECT 1, 1, 0, count(*) FROM erasure_record HAVING count(*) > 0
                 """)
+        return true
     }
 
     /// Drops an erasure that is being chosen; names that were taken away meanwhile have their words looked for all the same.

@@ -1,0 +1,92 @@
+import GRDB
+import Samples
+import Synchronization
+import Testing
+
+@testable import HubStore
+
+/// What is chosen to be erased: begun by one command, and by none that was cancelled.
+@Suite struct ErasureChoiceTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    /// Calls `body` on the writer's queue when the first record has been chosen.
+    private func whenChosen(in store: Store, _ body: @escaping @Sendable () -> Void) async throws {
+        try await store.pool.write { db in
+            db.add(
+                function: DatabaseFunction("chosen", argumentCount: 0) { _ in
+                    body()
+                    return nil
+                })
+            try db.execute(
+                sql: """
+                    CREATE TEMP TRIGGER chosen AFTER INSERT ON main.erasure_record WHEN new.number = 1
+                    BEGIN SELECT chosen(); END
+                    """)
+        }
+    }
+
+    @Test func `R8.43 an erasure that is cancelled while its records are chosen does not begin`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let task = Mutex<Task<Int64, any Error>?>(nil)
+        try await whenChosen(in: store) { task.withLock { $0?.cancel() } }
+        let choice = task.withLock { task in
+            let choice = Task { try await store.beginErasure(of: .numbers([1, 2]), removingCopies: true) }
+            task = choice
+            return choice
+        }
+        await #expect(throws: StoreError.self) { try await choice.value }
+        #expect(try await store.erasure() == nil)
+        #expect(try await store.carryOut(.eraseNext, recordedAt: 9).isEmpty)
+        #expect(try await store.planErasure(of: .numbers([1, 2])).records == 2)
+        #expect(try await store.beginErasure(of: .numbers([2]), removingCopies: true) == 1)
+    }
+
+    @Test func `R8.43 what looks after erasures that were left does not drop a choice that is being made`() async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        let dropping = Mutex<Task<Void, any Error>?>(nil)
+        // As of a look that found the choice before this one; it waits for the writer's queue.
+        try await whenChosen(in: store) {
+            dropping.withLock { $0 = Task { try await store.dropErasure() } }
+        }
+        // Two pages, so that the writer's queue is free between the choice of the first and the end.
+        let numbers: [Int64] = [1, 2] + (3...2_000)
+        #expect(try await store.beginErasure(of: .numbers(numbers), removingCopies: true) == 2)
+        try await dropping.withLock { $0 }?.value
+        #expect(try await store.erasure()?.total == 2)
+    }
+
+    @Test func `R8.43 a choice that is gone before it ends is an error, and nothing is erased`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        try await store.pool.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TEMP TRIGGER gone AFTER INSERT ON main.erasure_record BEGIN DELETE FROM erasure; END
+                    """)
+        }
+        await #expect(throws: StoreError.self) {
+            try await store.beginErasure(of: .numbers([1]), removingCopies: true)
+        }
+        #expect(try await store.erasure() == nil)
+        #expect(try await store.planErasure(of: .numbers([1, 2])).records == 2)
+    }
+
+    @Test func `R6.45 what has failed is not taken for tried again while another erasure is under way`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"), try sample("b"))
+        try await store.pool.write { db in
+            try db.execute(sql: "INSERT INTO erasure_fault (number, reason) VALUES (1, 'for a test')")
+        }
+        _ = try await store.beginErasure(of: .numbers([2]), removingCopies: true)
+        #expect(try await !store.retryErasure())
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        #expect(try await store.finishErasure())
+        #expect(try await store.retryErasure())
+        #expect(try await store.erasure()?.total == 1)
+    }
+}
