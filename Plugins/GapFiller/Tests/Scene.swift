@@ -147,7 +147,7 @@ final class Scene {
 
     /// Waits until these are all days there are.
     func comesTo(_ expected: [String]) async throws {
-        let end = ContinuousClock.now + .seconds(30)
+        let end = ContinuousClock.now + .seconds(60)
         while try days() != expected.sorted(), ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(20))
         }
