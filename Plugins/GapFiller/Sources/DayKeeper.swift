@@ -124,7 +124,7 @@ actor DayKeeper {
         let certain = uncertain.isEmpty ? edits : edits.filter { !next.isUncertain($0) }
         try await Publisher(hub: hub, library: next).store(certain, isRetry: isRetry, &rejections)
         let reconciliation = Reconciliation(hub: hub, library: next, isDryRun: false)
-        try await reconciliation.takeBack(of: bereft, &rejections)
+        try await reconciliation.takeBack(bereft, &rejections)
         try await reconciliation.settle(uncertain, &rejections)
         (self.rejections, isStale) = (rejections, false)
         await complain(hub, next)
@@ -163,10 +163,12 @@ actor DayKeeper {
             library.load(
                 thinned: page.records.compactMap { if case .day(let day) = $0.record { day } else { nil } })
         }
-        let reconciliation = Reconciliation(hub: hub, library: library, isDryRun: isDryRun)
+        for try await page in hub.query(filter([.retraction])) { library.load(retractions: page.records) }
+        var reconciliation = Reconciliation(hub: hub, library: library, isDryRun: isDryRun)
         let (report, rejections) = try await reconciliation.run(progress)
         guard !isDryRun else { return report }
         self.rejections = rejections
+        library = reconciliation.library
         (self.library, epoch, isStale) = (library, cursor?.epoch, false)
         (looked, mustLook, isBusy) = (cursor, true, true)
         hub.logger.log(

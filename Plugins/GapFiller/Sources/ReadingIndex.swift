@@ -20,12 +20,14 @@ struct ReadingIndex: Sendable {
     /// A reading of a person whom `hub.conf` does not name, or not any more.
     struct Unnamed: Hashable, Sendable {
         var person: String
+        /// Microseconds since 1970.
+        var start: Int64
         /// The version it is of.
         var sequence: Int64
     }
 
     /// Where a reading is.
-    private struct Location {
+    struct Location {
         var shelf: Int32
         var day: Int32
         /// The version it is of.
@@ -40,13 +42,15 @@ struct ReadingIndex: Sendable {
     private(set) var leftOut: [Int64: LeftOut] = [:]
     /// By the record's number: no day is made of these.
     private(set) var unnamed: [Int64: Unnamed] = [:]
-    /// Persons whom `hub.conf` does not name, and who have lost a reading.
-    private var bereft: Set<String> = []
-    /// Days, ascending, whose readings a rule of `hub.conf` has thinned: the hub has their numbers alone.
-    private var thinned: [SeriesTable.Key: [Int32]] = [:]
+    /// Persons whom `hub.conf` does not name, and when the readings began that they have lost.
+    private var bereft: [String: [Int64]] = [:]
+    /// Numbers of records that were taken back, or are in no day for another reason of their own.
+    var gone: Set<Int64> = []
+    /// Days, ascending, of which a rule of `hub.conf` has thinned or removed readings.
+    var incomplete: [SeriesTable.Key: [Int32]] = [:]
     private(set) var sources: [Source] = []
     private var places: [SeriesTable.Key: Int] = [:]
-    private var homes: [Int64: Location] = [:]
+    private(set) var homes: [Int64: Location] = [:]
     private var sourceIDs: [Source: Int32] = [:]
     /// Today of each person, which never goes back.
     private var todays: [String: Int32] = [:]
@@ -114,8 +118,12 @@ struct ReadingIndex: Sendable {
             if let known, known.sequence > stored.sequence { continue }
             if let known = unnamed[stored.number], known.sequence >= stored.sequence { continue }
             leftOut[stored.number] = nil
-            let former = unnamed.removeValue(forKey: stored.number)?.person
-            defer { if let former, unnamed[stored.number]?.person != former { bereft.insert(former) } }
+            let former = unnamed.removeValue(forKey: stored.number)
+            defer {
+                if let former, unnamed[stored.number]?.person != former.person {
+                    bereft[former.person, default: []].append(former.start)
+                }
+            }
             let new = reading(of: stored, at: now)
             if let known {
                 let shelf = Int(known.shelf)
@@ -146,15 +154,21 @@ struct ReadingIndex: Sendable {
         guard case .sample(let sample) = stored.record, case .quantity(let own, _) = sample.value,
             let person = stored.assignment.person,
             let type = settings.types.first(where: { $0.type.id == stored.type })
-        else { return nil }
+        else {
+            gone.insert(stored.number)
+            return nil
+        }
+        gone.remove(stored.number)
         guard let zone = zones[person.name] else {
-            unnamed[stored.number] = Unnamed(person: person.name, sequence: stored.sequence)
+            unnamed[stored.number] = Unnamed(
+                person: person.name, start: sample.start.microseconds, sequence: stored.sequence)
             return nil
         }
         let value = stored.canonical?.value ?? own
         var fault = type.treatment.plausible.fault(of: value)
         if !stored.implausible.isEmpty { fault = "it is marked implausible: hub inbox says why" }
         if case .filled = sample.provenance { fault = "it was not measured, but filled in" }
+        if fault != nil { gone.insert(stored.number) }
         guard fault == nil, let shelf = shelf(of: person.name, type, at: now) else {
             let reason =
                 fault
@@ -219,39 +233,10 @@ struct ReadingIndex: Sendable {
         }.reversed()
     }
 
-    /// Persons whom `hub.conf` does not name, and who have lost a reading since this was asked last: days may be made of it.
-    mutating func takeBereft() -> Set<String> {
-        defer { bereft = [] }
+    /// Persons whom `hub.conf` does not name, and when the readings began that they have lost since this was asked last: days may be made of them.
+    mutating func takeBereft() -> [String: [Int64]] {
+        defer { bereft = [:] }
         return bereft
-    }
-
-    // MARK: - What was thinned
-
-    /// Takes in days of the hub's own.
-    mutating func load(thinned days: [DayValue]) {
-        for day in days where day.series.hasPrefix("kept.") {
-            let key = SeriesTable.Key(person: day.person, type: day.type)
-            thinned[key, default: []].append(Int32(clamping: day.date.daysSinceEpoch))
-        }
-        for key in thinned.keys { thinned[key]?.sort() }
-    }
-
-    /// Whether a day that the hub has is made of readings that were thinned since: it stays, for nothing better can be made of what is left.
-    func isOfThinned(_ day: DayValue) -> Bool {
-        let source = Int32(clamping: (day.observedOn ?? day.date).daysSinceEpoch)
-        return thinned[SeriesTable.Key(person: day.person, type: day.type)]?.contains(source) ?? false
-    }
-
-    /// Whether a day cannot be told from the readings that are left: one that was thinned is as near to it as the nearest of them, or nearer.
-    ///
-    /// - Parameter source: the day of the nearest that is left; `nil` where none reaches it.
-    func isUncertain(_ key: SeriesTable.Key, _ day: Int32, from source: Int32?) -> Bool {
-        guard let latest = thinned[key]?.last(where: { $0 <= day }) else { return false }
-        return source.map { $0 <= latest } ?? true
-    }
-
-    func isUncertain(_ edit: Edit) -> Bool {
-        isUncertain(shelves[edit.shelf].key, edit.change.day, from: edit.change.now?.observedOn)
     }
 
     // MARK: - What is wrong

@@ -4,7 +4,8 @@ import PluginKit
 /// Compares the days that should be with those that the hub has, and stores the difference.
 struct Reconciliation: Sendable {
     let hub: PluginContext
-    let library: ReadingIndex
+    /// Learns from the days that the hub has what is left of their readings.
+    private(set) var library: ReadingIndex
     let isDryRun: Bool
 
     /// What was found, and done unless it was a dry run.
@@ -33,7 +34,7 @@ struct Reconciliation: Sendable {
     typealias Progress = @Sendable (_ done: Int, _ total: Int?) async -> Void
 
     /// One person after the other, so that no more than one person's days are in memory.
-    func run(_ progress: Progress) async throws -> (Report, Rejections) {
+    mutating func run(_ progress: Progress) async throws -> (Report, Rejections) {
         var report = Report(dryRun: isDryRun, readings: library.readingCount)
         var rejections = Rejections()
         let remembered = try await Publisher(hub: hub, library: library).remembered()
@@ -45,6 +46,7 @@ struct Reconciliation: Sendable {
             let old = remembered.filter { $0.person == person }.subtracting(wanted)
             guard !wanted.isEmpty || !old.isEmpty else { continue }
             var there = try await days(of: person, wanted.union(old))
+            for days in there.values { library.learn(from: days.values) }
             var work: [Record] = []
             for (shelf, series) in made {
                 let (entry, records) = compare(
@@ -54,8 +56,8 @@ struct Reconciliation: Sendable {
             }
             for name in old.sorted(by: { $0.key < $1.key }) {
                 let isMade = library.settings.makes(name.series, of: name.type)
-                let dates = (there[name] ?? [:]).values.filter { !isMade || !library.isOfThinned($0) }
-                    .map(\.date).sorted()
+                let dates = (there[name] ?? [:]).values.filter { !isMade || !library.stays($0) }
+                    .map(\.day.date).sorted()
                 add(
                     Report.Series(
                         person: person, type: name.type.rawValue, series: name.series, days: 0, stored: 0,
@@ -81,30 +83,35 @@ struct Reconciliation: Sendable {
     }
 
     /// Takes back days of persons whom `hub.conf` does not name, as far as they are made of a reading that is theirs no longer.
-    func takeBack(of persons: Set<String>, _ rejections: inout Rejections) async throws {
-        guard !persons.isEmpty else { return }
+    ///
+    /// - Parameter readings: by person when the readings began.
+    func takeBack(_ readings: [String: [Int64]], _ rejections: inout Rejections) async throws {
+        guard !readings.isEmpty else { return }
         let remembered = try await publisher.remembered()
-        for person in persons.sorted() {
-            try await store(try await bereft(person, remembered).work, { _, _ in }, &rejections)
+        for (person, starts) in readings.sorted(by: { $0.key < $1.key }) {
+            // In which zone is not known.
+            let dates = starts.map { start in
+                let day = Int(start / 86_400_000_000)
+                return day - 2...day + 2 + SeriesRules.mostDays
+            }
+            for span in Self.spans(dates) {
+                try await store(try await bereft(person, remembered, span).work, { _, _ in }, &rejections)
+            }
         }
     }
 
     /// The days of a person whom `hub.conf` does not name stay as they are, but for those made of a reading that is theirs no longer.
     private func bereft(
-        _ person: String, _ remembered: Set<SeriesName>
+        _ person: String, _ remembered: Set<SeriesName>, _ span: ClosedRange<Int>? = nil
     ) async throws -> (entries: [Report.Series], work: [Record]) {
         let own = remembered.filter { $0.person == person }
-        let there: [SeriesName: [LocalDate: DayValue]]
-        do { there = try await days(of: person, own) } catch let error as AskError where error.code == .refused {
+        let there: [SeriesName: [LocalDate: StoredDay]]
+        do { there = try await days(of: person, own, span) } catch let error as AskError where error.code == .refused {
             return ([], [])  // The hub has forgotten the person, or this instance may not have it any more.
         }
         var (entries, work): ([Report.Series], [Record]) = ([], [])
         for (name, days) in there.sorted(by: { $0.key.key < $1.key.key }) {
-            let gone = days.values.filter { day in
-                day.basis.contains { basis in
-                    if case .number(let number) = basis { library.unnamed[number]?.person != person } else { false }
-                }
-            }.map(\.date).sorted()
+            let gone = days.values.filter(library.isOfGone).map(\.day.date).sorted()
             entries.append(
                 Report.Series(
                     person: person, type: name.type.rawValue, series: name.series, days: days.count - gone.count,
@@ -114,18 +121,33 @@ struct Reconciliation: Sendable {
         return (entries, work)
     }
 
-    /// Days that cannot be told from the readings that are left: one that is made of thinned readings stays, any other goes.
+    /// Days that cannot be told from the readings that are left: some stay, the others go.
     func settle(_ edits: [ReadingIndex.Edit], _ rejections: inout Rejections) async throws {
         for (shelf, edits) in Dictionary(grouping: edits, by: \.shelf).sorted(by: { $0.key < $1.key }) {
             let table = library.shelves[shelf]
             let names = table.history.rules.indices.map { SeriesName(table, $0) }
-            let there = try await days(of: table.key.person, Set(names))
+            var there: [SeriesName: [LocalDate: StoredDay]] = [:]
+            for span in Self.spans(edits.map { Int($0.change.day)...Int($0.change.day) }) {
+                let days = try await days(of: table.key.person, Set(names), span)
+                there.merge(days) { $0.merging($1) { $1 } }
+            }
             let work = edits.compactMap { edit -> Record? in
                 let (name, date) = (names[edit.change.series], LocalDate(edit.change.day))
-                guard let had = there[name]?[date], !library.isOfThinned(had) else { return nil }
+                guard let had = there[name]?[date], !library.stays(had) else { return nil }
                 return publisher.retraction(name, date, Publisher.vanished)
             }
             try await store(work, { _, _ in }, &rejections)
+        }
+    }
+
+    /// Dates, days since 1970, to ask for at once: few questions, and few days in them that are not meant.
+    static func spans(_ dates: [ClosedRange<Int>]) -> [ClosedRange<Int>] {
+        dates.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { spans, next in
+            if let last = spans.last, next.lowerBound <= last.upperBound + 31 {
+                spans[spans.count - 1] = last.lowerBound...max(last.upperBound, next.upperBound)
+            } else {
+                spans.append(next)
+            }
         }
     }
 
@@ -152,17 +174,25 @@ struct Reconciliation: Sendable {
     }
 
     /// The days that the hub has of a person's series.
-    private func days(of person: String, _ series: Set<SeriesName>) async throws -> [SeriesName: [LocalDate: DayValue]]
-    {
+    ///
+    /// - Parameter span: from the first to the last date, days since 1970; all without.
+    private func days(
+        of person: String, _ series: Set<SeriesName>, _ span: ClosedRange<Int>? = nil
+    ) async throws -> [SeriesName: [LocalDate: StoredDay]] {
         var filter = QueryRequest.Filter()
         filter.types = Set(series.map(\.type.rawValue)).sorted()
         (filter.persons, filter.kinds, filter.sources) = ([person], [.day], [hub.kind])
-        var days: [SeriesName: [LocalDate: DayValue]] = [:]
-        for try await page in hub.query(filter) {
+        if let span {
+            filter.from = Timestamp(microseconds: Int64(span.lowerBound) * 86_400_000_000)
+            filter.to = Timestamp(microseconds: Int64(span.upperBound + 1) * 86_400_000_000)
+        }
+        var days: [SeriesName: [LocalDate: StoredDay]] = [:]
+        for try await page in hub.query(filter, order: span == nil ? nil : .time) {
             for stored in page.records {
                 guard case .day(let day) = stored.record else { continue }
                 let name = SeriesName(person: person, type: day.type, series: day.series)
-                if series.contains(name) { days[name, default: [:]][day.date] = day }
+                guard series.contains(name) else { continue }
+                days[name, default: [:]][day.date] = StoredDay(day: day, sequence: stored.sequence)
             }
         }
         return days
@@ -170,15 +200,15 @@ struct Reconciliation: Sendable {
 
     /// What is to be stored and retracted so that a series is what it should be.
     private func compare(
-        _ shelf: SeriesTable, _ series: Int, _ there: [LocalDate: DayValue]
+        _ shelf: SeriesTable, _ series: Int, _ there: [LocalDate: StoredDay]
     ) -> (Report.Series, [Record]) {
         let today = library.today(of: shelf)
-        var (there, changed): ([LocalDate: DayValue], [LocalDate: Record]) = (there, [:])
+        var (there, changed): ([LocalDate: StoredDay], [LocalDate: Record]) = (there, [:])
         let days = shelf.history.series(series, through: today)
         var stored = 0
         for day in days {
             let wanted = shelf.record(day, of: series, source: hub.source())
-            let isThere = there[wanted.date]?.says(wanted) == true
+            let isThere = there[wanted.date]?.day.says(wanted) == true
             if !isThere, library.isUncertain(shelf.key, day.day, from: day.observedOn) { continue }
             there[wanted.date] = nil
             if isThere { continue }
@@ -187,7 +217,7 @@ struct Reconciliation: Sendable {
         }
         let name = SeriesName(shelf, series)
         // A day that had begun before a zone was changed is not taken back: it begins again in some hours.
-        for (date, had) in there where date.daysSinceEpoch != Int(today) + 1 && !library.isOfThinned(had) {
+        for (date, had) in there where date.daysSinceEpoch != Int(today) + 1 && !library.stays(had) {
             changed[date] = publisher.retraction(name, date, Publisher.vanished)
         }
         let dates = changed.keys.sorted()

@@ -157,6 +157,90 @@ import Testing
         #expect(try scene.days() == days(12...13, 80, of: 12))
     }
 
+    /// A rule without `sources` is for days of its types, too.
+    @Test(arguments: [("sources = [\"hs3\"]\n", 12, "1 record"), ("", 15, "4 records")])
+    func `days of readings that a rule has removed stay, and later readings change only what they must`(
+        sources: String, first: Int, removed: String
+    ) async throws {
+        let scene = try await Scene(
+            hub: Self.may20, plugins: "[retention.old]\ntypes = [\"weight\"]\nremove_after_days = 5\n" + sources)
+        try scene.give([weighing("05-12", 80).json, weighing("05-18", 79).json], from: "hs3")
+        try await scene.startFiller()
+        try await scene.settle()
+        #expect(try scene.days() == days(12...17, 80, of: 12) + days(18...20, 79, of: 18))
+        let done = try await scene.host.command("retention", "--yes")
+        #expect(done.lines == ["old: 0 samples thinned, \(removed) removed"], "\(done.errors)")
+        try await scene.stopFiller()
+        try await scene.startFiller()
+        let last = days(18...20, 79, of: 18)
+        #expect(try scene.days() == days(first...17, 80, of: 12) + last)
+        try scene.give(weighing("05-10", 82), weighing("05-16", 78))
+        try await scene.comesTo(
+            days(10...11, 82, of: 10) + days(first...15, 80, of: 12) + days(16...17, 78, of: 16) + last)
+        // What is taken back goes all the same, in a filler that finds all again as in the one that was there.
+        try await scene.stopFiller()
+        try scene.retract("05-16")
+        try await scene.startFiller()
+        #expect(try scene.days() == days(10...11, 82, of: 10) + days(first...15, 80, of: 12) + last)
+        try scene.retract("05-10")
+        try await scene.comesTo(days(first...15, 80, of: 12) + last)
+    }
+
+    @Test(arguments: [false, true])
+    func `a day goes with a reading that is taken back, also where a rule has thinned the others`(isAway: Bool)
+        async throws
+    {
+        let scene = try await Scene(
+            hub: Self.may20,
+            plugins: "[person.anna]\nzone = \"Europe/Berlin\"\n"
+                + "[retention.old]\ntypes = [\"weight\"]\nsources = [\"hs3\"]\nthin_after_days = 5\n")
+        let dates = ["05-10", "05-11", "05-12", "05-13"]
+        for (source, value) in [("hs3", 80.0), ("hs5", 82.0)] {
+            try scene.give(dates.map { weighing($0, value, person: "me").json }, from: source)
+        }
+        try await scene.startFiller()
+        try await scene.settle()
+        let before = (10...12).flatMap { days($0...$0, 81, of: $0) } + days(13...20, 81, of: 13)
+        #expect(try scene.days() == before)
+        let thinned = try await scene.host.command("retention", "--yes")
+        #expect(thinned.lines == ["old: 4 samples thinned, 0 records removed"], "\(thinned.errors)")
+        // From now on the filler knows only what is left.
+        try await scene.stopFiller()
+        if !isAway { try await scene.startFiller() }
+        #expect(try scene.days() == before)
+        let numbers = try scene.records([.quantity]).records.sorted { $0.number < $1.number }.map(\.number)
+        #expect(numbers.count == 4)
+        try scene.give(["{\"kind\":\"retraction\",\"key\":\"05-10\"}"], from: "hs5")
+        #expect(try await scene.host.command("erase", "\(numbers[1])", "--yes").status == 0)
+        #expect(try await scene.host.command("assign", "\(numbers[2])", "--to", "anna").status == 0)
+        if isAway { try await scene.startFiller() }
+        try await scene.comesTo(days(13...20, 81, of: 13) + days(12...20, 82, of: 12, person: "anna"))
+    }
+
+    @Test func `R6.46 days of a person whom hub.conf has lost stay, also where a rule has thinned their readings`()
+        async throws
+    {
+        let carl = "[person.carl]\nzone = \"Europe/Berlin\"\n"
+        let scene = try await Scene(
+            hub: Self.may20, plugins: carl + "[retention.old]\ntypes = [\"weight\"]\nthin_after_days = 5\n")
+        try scene.give(weighing("05-12", 80, person: "carl"), weighing("05-18", 79, person: "carl"))
+        try await scene.startFiller()
+        try await scene.settle()
+        let (first, second) = (
+            days(12...17, 80, of: 12, person: "carl"), days(18...20, 79, of: 18, person: "carl")
+        )
+        #expect(try scene.days() == first + second)
+        try await scene.apply { $0.replacing(carl, with: "") }
+        let thinned = try await scene.host.command("retention", "--yes")
+        #expect(thinned.lines == ["old: 1 sample thinned, 0 records removed"], "\(thinned.errors)")
+        try await scene.stopFiller()
+        try await scene.startFiller()
+        #expect(try scene.days() == first + second)
+        // With one of another day that is taken back, the days of that one alone go.
+        try scene.retract("05-18")
+        try await scene.comesTo(first)
+    }
+
     /// Who wants readings is delivered neither such a reading nor its retraction (R10.4); who wants retractions alone is.
     @Test func `a reading that is taken back before it was delivered is in no day, without waiting for another`()
         async throws

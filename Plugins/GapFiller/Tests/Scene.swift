@@ -55,8 +55,8 @@ final class Scene {
 
     // MARK: - Talking
 
-    private func door() throws -> DoorClient {
-        try DoorClient(endpoint: host.environment["HUB_DOOR"] ?? "", command: "test")
+    private func door(source: String? = nil) throws -> DoorClient {
+        try DoorClient(endpoint: host.environment["HUB_DOOR"] ?? "", command: "test", source: source)
     }
 
     struct Weighing {
@@ -77,8 +77,8 @@ final class Scene {
 
     /// Gives records as a source would, and returns what the hub said of each.
     @discardableResult
-    func give(_ records: [String]) throws -> [RecordResult] {
-        let door = try door()
+    func give(_ records: [String], from source: String? = nil) throws -> [RecordResult] {
+        let door = try door(source: source)
         try door.open()
         var raw = RawRecords()
         for record in records { raw.append(Array(record.utf8)) }
@@ -91,6 +91,14 @@ final class Scene {
 
     @discardableResult
     func give(_ weighings: Weighing...) throws -> [RecordResult] { try give(weighings.map(\.json)) }
+
+    /// Writes `hub.conf` again and has the hub follow it.
+    func apply(_ change: (String) -> String) async throws {
+        let text = try String(contentsOfFile: host.configuration, encoding: .utf8)
+        try change(text).write(toFile: host.configuration, atomically: true, encoding: .utf8)
+        let applied = try await host.command("apply")
+        #expect(applied.status == 0, "\(applied.errors)")
+    }
 
     func retract(_ key: String) throws { try give(["{\"kind\":\"retraction\",\"key\":\"\(key)\"}"]) }
 
