@@ -1,8 +1,10 @@
+#define _GNU_SOURCE
 #include "CPageSums.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -223,7 +225,15 @@ static int file_is_reserved(sqlite3_file *file, int *result) { return CALL(file,
 static int file_sector(sqlite3_file *file) { return CALL(file, xSectorSize); }
 static int file_device(sqlite3_file *file) { return CALL(file, xDeviceCharacteristics); }
 static int file_shm_map(sqlite3_file *file, int region, int size, int extends, void volatile **memory) {
-    return CALL(file, xShmMap, region, size, extends, memory);
+    int code = CALL(file, xShmMap, region, size, extends, memory);
+    // SQLite makes room for one byte of each 4,096: where a file system has smaller blocks and is full, the others are holes, and the process
+    // that writes there is ended by SIGBUS. A kernel that cannot make room for all of them says so here. Not by the file itself: closing it
+    // would end all of the process's locks of it.
+    if (code == SQLITE_OK && *memory && madvise((void *)*memory, (size_t)size, MADV_POPULATE_WRITE) && errno == EFAULT) {
+        *memory = 0;
+        return SQLITE_IOERR_SHMSIZE;
+    }
+    return code;
 }
 
 enum { MARKS = 3 };
@@ -374,7 +384,7 @@ static int index_of_log(sqlite3 *base, const volatile uint32_t **words) {
     sqlite3_file *file = file_of(base, SQLITE_FCNTL_FILE_POINTER), *log = file_of(base, SQLITE_FCNTL_JOURNAL_POINTER);
     if (!file || !log || !((File *)log)->is_log) return SQLITE_OK;
     void volatile *memory = 0;
-    int code = file_shm_map(file, 0, 32768, 0, &memory);
+    int code = CALL(file, xShmMap, 0, 32768, 0, &memory);
     *words = memory;
     return code;
 }

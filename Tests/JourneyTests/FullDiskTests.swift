@@ -31,6 +31,42 @@ import Testing
         _ = disk
     }
 
+    /// SQLite's index of its log is written through memory: what the disk has no room for there would end the process.
+    @Test(.enabled(if: Need.blockDisk.isMet, "\(Need.blockDisk.reason)"))
+    func `a hub on a full disk of small blocks says so and is not ended, and has everything when there is room`()
+        async throws
+    {
+        let host = try HubHost()
+        let data = host.folder.path + "/data"
+        let disk = try SmallDisk(at: data, blocks: 16_384, ofBytes: 1_024)
+        let hub = try await host.start()
+        let source = try ExampleSource(in: host, count: 50)
+        #expect(await source.process.waitForExit() == 0)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+
+        for room in [4, 8, 12, 16, 24, 32] {
+            let reserve = Data(repeating: 1, count: room * 1_024)
+            try reserve.write(to: URL(filePath: data + "/reserve"))
+            Tool.run("dd", ["if=/dev/zero", "of=\(data)/filler", "bs=1024"])
+            unlink(data + "/reserve")
+            let hub = try ChildProcess("hub", ["run", "--config", host.configuration])
+            let ready = await hub.errorLines(count: 1) { $0.contains("ready") }
+            if !ready.isEmpty { hub.signal(SIGTERM) }
+            let code = await hub.waitForExit()
+            #expect(code == (ready.isEmpty ? 71 : 0), "\(room) KiB: \(hub.errorLines)")
+            #expect(
+                !ready.isEmpty || hub.errorLines.contains { $0.lowercased().contains("no space left") },
+                "\(hub.errorLines)")
+            unlink(data + "/filler")
+        }
+        let last = try await host.start()
+        #expect(try await statusReport(host).records == 50)
+        last.signal(SIGTERM)
+        #expect(await last.waitForExit() == 0)
+        _ = disk
+    }
+
     @Test(.enabled(if: Need.immutableFiles.isMet, "\(Need.immutableFiles.reason)"))
     func `R5.5 R5.7 writing is forbidden and allowed again: nothing is confirmed meanwhile, and nothing lost`()
         async throws

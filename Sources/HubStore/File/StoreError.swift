@@ -124,6 +124,9 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
             )
         case .SQLITE_NOTADB:
             self.init(.foreign, "\(doing): the file is no SQLite database (\(reason))")
+        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
+            self.init(
+                .full, "\(doing): no space left (for the index of the log); make room, nothing confirmed is lost")
         case .SQLITE_IOERR where error.extendedResultCode.rawValue == PageDamage.code:
             self.init(
                 .corrupt, "\(doing): \(PageDamage.last): the disk has not kept it, or another program has written it")

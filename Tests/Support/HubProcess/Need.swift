@@ -15,6 +15,16 @@ public struct Need: Sendable {
         "no file system can be mounted here: run the tests as root, with mount(8), which .ci/setup test installs",
         isMet: geteuid() == 0 && (try? SmallDisk(bytes: 65_536)) != nil)
 
+    /// To mount a file as a disk.
+    public static let blockDisk: Need = {
+        let path = NSTemporaryDirectory() + "hub-disk-" + UUID().uuidString
+        let isMet = geteuid() == 0 && (try? SmallDisk(at: path, blocks: 2_048, ofBytes: 1_024)) != nil
+        rmdir(path)
+        return Need(
+            "no file can be mounted as a disk here: run the tests as root, where there are loop devices, with e2fsprogs, which .ci/setup test installs",
+            isMet: isMet)
+    }()
+
     /// To make a file immutable, as on a disk that has become read-only.
     public static let immutableFiles = Need(
         "chattr +i does not work on the disk of \(NSTemporaryDirectory()): run the tests as root, with e2fsprogs, which .ci/setup test installs",

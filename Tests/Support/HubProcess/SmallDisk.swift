@@ -18,6 +18,23 @@ public final class SmallDisk: Sendable {
         }
     }
 
+    /// One with the small blocks that `mkfs.ext4` gives to a disk of this size; for tests that ``Need/blockDisk``.
+    public init(at path: String, blocks: Int, ofBytes size: Int) throws {
+        (self.path, isOurs) = (path, false)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let image = NSTemporaryDirectory() + "hub-disk-" + UUID().uuidString
+        // The mounted file system keeps it.
+        defer { unlink(image) }
+        let steps = [
+            ("truncate", ["-s", "\(blocks * size)", image]),
+            ("mkfs.ext4", ["-q", "-m", "0", "-b", "\(size)", image]), ("mount", ["-o", "loop", image, path]),
+        ]
+        for (tool, words) in steps {
+            if let said = Tool.failure(tool, words) { throw CannotMount(description: "\(tool) \(words): \(said)") }
+        }
+        chmod(path, 0o700)
+    }
+
     public func resize(bytes: Int) { Tool.run("mount", ["-o", "remount,size=\(bytes)", path]) }
 
     public func makeReadOnly() { Tool.run("mount", ["-o", "remount,ro", path]) }
