@@ -442,6 +442,22 @@ struct SinkSession {
         #expect(error?.code == .query)
     }
 
+    @Test func `the cursor of a sink that wants nothing of what is new does not go back by a kill`() async throws {
+        let store = try folder.open()
+        let terms = SinkTerms(filter: SinkFilter(types: [try type("weight")]), target: .init(plugin: "exporter"))
+        _ = try await SinkSession(store, exporter, terms)
+        _ = try await store.put(try (0..<3).map { Record.sample(try sample("h\($0)", type: "height")) })
+        let shown = try #require(try await store.sinks().first).state.cursor.sequence
+        #expect(shown == 3)
+        let left = try folder.killed()
+        let next = try left.open()
+        _ = try await next.put(try sample("w"))
+        let account = try #require(try await next.sinks().first)
+        #expect(account.state.account.pending == 1 && account.state.cursor.sequence >= shown)
+        try next.close()
+        try store.close()
+    }
+
     @Test func `a store of the first format gets its ledger, and its records can be owed to a sink`() async throws {
         var first = DatabaseMigrator()
         first.registerMigration("v1") { db in try db.execute(sql: Schema.version1) }

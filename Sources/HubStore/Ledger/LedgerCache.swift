@@ -6,7 +6,15 @@ struct LedgerCache {
     private(set) var sinks: [SinkRecord]
     private var changed: Set<Int> = []
 
-    init(from db: Database) throws { sinks = try SinkRecord.all(in: db) }
+    init(from db: Database) throws {
+        let head = try Int64.fetchOne(db, sql: Head.sql) ?? 0
+        // A cursor that had only to follow the head was not written down: what was shown must not go back.
+        sinks = try SinkRecord.all(in: db).map { sink in
+            var sink = sink
+            sink.advance(to: head)
+            return sink
+        }
+    }
 
     var isEmpty: Bool { sinks.isEmpty }
 
