@@ -56,6 +56,35 @@ import Testing
         )
     }
 
+    @Test func `days that no setting makes are not promised, and the series that there are are named`() async throws {
+        let hub = try await TestHub(Self.rule)
+        func said(_ arguments: String...) async throws -> String { try await hub.run(["days"] + arguments).errors }
+        #expect(
+            try await said("sleepAnalysis")
+                == "no days: sleepAnalysis has no day values: it is not a quantity, and a day has one number\n")
+        #expect(try await said("x.foo.bar") == "no days: x.foo.bar has no day values: it is not a standard type\n")
+        #expect(
+            try await said("weight") == "no days, and no plugin makes any: enable [plugin.gap-filler] in hub.conf\n")
+        try hub.give(Self.pulses)
+        #expect(try await hub.run(["retention", "--yes"]).code == 0)
+        #expect(
+            try await said("heartRate", "--series", "median30").hasPrefix(
+                "no days of the series median30; there are some of kept.test-pub: say --series, or have the gap-filler make others"
+            ))
+    }
+
+    @Test func `of a plugin whose section has errors it is said that it has, and what lists them`() async throws {
+        let hub = try await TestHub("[person.me]\n[plugin.gap-filler]\nexecutable = 3\n")
+        let reason = "gap-filler: its settings have errors: hub check lists them; then hub apply\n"
+        for arguments in [["plugins"], ["do"], ["login"]] {
+            let asked = try await hub.run(arguments + ["gap-filler"])
+            #expect(asked.code != 0 && asked.errors.hasSuffix(reason), "\(arguments): \(asked.errors)")
+        }
+        #expect(try await hub.run(["days", "weight"]).errors == "no days: \(reason)")
+        let unknown = try await hub.run(["plugins", "foo"])
+        #expect(unknown.errors.contains("there is no plugin foo; hub.conf has none"), "\(unknown.errors)")
+    }
+
     @Test func `what was taken back is listed with who did it`() async throws {
         let hub = try await TestHub()
         try hub.give(CareTests.weights(1...3) + [#"{"kind":"retraction","key":"20260302"}"#])

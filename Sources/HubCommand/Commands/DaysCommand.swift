@@ -147,15 +147,29 @@ struct DaysCommand: ParsableCommand {
 
     /// Why there are none in this period.
     private func nothing(_ door: DoorClient, _ range: ClosedRange<LocalDate>) throws -> String {
-        if let all = try dates(door) {
+        let all = try dates(door)
+        let meant = all.filter { series.isEmpty || series.contains($0.key) }.values
+        if let first = meant.map(\.lowerBound).min(), let last = meant.map(\.upperBound).max() {
             return "no days from \(range.lowerBound.text) to \(range.upperBound.text); "
-                + "there are some between \(all.lowerBound.text) and \(all.upperBound.text): say --from and --to"
+                + "there are some between \(first.text) and \(last.text): say --from and --to"
         }
+        guard all.isEmpty else {
+            return "no days of the series \(series.joined(separator: ", ")); there are some of "
+                + "\(all.keys.sorted().joined(separator: ", ")): say --series, or have the gap-filler make others (its settings series and carry_days)"
+        }
+        let refusals = types.compactMap(Self.refusal)
+        guard refusals.isEmpty else { return "no days: \(refusals.joined(separator: "; "))" }
         let makers = try JSON.answer([PluginText].self, door.ask(.plugins)).filter {
             $0.kind == Self.maker && $0.enabled
         }
         let status = try JSON.answer(HubStatus.self, door.ask(.status))
         guard !makers.isEmpty || status.sessions.contains(where: { $0.plugin == Self.maker }) else {
+            // Enabled, and yet not among the hub's plugins.
+            if let refused = status.plugins.first(where: { $0.kind == Self.maker && $0.enabled }),
+                let refusal = try PluginText.refusal(of: refused.name, door)
+            {
+                return "no days: \(refusal)"
+            }
             return "no days, and no plugin makes any: enable [plugin.\(Self.maker)] in hub.conf"
         }
         let made = makers.flatMap { $0.settings["types"]?.strings ?? [] }.compactMap(TypeArgument.resolved)
@@ -168,20 +182,33 @@ struct DaysCommand: ParsableCommand {
             + "hub do \(makers.first?.name ?? Self.maker) report says what is left out, and why"
     }
 
-    /// From the first to the last day that there is at any time.
-    private func dates(_ door: DoorClient) throws -> ClosedRange<LocalDate>? {
+    /// Why the gap-filler makes no days of a type; `nil` where it does when its settings name the type.
+    private static func refusal(_ text: String) -> String? {
+        guard let type = TypeRegistry.standard.resolve(text) else {
+            return "\(text) has no day values: it is not a standard type"
+        }
+        do throws(DayRefusal) {
+            _ = try DayTreatment.of(type)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    /// By series: from the first to the last day that there is at any time.
+    private func dates(_ door: DoorClient) throws -> [String: ClosedRange<LocalDate>] {
         var filter = filter
         filter.kinds = [.day]
         var reader = RecordReader()
-        var dates: [LocalDate] = []
+        var dates: [String: ClosedRange<LocalDate>] = [:]
         try door.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
             for bytes in records {
                 guard case .day(let day) = try reader.record(bytes).record else { continue }
-                guard series.isEmpty || series.contains(day.series) else { continue }
-                dates = [min(dates.first ?? day.date, day.date), max(dates.last ?? day.date, day.date)]
+                let known = dates[day.series] ?? day.date...day.date
+                dates[day.series] = min(known.lowerBound, day.date)...max(known.upperBound, day.date)
             }
         }
-        return dates.first.map { $0...(dates.last ?? $0) }
+        return dates
     }
 }
 

@@ -77,8 +77,8 @@ struct LogInPlugin {
     init(_ name: String, of door: DoorClient, doing command: String) throws {
         let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
         guard let plugin = plugins.first(where: { $0.name == name }) else {
-            let nearest = nearestName(to: name, among: plugins.map(\.name)).map { "; did you mean \($0)?" }
-            throw Failure(.usage, "\(command): there is no plugin \(name)\(nearest ?? "; hub plugins lists them")")
+            throw Failure(
+                .usage, "\(command): \(try PluginText.absence(of: name, among: plugins.map(\.name), door))")
         }
         let names = plugin.commands.map { $0.map(\.name) }
         if command == "login", let names, !names.contains("login") {

@@ -17,7 +17,8 @@ struct PluginsCommand: ParsableCommand {
               hub plugins ihealth-hs3
               hub plugins --json | jq '.[] | {name, version}'
 
-            Exit codes: 0; 1 there is no plugin of that name; 69 no hub answers.
+            Exit codes: 0; 1 there is no plugin of that name, or its section of hub.conf
+            has errors; 69 no hub answers.
             """)
 
     @Argument(help: "Only this instance.")
@@ -35,9 +36,9 @@ struct PluginsCommand: ParsableCommand {
             let names = plugins.map(\.name).joined(separator: ", ")
             plugins.removeAll { $0.name != name }
             if plugins.isEmpty {
-                throw Failure(
-                    .notWell,
-                    "there is no plugin \(name); " + (names.isEmpty ? "hub.conf has none" : "there are: \(names)"))
+                let none =
+                    "there is no plugin \(name); " + (names.isEmpty ? "hub.conf has none" : "there are: \(names)")
+                throw Failure(.notWell, try PluginText.refusal(of: name, door) ?? none)
             }
         }
         if json { return try Output.json(try JSON.line(plugins)) }

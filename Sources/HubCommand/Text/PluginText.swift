@@ -84,8 +84,22 @@ struct PluginText: Codable {
     static func named(_ name: String, _ door: DoorClient) throws -> PluginText {
         let plugins = try JSON.answer([PluginText].self, try door.ask(.plugins))
         if let plugin = plugins.first(where: { $0.name == name }) { return plugin }
-        let nearest = nearestName(to: name, among: plugins.map(\.name)).map { "; did you mean \($0)?" }
-        throw Failure(.usage, "there is no plugin \(name)\(nearest ?? "; hub plugins lists them")")
+        throw Failure(.usage, try absence(of: name, among: plugins.map(\.name), door))
+    }
+
+    /// What is wrong with the section of a plugin that the hub's answer about its plugins does not have; `nil` where there is none.
+    static func refusal(of name: String, _ door: DoorClient) throws -> String? {
+        let status = try JSON.answer(HubStatus.self, try door.ask(.status))
+        return status.plugins.first { $0.name == name }.map {
+            "\(name): \($0.advice ?? "hub check says what is wrong")"
+        }
+    }
+
+    /// Why the hub's answer about its plugins has none of that name.
+    static func absence(of name: String, among names: [String], _ door: DoorClient) throws -> String {
+        if let refusal = try refusal(of: name, door) { return refusal }
+        let nearest = nearestName(to: name, among: names).map { "; did you mean \($0)?" }
+        return "there is no plugin \(name)\(nearest ?? "; hub plugins lists them")"
     }
 
     /// Prints what it can be asked to do.
