@@ -89,4 +89,42 @@ import Testing
         #expect(try await store.retryErasure())
         #expect(try await store.erasure()?.total == 1)
     }
+
+    @Test
+    func `R6.40 what retention has kept of a source's samples goes with the source, and what it kept of others stays`()
+        async throws
+    {
+        let store = try folder.open()
+        let day = 86_400 as Int64
+        _ = try await store.put(
+            try ["watch", "scale"].flatMap { plugin in
+                try (0..<2).map { index in
+                    Record.sample(
+                        try sample("\(plugin)\(index)", source: Source(plugin: plugin), at: 900 * day + Int64(index)))
+                }
+            })
+        _ = try await store.put(try sample("late", source: Source(plugin: "watch"), at: 999 * day))
+        let now = 1_000 * day * 1_000_000
+        let rule = RetentionRule(name: "r", types: [.weight], thinAfter: 30)
+        let count = try await store.retain(
+            rule, now: now,
+            thin: { day in try await store.carryOut(.thin(day, isCumulative: false), recordedAt: now).first },
+            pause: { true })
+        #expect(count.thinned == 4)
+        func kept() async throws -> [String] {
+            var query = RecordQuery()
+            query.kinds = KindSelection([.day], followsChanges: false)
+            return try await store.all(query).records.compactMap {
+                if case .day(let day) = $0.record { day.series } else { nil }
+            }
+        }
+        #expect(Set(try await kept()) == ["kept.watch", "kept.scale"])
+        var query = RecordQuery()
+        query.sources = ["watch"]
+        #expect(try await store.planErasure(of: .matching(query)).records == 2, "the late sample and the day")
+        #expect(try await store.beginErasure(of: .matching(query), removingCopies: true) == 2)
+        while try await !store.carryOut(.eraseNext, recordedAt: 9).isEmpty {}
+        #expect(try await store.finishErasure())
+        #expect(try await kept() == ["kept.scale"])
+    }
 }

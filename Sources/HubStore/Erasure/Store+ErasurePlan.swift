@@ -48,14 +48,32 @@ extension Store {
             }
         case .matching(var query):
             query.kinds = KindSelection(Set(RecordKind.allCases), followsChanges: false)
-            (query.order, query.limit, query.next) = (.time, RecordQuery.maximumPage, nil)
-            repeat {
-                try Self.refuseIfCancelled()
-                let page = try await page(query)
-                try await body(page.records.map(\.number))
-                query.next = page.next
-            } while query.next != nil
+            try await pages(of: query) { records throws(StoreError) in try await body(records.map(\.number)) }
+            // What retention has kept of a source's samples is the hub's by name, and the source's by its values.
+            guard let sources = query.sources, !sources.contains(Account.hand) else { return }
+            let series = Set(sources.map(ThinnedStatistics.series))
+            var kept = query
+            (kept.sources, kept.kinds) = ([Account.hand], KindSelection([.day], followsChanges: false))
+            try await pages(of: kept) { records throws(StoreError) in
+                let found = records.filter {
+                    if case .day(let day) = $0.record { series.contains(day.series) } else { false }
+                }
+                if !found.isEmpty { try await body(found.map(\.number)) }
+            }
         }
+    }
+
+    private func pages(
+        of query: RecordQuery, _ body: ([StoredRecord]) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        var query = query
+        (query.order, query.limit, query.next) = (.time, RecordQuery.maximumPage, nil)
+        repeat {
+            try Self.refuseIfCancelled()
+            let page = try await page(query)
+            try await body(page.records)
+            query.next = page.next
+        } while query.next != nil
     }
 }
 
