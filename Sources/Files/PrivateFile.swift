@@ -18,14 +18,23 @@ public enum PrivateFile {
 
     /// Writes a file whole or not at all; it is on the disk, with its name, when this returns.
     ///
+    /// - Parameter neighbour: a file whose owner gets this one, where the superuser writes it.
     /// - Returns: false if there is one already and it was not to be replaced.
     @discardableResult
-    public static func write(_ bytes: [UInt8], to path: String, replacing: Bool = true) throws(FileError) -> Bool {
+    public static func write(
+        _ bytes: [UInt8], to path: String, replacing: Bool = true, forOwnerOf neighbour: String? = nil
+    ) throws(FileError) -> Bool {
         removeLeftDrafts(of: path)
         let draft = "\(path).\(getpid()).draft"
         unlink(draft)
         defer { unlink(draft) }
         let file = try Descriptor(draft, O_WRONLY | O_CREAT | O_EXCL)
+        var status = stat()
+        if let neighbour, geteuid() == 0, stat(neighbour, &status) == 0,
+            fchown(file.number, status.st_uid, status.st_gid) != 0
+        {
+            throw FileError("change the owner of", draft)
+        }
         try file.write(bytes)
         try file.flush()
         // A link fails where there is a file, a rename does not.

@@ -84,6 +84,9 @@ import Testing
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(Set(left).isSuperset(of: others + ["hub-20230101T000000Z.sqlite"]))
         #expect(left.count == others.count + 2)
+        let noted = try String(contentsOfFile: hub.data + "/hub.sqlite.backups", encoding: .utf8)
+        #expect(noted.contains("hub-20230101T000000Z.sqlite"))
+        #expect(!noted.contains("hub-20220101T000000Z.sqlite") && !noted.contains("hub-20210101T000000Z.sqlite"))
     }
 
     @Test func `after a clock that was ahead, --keep removes the oldest records and never the backup it has made`()

@@ -68,6 +68,18 @@ import Testing
         #expect(try report(try await hub.run(["doctor", "--json"])).faults("modes").isEmpty)
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only the superuser can write for another"))
+    func `a list of backups that is not the owner's of the store is an error with its repair`() async throws {
+        let hub = try await TestHub()
+        let folder = try TemporaryFolder()
+        #expect(try await hub.run(["backup", folder.path + "/one.sqlite"]).code == 0)
+        #expect(try report(try await hub.run(["doctor", "--json"])).faults("modes").isEmpty)
+        let store = hub.data + "/hub.sqlite"
+        #expect(chown(store + ".backups", 65_534, 65_534) == 0)
+        let found = try report(try await hub.run(["doctor", "--json"])).faults("modes")
+        #expect(found.map(\.repair) == ["sudo chown --reference=\(store) \(store).backups"])
+    }
+
     @Test func `a damaged store is an error with the way to the backup`() async throws {
         let hub = try await TestHub()
         try hub.give([DoctorTests.weight])

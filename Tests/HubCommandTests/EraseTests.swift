@@ -70,6 +70,14 @@ import Testing
         #expect(!doctor.output.contains("counters say"), "\(doctor.output)")
     }
 
+    @Test func `R8.43 a backup whose disk did not answer is said to be there perhaps`() throws {
+        let text =
+            #"{"records":1,"versions":1,"bytes":1,"sinks":[],"copies":[],"backups":["/a","/b"],"unseen":["/b"],"unknown":[]}"#
+        let lines = EraseCommand.backups(try JSONDecoder().decode(EraseCommand.Answer.self, from: Data(text.utf8)))
+        #expect(lines[0] == "/a is a backup that may have them, and stays")
+        #expect(lines.count == 2 && lines[1].hasPrefix("/b ") && lines[1].hasSuffix("its disk did not answer"))
+    }
+
     @Test(.timeLimit(.minutes(3)))
     func `R6.40 a hub that is killed while it erases goes on with it, and nothing is left`() async throws {
         let hub = try await TestHub()

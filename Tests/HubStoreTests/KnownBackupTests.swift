@@ -1,4 +1,6 @@
+import Files
 import Foundation
+import Glibc
 import Samples
 import Testing
 
@@ -19,7 +21,8 @@ import Testing
     private func backUp(_ name: String) throws { _ = try StoreFile(folder.store).backUp(to: place(name)) }
 
     private func holding(_ first: Int64, _ store: Store) throws -> [String] {
-        try KnownBackup.holding(recordsFrom: first, epoch: store.epoch, hub: store.hubID, of: folder.store)
+        KnownBackup.Search(recordsFrom: first, epoch: store.epoch, hub: store.hubID)
+            .found(among: try KnownBackup.all(of: folder.store))
     }
 
     @Test func `a backup with an end before the records does not have them, and one that was removed is not named`()
@@ -61,9 +64,9 @@ import Testing
         #expect(known == [place("one") + ".part"])
         #expect(try holding(9, store) == [])
         // A killed one has left its file; one that failed has not.
-        KnownBackup.note(place("two"), of: folder.store)
+        try KnownBackup.note(place("two"), of: folder.store)
         try Data().write(to: URL(fileURLWithPath: place("two") + ".part"))
-        KnownBackup.note(place("three"), of: folder.store)
+        try KnownBackup.note(place("three"), of: folder.store)
         try backUp("four")
         #expect(try holding(9, store) == [place("two") + ".part"])
         #expect(
@@ -150,8 +153,9 @@ import Testing
         _ = try await store.put(try sample("a"))
         let (path, places) = (folder.store, (0..<20).map { place("\($0)") })
         for place in places { try Data().write(to: URL(fileURLWithPath: place + ".part")) }
-        await withTaskGroup(of: Void.self) { group in
-            for place in places { group.addTask { KnownBackup.note(place, of: path) } }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for place in places { group.addTask { try KnownBackup.note(place, of: path) } }
+            try await group.waitForAll()
         }
         #expect(try KnownBackup.all(of: folder.store).count == 20)
     }
@@ -167,5 +171,49 @@ import Testing
         let again = try #require(try await store.put(try sample("a"))[0].placement).number
         #expect(try await store.planErasure(of: .numbers([again])).first == 1)
         #expect(try await store.planErasure(of: .numbers([99])).first == .max)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only the superuser can write for another"))
+    func `a backup that the superuser makes leaves the list to the owner of the store`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        #expect(chown(folder.store, 65_534, 65_534) == 0)
+        try backUp("one")
+        var list = stat()
+        #expect(stat(folder.store + ".backups", &list) == 0)
+        #expect(list.st_uid == 65_534 && list.st_gid == 65_534 && list.st_mode & 0o777 == 0o600)
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "the superuser may read everything"))
+    func `a list that another user has written is an error that says what to do, for an erasure and for a backup`()
+        async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try backUp("one")
+        #expect(chmod(folder.store + ".backups", 0) == 0)
+        let errors = [await failure { _ = try holding(1, store) }, await failure { try backUp("two") }]
+        #expect(errors.allSatisfy { $0?.message.contains("chown --reference=\(folder.store) ") == true })
+        #expect(access(place("two"), F_OK) != 0)
+    }
+
+    @Test func `a backup that cannot be noted because another program holds the list is not begun`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        try backUp("one")
+        let holder = try Descriptor(folder.path, O_RDONLY | O_DIRECTORY)
+        #expect(try holder.lock())
+        let path = folder.store
+        let error = await failure { try KnownBackup.note(place("two"), of: path, tries: 2) }
+        #expect(error?.code == .busy)
+        withExtendedLifetime(holder) {}
+    }
+
+    @Test func `a backup that was removed is in the list no more, and the others are`() async throws {
+        let store = try folder.open()
+        _ = try await store.put(try sample("a"))
+        for name in ["one", "two", "three"] { try backUp(name) }
+        try KnownBackup.forget([place("one"), elsewhere.path + "/three.sqlite"], of: folder.store)
+        #expect(try KnownBackup.all(of: folder.store).map(\.path) == [place("two")])
     }
 }

@@ -92,8 +92,11 @@ struct BackupFolder {
     /// Which are the newest is told by what they hold, for a name is only what a clock has said. A file counts only if it is called as this
     /// program calls them and is known to hold a store of the same hub.
     /// - Parameter made: what is in `file`, the backup that was just made; it is never removed.
+    /// - Parameter store: in whose list of backups the removed are no more.
     /// - Returns: the names that were removed.
-    func rotate(keeping count: Int, after made: StoreSummary, _ file: String) throws(Failure) -> [String] {
+    func rotate(
+        keeping count: Int, after made: StoreSummary, _ file: String, of store: String
+    ) throws(Failure) -> [String] {
         let latest = URL(filePath: file).lastPathComponent
         let ours = backups.filter { $0.store?.hub == made.hub }
         let older = sorted(ours.filter { $0.name != latest }, epoch: made.epoch)
@@ -117,6 +120,8 @@ struct BackupFolder {
                 .system,
                 "\(path): the backup is made, but old ones could not be removed: \(error.localizedDescription)")
         }
+        // One that stays in the list is looked for, and not found, by the next erasure.
+        try? KnownBackup.forget(old.map { "\(path)/\($0)" }, of: store)
         return old
     }
 }

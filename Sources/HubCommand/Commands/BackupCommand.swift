@@ -113,7 +113,7 @@ struct BackupCommand: AsyncParsableCommand {
             }
         }
         return BackupReport(
-            file: files.target, store: summary, removed: try rotate(files, after: summary, files.target))
+            file: files.target, store: summary, removed: try rotate(files, after: summary, files.target, of: store))
     }
 
     /// A file that is encrypted, or one of a chain, or both.
@@ -131,15 +131,15 @@ struct BackupCommand: AsyncParsableCommand {
             }
         }
         return BackupReport(
-            file: made.file, store: made.store, removed: try rotate(files, after: made.store, made.file),
+            file: made.file, store: made.store, removed: try rotate(files, after: made.store, made.file, of: store),
             position: made.position, pages: made.pages, reason: made.reason)
     }
 
     private func rotate(
-        _ files: BackupFiles, after made: StoreSummary, _ file: String
+        _ files: BackupFiles, after made: StoreSummary, _ file: String, of store: StoreFile
     ) throws(Failure) -> [String] {
         guard let keep, let folder = files.folder else { return [] }
-        return try BackupFolder(folder).rotate(keeping: keep, after: made, file)
+        return try BackupFolder(folder).rotate(keeping: keep, after: made, file, of: store.path)
     }
 
     private func show(_ folder: BackupFolder) throws {

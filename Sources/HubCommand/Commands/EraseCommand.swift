@@ -17,8 +17,9 @@ struct EraseCommand: ParsableCommand {
             store beside it go too. Shows what it is about and asks before it does it.
 
             Not erased: backups (those the hub knows of are named), what a plugin has not
-            given the hub yet, what targets make of the retraction, snapshots of the file
-            system, and blocks that an SSD keeps for itself.
+            given the hub yet, what targets make of the retraction, what retention has
+            kept of these records in days (series kept.PLUGIN; --source takes those days
+            with it), snapshots of the file system, and blocks that an SSD keeps.
 
             Examples:
               hub erase 1043 1044
@@ -52,7 +53,7 @@ struct EraseCommand: ParsableCommand {
     var yes = false
     @Flag(
         help:
-            "One JSON document: {\"records\",\"versions\",\"bytes\",\"sinks\",\"copies\",\"left\",\"backups\",\"unknown\",\"failed\",\"faults\",\"named\",\"waitingFor\",\"dryRun\"}."
+            "One JSON document: {\"records\",\"versions\",\"bytes\",\"sinks\",\"copies\",\"left\",\"backups\",\"unseen\",\"unknown\",\"failed\",\"faults\",\"named\",\"waitingFor\",\"dryRun\"}."
     )
     var json = false
     @OptionGroup var options: ConfigurationOptions
@@ -87,6 +88,7 @@ struct EraseCommand: ParsableCommand {
         var sinks: [Sink]
         var left: [Left]?
         var copies, backups: [String]
+        var unseen: [String]?
         var unknown: [Int64]
         var failed: Int64?
         var faults: [HubStatus.Erasure.Fault]?
@@ -136,7 +138,7 @@ struct EraseCommand: ParsableCommand {
     }
 
     static let missing =
-        "not erased: what plugins have not given yet, what targets make of it, backups, snapshots of the file system, blocks that an SSD keeps; see Docs/Security.md"
+        "not erased: what plugins have not given yet, what targets make of it, days of retention (series kept.PLUGIN; --source takes them too), backups, snapshots of the file system, blocks that an SSD keeps; see Docs/Security.md"
 
     private func arguments(_ types: [String], now: Int64) throws(Failure) -> Arguments {
         let (start, end) = try only.span(now: now, zone: .current)
@@ -177,15 +179,24 @@ struct EraseCommand: ParsableCommand {
         if let forget { lines.append("the name \(forget)") }
         lines += plan.sinks.map { "\($0.sink) has \(NumberText.grouped($0.records)) of them and will be told" }
         lines += plan.copies.map { "\($0) \(keep ? "stays, and may have them" : "goes too")" }
-        lines += plan.backups.map { "\($0) is a backup that may have them, and stays" }
+        lines += Self.backups(plan)
         lines += plan.unknown.map { "no record has the number \($0)" }
         return lines
+    }
+
+    static func backups(_ answer: Answer) -> [String] {
+        let unseen = Set(answer.unseen ?? [])
+        return answer.backups.map { path in
+            unseen.contains(path)
+                ? "\(path) is a backup that may have them, and stays if it is still there: its disk did not answer"
+                : "\(path) is a backup that may have them, and stays"
+        }
     }
 
     private static func done(_ answer: Answer, _ keepsCopies: Bool) -> [String] {
         var lines = ["erased \(NumberText.count(answer.records, "record"))"]
         if !keepsCopies { lines += answer.copies.map { "removed \($0)" } }
-        lines += answer.backups.map { "\($0) is a backup that may have them, and stays" }
+        lines += backups(answer)
         if let named = answer.named, named > 0 {
             let sinks = answer.waitingFor ?? []
             let keys = "the keys of \(NumberText.count(named, "record"))"

@@ -67,7 +67,8 @@ extension Doctor {
         let data = files.data
         let paths = [
             (data, mode_t(0o700)), (files.run, 0o700), (files.plugins, 0o700), (files.store, 0o600),
-            (files.store + "-wal", 0o600), (files.store + "-shm", 0o600), ("\(data)/secrets.db", 0o600),
+            (files.store + "-wal", 0o600), (files.store + "-shm", 0o600), (files.store + ".backups", 0o600),
+            ("\(data)/secrets.db", 0o600),
             ("\(data)/keys", 0o700), ("\(data)/logs", 0o700),
         ]
         var found: [Finding] = []
@@ -80,6 +81,14 @@ extension Doctor {
                     Finding(
                         .error, "modes", "others can read or change \(path) (mode \(String(mode, radix: 8)))",
                         repair: "chmod \(String(wanted, radix: 8)) \(path)", mode: .init(path: path, mode: wanted)))
+            } else if geteuid() == 0, let owner = Self.owner(of: files.store), file.st_uid != owner,
+                path == files.store + ".backups"
+            {
+                found.append(
+                    Finding(
+                        .error, "modes",
+                        "\(path) belongs to another user (\(file.st_uid)) than the store, so the hub cannot read it",
+                        repair: "sudo chown --reference=\(files.store) \(path)"))
             } else if file.st_uid != geteuid(), geteuid() != 0 {
                 found.append(
                     Finding(
@@ -94,5 +103,10 @@ extension Doctor {
             }
         }
         return found.isEmpty ? [Finding(.good, "modes", "only their owner may read the hub's files")] : found
+    }
+
+    private static func owner(of path: String) -> uid_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_uid : nil
     }
 }

@@ -57,6 +57,8 @@ struct Erase: OwnCommand {
         var left: [Left]?
         /// Backups that may have the records, and keep them.
         var backups: [String]
+        /// Those of them whose disk did not answer in time: whether they are still there is not known.
+        var unseen: [String]?
         /// Numbers of no record.
         var unknown: [Int64]
         /// How many records could not be erased so far, and why the first of them.
@@ -78,14 +80,15 @@ struct Erase: OwnCommand {
         var result = Result(
             dryRun: call.isDryRun, records: plan.records, versions: plan.versions, bytes: plan.bytes,
             sinks: plan.sinks.map { Result.Sink(sink: "\($0)", records: $1) }.sorted { $0.sink < $1.sink },
-            copies: StoreCopies.beside(path), backups: try await backups(plan, hub), unknown: plan.unknown)
+            copies: StoreCopies.beside(path), backups: [], unknown: plan.unknown)
+        try await lookForBackups(plan, hub, &result)
         guard !call.isDryRun else { return RawJSON(encoding: result) }
         result.records = try await hub.eraser.erase(
             selection, forgetting: forget, removingCopies: !keep
         ) { call.progress($0, of: $1, "erasing") }
         if plan.records > 0 || forget != nil { lookAtCopies(of: path, &result) } else { result.copies = [] }
         // Also those that were begun before the records were gone.
-        result.backups = try await backups(plan, hub)
+        try await lookForBackups(plan, hub, &result)
         let faults = try await hub.store.erasureFaults()
         if faults.count > 0 {
             (result.failed, result.faults) = (faults.count, faults.first.map(HubStatus.Erasure.Fault.init))
@@ -95,16 +98,14 @@ struct Erase: OwnCommand {
         return RawJSON(encoding: result)
     }
 
-    /// Backups that may have what the plan is about.
-    private func backups(_ plan: ErasurePlan, _ hub: isolated Commands) async throws -> [String] {
-        guard plan.records > 0 || forget != nil else { return [] }
+    /// Says which backups may have what the plan is about.
+    private func lookForBackups(_ plan: ErasurePlan, _ hub: isolated Commands, _ result: inout Result) async throws {
+        guard plan.records > 0 || forget != nil else { return }
         // Each that was made since the person was named in hub.conf has the name.
-        let first = forget == nil ? plan.first : 0
-        let (epoch, id, path) = (hub.store.epoch, hub.store.hubID, hub.facts.storePath)
-        // Not on the loop, which would wait for the disk of a backup.
-        return try await Task.detached {
-            try KnownBackup.holding(recordsFrom: first, epoch: epoch, hub: id, of: path)
-        }.value
+        let search = KnownBackup.Search(
+            recordsFrom: forget == nil ? plan.first : 0, epoch: hub.store.epoch, hub: hub.store.hubID)
+        let found = try await BackupLook.found(search, of: hub.facts.storePath, within: .seconds(10))
+        (result.backups, result.unseen) = (found.backups, found.unseen.isEmpty ? nil : found.unseen)
     }
 
     /// Says which copies beside the store are still there.

@@ -25,7 +25,7 @@ public enum BackupChain {
                 if let known = try PrivateFile.read(path, upTo: 64), known.count == 32 { return known }
                 var generator = SystemRandomNumberGenerator()
                 let made = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
-                try PrivateFile.write(made, to: path)
+                try PrivateFile.write(made, to: path, forOwnerOf: store)
                 return made
             }
         }

@@ -13,27 +13,50 @@ public struct KnownBackup: Hashable, Sendable {
 
     /// All that the hub knows of, in the order in which they were made.
     public static func all(of store: String) throws(StoreError) -> [KnownBackup] {
-        let bytes = try StoreError.translated { () throws(FileError) in
-            try PrivateFile.read(list(store), upTo: 64 << 20)
+        let list = list(store)
+        do throws(FileError) {
+            let bytes = try PrivateFile.read(list, upTo: 64 << 20)
+            return String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n").compactMap { KnownBackup($0) }
+        } catch {
+            var fault = StoreError(error)
+            if error.code == EACCES || error.code == EPERM {
+                fault.message +=
+                    ": another user has written the list of backups; say sudo chown --reference=\(store) \(list)"
+            }
+            throw fault
         }
-        return String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n").compactMap { KnownBackup($0) }
     }
 
-    /// Where those are now that may have records of a hub which were first stored under this sequence or a later one.
+    /// What is looked for in backups: records of a hub that were first stored under this sequence or a later one.
     ///
-    /// One of another epoch may have them under any number: after a restore sources send again what the backup did not have. It looks into the
-    /// folders in which backups are known, which takes as long as their disks do.
-    public static func holding(
-        recordsFrom first: Int64, epoch: String, hub: String, of store: String
-    ) throws(StoreError) -> [String] {
-        let known = try all(of: store)
-        return (known + others(beside: known, of: hub)).filter { backup in
+    /// A backup of another epoch may have them under any number: after a restore sources send again what the backup did not have.
+    public struct Search: Sendable {
+        private let first: Int64
+        private let epoch, hub: String
+
+        public init(recordsFrom first: Int64, epoch: String, hub: String) {
+            (self.first, self.epoch, self.hub) = (first, epoch, hub)
+        }
+
+        /// The paths of those that may have the records, by folder, by what is known without looking at them.
+        public func suspects(among known: [KnownBackup]) -> [String: [String]] {
+            Dictionary(grouping: known.filter(mayHave).map(\.path)) { Folder.parent(of: $0) }
+        }
+
+        /// Where those are now that may have the records, and others in their folders.
+        ///
+        /// Takes as long as the disks of these folders do, which may be for ever.
+        public func found(among known: [KnownBackup]) -> [String] {
+            (known + KnownBackup.others(beside: known, of: hub)).filter(mayHave).compactMap(\.place)
+        }
+
+        private func mayHave(_ backup: KnownBackup) -> Bool {
             backup.head == nil || backup.epoch != epoch || backup.head ?? .max >= first
-        }.compactMap(\.place)
+        }
     }
 
     /// Backups in the folders of those that are known: put there by a person, or by a hub that has kept a shorter list.
-    private static func others(beside known: [KnownBackup], of hub: String) -> [KnownBackup] {
+    fileprivate static func others(beside known: [KnownBackup], of hub: String) -> [KnownBackup] {
         let listed = Set(known.map(\.path))
         return Set(known.map { Folder.parent(of: $0.path) }).sorted().flatMap { folder -> [KnownBackup] in
             let names = ((try? Folder.names(in: folder)) ?? []).filter {
@@ -62,23 +85,44 @@ public struct KnownBackup: Hashable, Sendable {
         try all(of: store).last { $0.head != nil && access($0.path, F_OK) == 0 }?.path
     }
 
-    /// Notes that a backup is begun, or with what is in it that it is made; what cannot be noted is a backup all the same.
+    /// Notes that a backup is begun, or with what is in it that it is made.
     ///
-    /// Noted before it has a record, it is also known when it is finished after an erasure that began later.
-    static func note(_ path: String, _ summary: StoreSummary? = nil, of store: String) {
+    /// Noted before it has a record, it is also known when it is finished after an erasure that began later. Where the disk of the store takes
+    /// nothing more, there is a backup all the same.
+    /// - Parameter tries: how often it is asked for the turn to write the list, in steps of 10 ms.
+    /// - Throws: `busy` where another program holds the list, and what keeps the list from being read.
+    static func note(
+        _ path: String, _ summary: StoreSummary? = nil, of store: String, tries: Int = 1_000
+    ) throws(StoreError) {
         guard let backup = KnownBackup(path, summary), !backup.path.contains("\n") else { return }
-        let turn = turn(beside: store)
+        try change(store, tries) { known in
+            // One that is not there now may be on a medium that is elsewhere: only what was never finished is dropped for that.
+            var rest = known.filter { $0.path != backup.path && ($0.head != nil || $0.place != nil) }
+            if rest.count >= most, let oldest = rest.firstIndex(where: { $0.place == nil }) { rest.remove(at: oldest) }
+            return rest.suffix(most - 1) + [backup]
+        }
+    }
+
+    /// Takes backups from the list that were removed.
+    public static func forget(_ paths: [String], of store: String) throws(StoreError) {
+        let removed = Set(paths.compactMap { KnownBackup($0, nil)?.path })
+        try change(store, 1_000) { known in known.filter { !removed.contains($0.path) } }
+    }
+
+    private static func change(
+        _ store: String, _ tries: Int, _ body: ([KnownBackup]) -> [KnownBackup]
+    ) throws(StoreError) {
+        let turn = try turn(beside: store, tries)
         defer { withExtendedLifetime(turn) {} }
-        guard let known = try? all(of: store) else { return }
-        // One that is not there now may be on a medium that is elsewhere: only what was never finished is dropped for that.
-        var rest = known.filter { $0.path != backup.path && ($0.head != nil || $0.place != nil) }
-        if rest.count >= most, let oldest = rest.firstIndex(where: { $0.place == nil }) { rest.remove(at: oldest) }
-        let lines = (rest.suffix(most - 1) + [backup]).map { $0.line + "\n" }
-        _ = try? PrivateFile.write(Array(lines.joined().utf8), to: list(store))
+        let known = try all(of: store)
+        let changed = body(known)
+        guard changed != known else { return }
+        let text = changed.map { $0.line + "\n" }.joined()
+        _ = try? PrivateFile.write(Array(text.utf8), to: list(store), forOwnerOf: store)
     }
 
     /// Where it is to be found, or would be with its medium; `nil` where it was removed.
-    private var place: String? {
+    fileprivate var place: String? {
         for path in [path, path + ".part"] where access(path, F_OK) == 0 || errno != ENOENT { return path }
         var folder = stat()
         guard stat(Folder.parent(of: path), &folder) == 0 else { return path }
@@ -115,14 +159,19 @@ public struct KnownBackup: Hashable, Sendable {
         "\(head.map(String.init) ?? "-") \(epoch ?? "-") \(device.map(String.init) ?? "-") \(path)"
     }
 
-    /// Keeps other programs from writing the list meanwhile; `nil` where that cannot be had within some seconds.
-    private static func turn(beside store: String) -> Descriptor? {
+    /// Keeps other programs from writing the list meanwhile.
+    private static func turn(beside store: String, _ tries: Int) throws(StoreError) -> Descriptor {
         // A lock of the folder: the list itself is another file after each line.
-        guard let folder = try? Descriptor(Folder.parent(of: store), O_RDONLY | O_DIRECTORY) else { return nil }
-        for _ in 0..<1_000 {
-            if (try? folder.lock()) == true { return folder }
+        let folder = try StoreError.translated { () throws(FileError) in
+            try Descriptor(Folder.parent(of: store), O_RDONLY | O_DIRECTORY)
+        }
+        for _ in 0..<tries {
+            if try StoreError.translated({ () throws(FileError) in try folder.lock() }) { return folder }
             usleep(10_000)
         }
-        return nil
+        throw StoreError(
+            .busy,
+            "note a backup in \(list(store)): another program holds its folder; lsof \(Folder.parent(of: store)) names it"
+        )
     }
 }

@@ -184,13 +184,14 @@ private struct ChainWriter {
             throw StoreError(.exists, "make \(target): there is such a file already; nothing is overwritten")
         }
         let draft = try DraftFile(target + ".part")
-        KnownBackup.note(target, of: store)
+        try KnownBackup.note(target, of: store)
         let sink = try seal.sink(draft.descriptor)
         try body(sink)
         try sink.finish()
         let size = draft.size
         try draft.publish(as: target)
-        KnownBackup.note(target, snapshot.summary, of: store)
+        // Without this line it stays one that was begun, and is named as such.
+        try? KnownBackup.note(target, snapshot.summary, of: store)
         return BackupCatalogue.Link(name: name, size: size, place: BackupCatalogue.Place(snapshot.summary))
     }
 

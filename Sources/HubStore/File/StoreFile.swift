@@ -132,7 +132,7 @@ public struct StoreFile: Hashable, Sendable {
             throw StoreError(.exists, "\(verb): there is such a file already; nothing is overwritten")
         }
         let draft = try DraftFile(target + ".part")
-        KnownBackup.note(target, of: path)
+        try KnownBackup.note(target, of: path)
         let copied = try copy(into: draft, progress)
         let copy = StoreFile(draft.path)
         try draft.makePlain()
@@ -145,7 +145,8 @@ public struct StoreFile: Hashable, Sendable {
             )
         }
         try draft.publish(as: target)
-        KnownBackup.note(target, found, of: path)
+        // Without this line it stays one that was begun, and is named as such.
+        try? KnownBackup.note(target, found, of: path)
         return found
     }
 
