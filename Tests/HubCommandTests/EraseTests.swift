@@ -36,6 +36,16 @@ import Testing
         return try JSONDecoder().decode(HubStatus.self, from: Data(status.output.utf8)).erasure
     }
 
+    /// Returns when some records are erased and others are not, while the command runs.
+    private func waitForSome(of total: Int64, _ hub: TestHub, _ command: ChildProcess) async throws {
+        while true {
+            // `nil` once it has ended.
+            let isRunning = command.residentBytes != nil
+            if let state = try await erasure(hub), state.records == total, state.left ?? 0 < total { return }
+            try #require(isRunning, "the command ended before its erasure was seen under way")
+        }
+    }
+
     @Test func `R8.43 what is about to be erased is shown, asked about, and then gone`() async throws {
         let hub = try await TestHub()
         let folder = try TemporaryFolder()
@@ -84,10 +94,7 @@ import Testing
         for part in 0..<5 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
         #expect(try files(with: "needle", in: hub.data) != [])
         let command = try hub.start(["erase", "--type", "weight", "--yes"])
-        while true {
-            // The records are chosen, and some of them are erased.
-            if let state = try await erasure(hub), state.records == 4_500, state.left ?? 0 < 4_500 { break }
-        }
+        try await waitForSome(of: 4_500, hub, command)
         hub.signal(SIGKILL)
         await hub.waitForEnd()
         _ = await command.result()
@@ -181,9 +188,7 @@ import Testing
         let hub = try await TestHub()
         for part in 0..<3 { try hub.give(weights((part * 900)..<(part * 900 + 900))) }
         let command = try hub.start(["erase", "--type", "weight", "--yes"])
-        while true {
-            if let state = try await erasure(hub), state.records == 2_700, state.left ?? 0 < 2_700 { break }
-        }
+        try await waitForSome(of: 2_700, hub, command)
         let refused = try await hub.run(["compact"])
         #expect(refused.code != 0)
         hub.signal(SIGKILL)
