@@ -125,6 +125,10 @@ let package = Package(
         tests("FilesTests", ["Files"]),
         module("Samples", ["JSON"], exclude: ["Types/generate.py", "Types/Tables"]),
         tests("SamplesTests", ["Seeds", "HubProcess", "Samples"]),
+        module("HealthStatistics", ["Samples"]),
+        tests(
+            "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "Samples", "Seeds"],
+            resources: [.copy("model.py"), .copy("priority-vectors.json")]),
         module("DaySeries", ["Samples"]),
         tests("DaySeriesTests", ["Seeds", "DaySeries", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),

@@ -69,6 +69,14 @@ public struct LocalDate: Hashable, Sendable, Comparable {
     /// The date `days` days later, or earlier when negative.
     public func adding(days: Int) -> LocalDate { LocalDate(daysSinceEpoch: daysSinceEpoch + days) }
 
+    /// The same day `months` months later, or earlier when negative; the last day of a month that is too short for it.
+    public func adding(months: Int) -> LocalDate {
+        let all = year * 12 + month - 1 + months
+        let year = all >= 0 ? all / 12 : (all - 11) / 12
+        let month = all - year * 12 + 1
+        return LocalDate(year: year, month: month, day: min(day, LocalDate.daysInMonth(month, year: year)))
+    }
+
     /// How many days month 1…12 of `year` has.
     public static func daysInMonth(_ month: Int, year: Int) -> Int {
         switch month {

@@ -118,7 +118,7 @@ extension Timestamp {
 
 extension Int64 {
     /// Division that rounds down, also for negative numbers, as calendars need it.
-    func flooredDivision(by divisor: Int64) -> Int64 {
+    package func flooredDivision(by divisor: Int64) -> Int64 {
         let quotient = self / divisor
         return self % divisor < 0 ? quotient - 1 : quotient
     }

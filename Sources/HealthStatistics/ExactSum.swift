@@ -1,0 +1,59 @@
+/// The sum of doubles, exact until it is read.
+///
+/// A sum of parts of a year is the sum of the year, to the last bit, whatever the parts and their order: what is added up once and kept,
+/// and what is added up when it is asked for, cannot differ. By Shewchuk's expansions, as Python's `math.fsum`.
+public struct ExactSum: Sendable {
+    /// Doubles that do not overlap, the smallest first; together they are the sum.
+    public private(set) var parts: [Double]
+
+    public init() { parts = [] }
+
+    /// - Parameter parts: of another sum, or any doubles; finite.
+    public init(parts: [Double]) {
+        self.init()
+        for part in parts { add(part) }
+    }
+
+    /// Adds a finite number.
+    public mutating func add(_ value: Double) {
+        var rest = value
+        var kept = 0
+        for part in parts {
+            let (larger, smaller) = rest.magnitude < part.magnitude ? (part, rest) : (rest, part)
+            let sum = larger + smaller
+            let missing = smaller - (sum - larger)
+            if missing != 0 {
+                parts[kept] = missing
+                kept += 1
+            }
+            rest = sum
+        }
+        parts.removeLast(parts.count - kept)
+        if rest != 0 { parts.append(rest) }
+    }
+
+    public mutating func add(_ other: ExactSum) {
+        for part in other.parts { add(part) }
+    }
+
+    /// The double nearest to the sum; `nil` where it is beyond all doubles.
+    public var rounded: Double? {
+        guard var sum = parts.last else { return 0 }
+        guard sum.isFinite else { return nil }
+        var place = parts.count - 1
+        var missing = 0.0
+        while place > 0, missing == 0 {
+            place -= 1
+            let before = sum
+            sum = before + parts[place]
+            missing = parts[place] - (sum - before)
+        }
+        // Exactly between two doubles: what is below decides, not the even one.
+        if place > 0, (missing < 0) == (parts[place - 1] < 0), missing != 0 {
+            let twice = missing * 2
+            let above = sum + twice
+            if above - sum == twice { sum = above }
+        }
+        return sum
+    }
+}

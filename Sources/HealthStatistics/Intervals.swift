@@ -1,0 +1,106 @@
+import FoundationEssentials
+// Without it `TimeZone` knows no zone but GMT.
+import FoundationInternationalization
+import Samples
+
+/// Cuts time into hours, days, weeks, months or years, in both directions from an anchor, as the clocks of a zone do.
+///
+/// Each border is computed from the anchor itself: months from 31 January begin on the last day of short months and on the 31st of the
+/// others. A day is from a time of the wall clock to the same on the next day, and has 23 or 25 hours where the clocks change. A time that
+/// the clocks show twice is the first of the two; one that they leave out is as much later as they are put forward.
+public struct Intervals: Sendable {
+    public enum Unit: String, Hashable, Sendable, CaseIterable {
+        case hour, day, week, month, year
+    }
+
+    public let count: Int
+    public let unit: Unit
+    /// Microseconds since 1970, a whole second.
+    public let anchor: Int64
+    private let zone: TimeZone
+    /// What the calendar and the clock of the zone show at the anchor.
+    private let date: LocalDate
+    private let secondOfDay: Int64
+
+    /// The most intervals of one unit together.
+    public static let counts = 1...10_000
+
+    /// - Parameters:
+    ///   - anchor: microseconds since 1970; what is less than a second is cut off.
+    ///   - zone: IANA name.
+    /// - Returns: `nil` where the machine does not know the zone, or the count is beyond ``counts``.
+    public init?(every count: Int = 1, _ unit: Unit, anchor: Int64, zone: String) {
+        guard Intervals.counts.contains(count), let zone = TimeZone(identifier: zone) else { return nil }
+        (self.count, self.unit, self.zone) = (count, unit, zone)
+        let second = anchor.flooredDivision(by: 1_000_000)
+        self.anchor = second * 1_000_000
+        let local = second + Intervals.offset(zone, at: second)
+        date = LocalDate(daysSinceEpoch: Int(local.flooredDivision(by: 86_400)))
+        secondOfDay = local - Int64(date.daysSinceEpoch) * 86_400
+    }
+
+    /// The `number`-th border after the anchor; before it for negative numbers.
+    public func border(_ number: Int) -> Int64 {
+        let steps = number * count
+        // Hours are 3,600 seconds, whatever the clocks say.
+        guard unit != .hour, steps != 0 else { return anchor + Int64(steps) * 3_600_000_000 }
+        let day =
+            switch unit {
+            case .hour, .day: date.adding(days: steps)
+            case .week: date.adding(days: 7 * steps)
+            case .month: date.adding(months: steps)
+            case .year: date.adding(months: 12 * steps)
+            }
+        return instant(day) * 1_000_000
+    }
+
+    /// When the clocks of the zone show the anchor's time on a day, in seconds since 1970.
+    private func instant(_ day: LocalDate) -> Int64 {
+        let local = Int64(day.daysSinceEpoch) * 86_400 + secondOfDay
+        let before = local - Intervals.offset(zone, at: local - 86_400)
+        let after = local - Intervals.offset(zone, at: local + 86_400)
+        let isAfter =
+            before + Intervals.offset(zone, at: before) != local && after + Intervals.offset(zone, at: after) == local
+        return isAfter ? after : before
+    }
+
+    private static func offset(_ zone: TimeZone, at second: Int64) -> Int64 {
+        Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second))))
+    }
+
+    /// The number of the interval in which an instant lies: its border is the last that is not after it.
+    public func number(of time: Int64) -> Int {
+        // No unit is longer than this: the true number is near, and never further away from the anchor.
+        let longest: Int64 =
+            switch unit {
+            case .hour: 3_600
+            case .day: 90_000
+            case .week: 608_400
+            case .month: 2_682_000
+            case .year: 31_626_000
+            }
+        var number = Int((time - anchor) / (longest * 1_000_000 * Int64(count)))
+        if time < anchor { number -= 1 }
+        while true {
+            let border = border(number)
+            if border > time {
+                number -= 1
+            } else if self.border(number + 1) <= time {
+                // In large steps while it is far.
+                number += max(1, Int((time - border) / (longest * 1_000_000 * Int64(count))))
+            } else {
+                return number
+            }
+        }
+    }
+
+    /// The borders of all intervals that a span touches, so many at most.
+    ///
+    /// - Returns: `nil` where there would be more than `most` intervals.
+    public func borders(from: Int64, to: Int64, most: Int) -> [Int64]? {
+        guard from < to else { return [] }
+        let (first, last) = (number(of: from), number(of: to - 1))
+        guard last - first < most else { return nil }
+        return (first...last + 1).map(border)
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Seeds
+import Testing
+
+@testable import HealthStatistics
+
+@Suite struct SourceMergeTests {
+    private struct Vectors: Decodable {
+        struct Sample: Decodable {
+            var source, start, form, via: String
+            var end: String?
+            var value: Double
+        }
+        struct Vector: Decodable {
+            var id: String
+            var ranks: [String]
+            var horizon: String?
+            var from, to: String
+            var samples: [Sample]
+            var expect, naiveSum: Double
+        }
+        var vectors: [Vector]
+    }
+
+    private func time(_ text: String) throws -> Int64 {
+        Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970) * 1_000_000
+    }
+
+    @Test func `the vectors of sums over phones, watches, bands and export files`() throws {
+        let url = try #require(Bundle.module.url(forResource: "priority-vectors", withExtension: "json"))
+        let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: url)).vectors
+        #expect(vectors.count >= 14)
+        for vector in vectors {
+            let portions = try vector.samples.enumerated().map { number, sample in
+                let start = try time(sample.start)
+                return Portion(
+                    number: Int64(number), start: start, end: try sample.end.map(time) ?? start, value: sample.value,
+                    rank: vector.ranks.firstIndex(of: sample.source) ?? vector.ranks.count,
+                    form: sample.form == "bucket" ? .bucket : .sample, isFromFile: sample.via == "export")
+            }
+            let merge = SourceMerge(portions, horizon: try vector.horizon.map(time))
+            let total = merge.totals([try time(vector.from), try time(vector.to)])[0]
+            let sum = try #require(total?.sum.rounded, "\(vector.id)")
+            #expect(abs(sum - vector.expect) < 1e-9, "\(vector.id): \(sum)")
+        }
+    }
+
+    /// The rule said once more, without a thought for time: each unit of it is looked at by itself.
+    private func model(_ portions: [Portion], _ from: Int64, _ to: Int64) -> Double? {
+        var (sum, isAny) = (0.0, false)
+        for time in from..<to {
+            let there = portions.filter { $0.start <= time && time < $0.end }
+            let bucket = there.filter { $0.form == .bucket }.min { ($0.length, $0.number) < ($1.length, $1.number) }
+            let best = there.map(\.rank).min()
+            let counting = bucket.map { [$0] } ?? there.filter { $0.form == .sample && $0.rank == best }
+            for portion in counting {
+                sum += portion.value / Double(portion.length)
+                isAny = true
+            }
+            for instant in portions where instant.length == 0 && instant.start == time {
+                guard bucket == nil, !there.contains(where: { $0.rank < instant.rank }) else { continue }
+                sum += instant.value
+                isAny = true
+            }
+        }
+        return isAny ? sum : nil
+    }
+
+    @Test func `any samples and intervals give what looking at each instant gives`() {
+        let seed = UInt64.random(in: .min ... .max)
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<400 {
+            let portions = (0..<Int.random(in: 0...12, using: &random)).map { number in
+                let start = Int64.random(in: -10...60, using: &random)
+                let isInstant = Int.random(in: 0...3, using: &random) == 0
+                return Portion(
+                    number: Int64(number), start: start,
+                    end: isInstant ? start : start + Int64.random(in: 1...40, using: &random),
+                    // No two within the tolerance of a mirror.
+                    value: Double(number * 7 + 1), rank: Int.random(in: 0...3, using: &random),
+                    form: !isInstant && Int.random(in: 0...5, using: &random) == 0 ? .bucket : .sample)
+            }
+            var borders = (0..<Int.random(in: 2...6, using: &random)).map { _ in
+                Int64.random(in: 0...50, using: &random)
+            }
+            borders = Array(Set(borders)).sorted()
+            guard borders.count > 1 else { continue }
+            let totals = SourceMerge(portions).totals(borders)
+            for (interval, total) in totals.enumerated() {
+                let expected = model(portions, borders[interval], borders[interval + 1])
+                #expect((total == nil) == (expected == nil), "seed \(seed)")
+                #expect(abs((total?.sum.rounded ?? 0) - (expected ?? 0)) < 1e-9, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func `days add up to their month, and the order of the samples does not matter`() throws {
+        let seed = UInt64.random(in: .min ... .max)
+        var random = SeededGenerator(seed: seed)
+        let portions = (0..<3_000).map { number in
+            let start = Int64.random(in: 0..<30_000, using: &random)
+            return Portion(
+                number: Int64(number), start: start, end: start + Int64.random(in: 0...60, using: &random),
+                value: Double.random(in: 0...90, using: &random), rank: Int.random(in: 0...2, using: &random))
+        }
+        let days = SourceMerge(portions).totals(Array(stride(from: 0, through: 30_100, by: 1_003)))
+        let again = SourceMerge(portions.shuffled(using: &random)).totals(
+            Array(stride(from: 0, through: 30_100, by: 1_003)))
+        #expect(days.map { $0?.sum.rounded } == again.map { $0?.sum.rounded }, "seed \(seed)")
+        let month = try #require(SourceMerge(portions).totals([0, 30_090])[0]?.sum.rounded)
+        let sum = days.compactMap { $0?.sum.rounded }.reduce(0, +)
+        #expect(abs(month - sum) < 1e-6 * month, "seed \(seed)")
+    }
+
+    @Test func `one sample that came two ways counts once, with the digits of the file`() {
+        func sum(_ values: [(value: Double, isFromFile: Bool)]) -> Double? {
+            let portions = values.enumerated().map { number, entry in
+                Portion(
+                    number: Int64(number), start: 0, end: 10, value: entry.value, rank: 0, isFromFile: entry.isFromFile)
+            }
+            return SourceMerge(portions).totals([0, 10])[0]?.sum.rounded
+        }
+        #expect(sum([(600, false), (600.0004, true)]) == 600.0004)
+        #expect(sum([(600, true), (599.9999, false)]) == 600)
+        #expect(sum([(600, false), (601, false)]) == 1_201)
+        // So many of one instant are looked at once, and not each with each.
+        #expect(sum(Array(repeating: (600, false), count: 200_000)) == 600)
+        #expect(sum((0..<1_000).map { (Double($0) * 1_000, false) }) == 499_500_000)
+    }
+
+    @Test func `an interval without anything has no value, and one of zeros is zero`() {
+        let portions = [Portion(number: 1, start: 10, end: 20, value: 0, rank: 0)]
+        let totals = SourceMerge(portions).totals([0, 10, 20, 30])
+        #expect(totals[0] == nil && totals[1]?.sum.rounded == 0 && totals[2] == nil)
+    }
+}
