@@ -129,6 +129,8 @@ let package = Package(
         tests(
             "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "Samples", "Seeds"],
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
+        module("HealthText"),
+        tests("HealthTextTests", ["HealthText"], resources: [.copy("formatter-vectors.csv")]),
         module("DaySeries", ["Samples"]),
         tests("DaySeriesTests", ["Seeds", "DaySeries", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),
