@@ -69,7 +69,7 @@ import Testing
         var (login, url) = try await scene.begin()
         var page = try ScriptedBrowser().open(url).page
         #expect(page.body.contains("The log-in has failed"), "\(page)")
-        #expect(await login.waitForExit() == 77)
+        #expect(await login.result().code == 77)
         #expect(login.errorLines.last?.contains("access was denied") == true, "\(login.errorLines)")
 
         scene.server.change { ways in
@@ -84,14 +84,14 @@ import Testing
         scene.server.change { $0.state = .none }
         scene.server.next(.refuse)
         page = try ScriptedBrowser().open(url).page
-        #expect(await login.waitForExit() == 1)
+        #expect(await login.result().code == 1)
         #expect(login.errorLines.last?.contains("invalid_grant") == true, "\(login.errorLines)")
 
         (login, url) = try await scene.begin()
         let redirect = try ScriptedBrowser().send("GET", url).fields["location"]
         scene.server.stop()
         page = try ScriptedBrowser().open(try #require(redirect)).page
-        #expect(await login.waitForExit() == 1)
+        #expect(await login.result().code == 1)
         #expect(login.errorLines.last?.contains("cannot be reached") == true, "\(login.errorLines)")
         #expect(try await scene.token()?.state == "missing")
         await end(hub)
@@ -170,11 +170,11 @@ import Testing
         let other = try await simple.host.start()
         try await simple.isRunning()
         let wrong = try await simple.paste { _ in "no-such-token" }
-        #expect(await wrong.waitForExit() == 1)
+        #expect(await wrong.result().code == 1)
         #expect(wrong.errorLines.last?.contains("does not know the token") == true, "\(wrong.errorLines)")
         let token = simple.server.handLongLivedToken()
         let login = try await simple.paste { _ in token }
-        #expect(await login.waitForExit() == 0, "\(login.errorLines)")
+        #expect(await login.result().code == 0, "\(login.errorLines)")
         #expect(!(login.lines + login.errorLines).contains { $0.contains(token) })
         #expect(try await simple.token()?.state == "valid")
         await end(other)

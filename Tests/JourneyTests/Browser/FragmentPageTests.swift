@@ -71,7 +71,7 @@ import Testing
         #expect(try await page.sentence?.contains(sentence) == true, "\(answer)")
         try await isPlain(page, "The log-in has failed", answer)
         #expect(try await page.complaints == [], "\(answer)")
-        #expect(await login.waitForExit() == 1)
+        #expect(await login.result().code == 1)
         #expect(login.errorLines.last?.contains(sentence) == true, "\(login.errorLines)")
     }
 
