@@ -145,10 +145,10 @@ import Testing
     }
 
     @Test func `the story is the seed's alone`() async throws {
-        async let one = Programs.hub(["demo", "--days", "4", "--for", "3", "--seed", "9"])
-        async let other = Programs.hub(["demo", "--days", "4", "--for", "4", "--seed", "9"])
-        let (first, second) = try await (one, other)
-        #expect(first.code == 0 && second.code == 0)
+        let first = try await Programs.hub(["demo", "--days", "4", "--for", "3", "--seed", "9"])
+        #expect(first.code == 0, "\(first.errors)")
+        let second = try await Programs.hub(["demo", "--days", "4", "--for", "4", "--seed", "9"])
+        #expect(second.code == 0, "\(second.errors)")
         #expect(days(4, first.output) == days(4, second.output))
         #expect(days(4, first.output).count > 12)
     }
