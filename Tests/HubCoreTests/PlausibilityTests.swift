@@ -161,4 +161,23 @@ import Testing
             #expect(try await peer.give([member("a", "Systolic", 122, "s")]).results == ["stored"])
         }
     }
+
+    @Test func `R6.38 a food comes with what is eaten and its name, or all of the group is refused`() async throws {
+        func food(_ group: String, _ metadata: String = #"{"foodType":"Ham Sandwich"}"#) -> String {
+            #"{"type":"food","start":"2024-03-15T07:30:05+01:00","key":"\#(group) f","group":"\#(group)","metadata":\#(metadata)}"#
+        }
+        func member(_ group: String, _ type: String, _ unit: String) -> String {
+            part(type, 12, unit, "\(group) \(type)", #","group":"\#(group)""#)
+        }
+        try await withHub { hub in
+            let peer = try await hub.client()
+            #expect(try await peer.give([food("a")]).results == ["group"])
+            let eaten = [member("a", "dietaryEnergyConsumed", "kcal"), member("a", "dietaryProtein", "g")]
+            #expect(try await peer.give([food("a", "{}")] + eaten).results == ["metadata", "group", "group"])
+            #expect(try await peer.give([food("a")] + eaten).results == ["stored", "stored", "stored"])
+            let drunk = try await peer.give([food("b"), member("b", "heartRate", "count/min")])
+            #expect(drunk.results == ["group", "group"])
+            #expect(drunk.body["results"][0]["reason"].string?.contains("such as dietaryEnergyConsumed") == true)
+        }
+    }
 }

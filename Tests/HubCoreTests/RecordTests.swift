@@ -38,6 +38,29 @@ import Testing
         }
     }
 
+    @Test func `R6.72 of a sync identifier a higher version replaces, and an equal or lower one is ignored`()
+        async throws
+    {
+        func synced(_ value: Double, _ version: Int) -> String {
+            #"{"type":"weight","value":\#(value),"unit":"kg","start":"2024-03-15T07:30:05+01:00","metadata":{"HKSyncIdentifier":"a","HKSyncVersion":\#(version)}}"#
+        }
+        try await withHub { hub in
+            let peer = try await hub.client()
+            #expect(try await peer.give([synced(70, 2)]).results == ["stored"])
+            #expect(
+                try await peer.give([synced(71, 2), synced(72, 1), synced(70, 2)]).results
+                    == Array(repeating: "duplicate", count: 3))
+            #expect(try await peer.all().records.map { $0["value"].double } == [70])
+            #expect(try await peer.give([synced(73, 3)]).results == ["stored"])
+            let record = try await peer.all().records[0]
+            #expect(record.fits(JSON(#"{"value":73,"key":"a","sourceVersion":3,"number":1}"#)))
+            // Taken back under the same identity; the same again ends that [R6.5].
+            #expect(try await peer.give([#"{"kind":"retraction","key":"a"}"#]).results == ["stored"])
+            #expect(try await peer.give([synced(73, 2)]).results == ["duplicate"])
+            #expect(try await peer.give([synced(73, 3)]).results == ["stored"])
+        }
+    }
+
     @Test func `R6.7 what the hub decides no source may send, in samples, days and retractions`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()

@@ -61,13 +61,14 @@ struct ManualRecord {
     /// - Throws: a command's failure under the code of the rejection (Protocol §9.2).
     func checked(_ registry: TypeRegistry) throws -> (sample: Sample, canonical: StoredRecord.CanonicalValue?) {
         var decoder = RecordDecoder(plugin: Self.plugin, registry: registry)
-        let json = RawJSON(encoding: members)
+        let plain = RawJSON(encoding: members)
+        let json =
+            metadata.flatMap { plain.setting([("metadata", RawJSON(trusted: Array($0.text.utf8)))]) } ?? plain
         let result = json.bytes.withUnsafeBytes { try? decoder.record($0) }
         do {
-            guard let record = try result?.get(), case .sample(var sample) = record else {
+            guard let record = try result?.get(), case .sample(let sample) = record else {
                 throw CommandFailure("json", "the arguments make no record")
             }
-            sample.metadata = metadata
             return (sample, try RecordValidation(registry: registry).canonical(of: .sample(sample)))
         } catch let rejection as RecordRejection {
             throw CommandFailure(rejection.code.rawValue, rejection.reason)

@@ -1,8 +1,8 @@
 import HubWire
 import Samples
 
-/// Whether the correlations of a batch have the members that their type always has: of a blood pressure one systolic and one
-/// diastolic value.
+/// Whether the correlations of a batch have their members: a blood pressure one systolic and one diastolic value, a food what it
+/// consists of.
 struct CorrelationCheck {
     private let registry: TypeRegistry
 
@@ -10,28 +10,41 @@ struct CorrelationCheck {
 
     /// What is wrong with which record of a batch, by its place.
     func faults(of records: [Result<Record, RecordRejection>]) -> [Int: RecordRejection] {
-        var correlations: [(place: Int, sample: Sample, required: [TypeID])] = []
-        for (place, result) in records.enumerated() {
-            guard case .success(.sample(let sample)) = result, case .correlation = sample.value,
-                let required = registry.type(sample.type)?.requiredMembers, !required.isEmpty
-            else { continue }
-            correlations.append((place, sample, required))
-        }
+        faults(
+            of: records.enumerated().compactMap { place, result in
+                guard case .success(.sample(let sample)) = result else { return nil }
+                return (place, sample)
+            })
+    }
+
+    func faults(of samples: [(place: Int, sample: Sample)]) -> [Int: RecordRejection] {
+        let correlations = samples.filter { if case .correlation = $0.sample.value { true } else { false } }
         guard !correlations.isEmpty else { return [:] }
-        var members: [String: [TypeID]] = [:]
-        for case .success(.sample(let sample)) in records {
-            if let group = sample.group { members[group, default: []].append(sample.type) }
+        var groups: [String: [TypeID]] = [:]
+        for (_, sample) in samples {
+            if let group = sample.group { groups[group, default: []].append(sample.type) }
         }
         var faults: [Int: RecordRejection] = [:]
-        for (place, sample, required) in correlations {
-            let found = sample.group.flatMap { members[$0] } ?? []
-            guard found.sorted() != (required + [sample.type]).sorted() else { continue }
-            let names = required.map(\.rawValue).joined(separator: " and one ")
+        for (place, sample) in correlations {
+            var members = sample.group.flatMap { groups[$0] } ?? []
+            if let itself = members.firstIndex(of: sample.type) { members.remove(at: itself) }
+            guard let wanted = missing(of: sample.type, among: members) else { continue }
             faults[place] = RecordRejection(
-                .group,
-                "group: a \(sample.type) comes in one batch and one group with one \(names), and nothing else; send the group whole",
+                .group, "group: a \(sample.type) comes in one batch and one group with \(wanted); send the group whole",
                 group: sample.group)
         }
         return faults
+    }
+
+    /// What `members` would have to be; `nil` where they are.
+    private func missing(of type: TypeID, among members: [TypeID]) -> String? {
+        let required = registry.type(type)?.requiredMembers ?? []
+        if !required.isEmpty, members.sorted() != required.sorted() {
+            return "one \(required.map(\.rawValue).joined(separator: " and one ")), and nothing else"
+        }
+        guard type == .food else { return nil }
+        let isFood = !members.isEmpty && members.allSatisfy { registry.type($0)?.group == "nutrition" }
+        return isFood
+            ? nil : "one or more samples of what is eaten, such as dietaryEnergyConsumed, and nothing else"
     }
 }

@@ -89,7 +89,11 @@ extension WriteTransaction {
     ///
     /// The version belongs to the content: a higher one with the same values is kept, or an older one arriving late would pass for new.
     func isNews(_ sample: Sample, for standing: SampleRow) -> Bool {
-        if let given = sample.sourceVersion, let floor = standing.versionFloor, given < floor { return false }
+        if let given = sample.sourceVersion, let floor = standing.versionFloor {
+            if given < floor { return false }
+            // Of HealthKit's versions an equal one says nothing new (R6.72).
+            if given == floor, standing.retraction == nil, sample.isSynchronized { return false }
+        }
         return standing.retraction != nil || standing.sample != sample
     }
 

@@ -49,15 +49,44 @@ extension RecordDecoder {
         )
         let end = try scan.time(.end) ?? start
         guard end.microseconds >= start.microseconds else { throw RecordRejection(.time, "end: is before start") }
+        let metadata = try scan.metadata()
+        let identity = try identity(in: metadata, of: type.id)
         return Sample(
-            source: try source(),
-            key: try scan.required(
-                try scan.key(), .key, .key, expected: "1 to \(RecordKey.maximumBytes) bytes of text"),
-            type: type.id, value: try value(kind, type.entry), start: start, end: end,
+            source: try source(), key: identity.key, type: type.id, value: try value(kind, type.entry), start: start,
+            end: end,
             zone: try scan.name(.zone, .time), subject: try scan.subject(),
             group: try scan.name(.group, .group, maximum: RecordKey.maximumBytes), provenance: try scan.provenance(),
-            metadata: try scan.metadata(), sourceVersion: try scan.integer(.sourceVersion, .key),
-            origin: try scan.origin(), extra: try scan.extra(known: .sample))
+            metadata: metadata, sourceVersion: identity.version, origin: try scan.origin(),
+            extra: try scan.extra(known: .sample))
+    }
+
+    /// The key and the source's version, which are HealthKit's sync identifier and version where the metadata has them (R6.72).
+    private func identity(
+        in metadata: JSONObject?, of type: TypeID
+    ) throws(RecordRejection) -> (key: RecordKey, version: Int64?) {
+        let known: KnownMetadata
+        do throws(KnownMetadata.Fault) { known = try KnownMetadata(metadata, of: type) } catch {
+            throw RecordRejection(.metadata, error.description)
+        }
+        let (key, version) = (try scan.key(), try scan.integer(.sourceVersion, .key))
+        guard let sync = known.sync else {
+            return (
+                try scan.required(key, .key, .key, expected: "1 to \(RecordKey.maximumBytes) bytes of text"), version
+            )
+        }
+        guard let identifier = RecordKey(sync.identifier) else {
+            throw RecordRejection(
+                .key,
+                "metadata.syncIdentifier: is the record's key, so expected 1 to \(RecordKey.maximumBytes) bytes without control and bidirectional characters, found \(sync.identifier.utf8.count)"
+            )
+        }
+        guard key == nil || key == identifier, version == nil || version == sync.version else {
+            throw RecordRejection(
+                .key,
+                "key, sourceVersion: metadata.syncIdentifier and metadata.syncVersion say them; leave them out, or send the same"
+            )
+        }
+        return (identifier, sync.version)
     }
 
     private func value(_ kind: SampleKind, _ type: HealthType?) throws(RecordRejection) -> SampleValue {

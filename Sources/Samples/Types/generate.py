@@ -339,6 +339,30 @@ def workouts(tables):
                   for row in rows(tables, "hk-workout-activity-types.csv")])
 
 
+def metadata_keys(tables):
+    """Every key of HealthKit's metadata: what stands under it, and which types cannot be without it."""
+    enums = document(tables, "hk-metadata-enums.json")
+    activities = [(row["raw"], row["id"]) for row in rows(tables, "hk-workout-activity-types.csv")]
+    lines = []
+    for row in rows(tables, "hk-metadata-keys.csv"):
+        if not row["constant"]:
+            continue  # Not HealthKit's own: kept as it is.
+        if row["kind"] not in ("string", "number", "boolean", "date", "quantity", "enum"):
+            raise TableError(f"hk-metadata-keys.csv: {row['id']} has the unknown kind {row['kind']}")
+        members = []
+        if row["kind"] == "enum":
+            name = row["enum"]
+            members = activities if name == "WorkoutActivityType" else [
+                (str(member["raw"]), member["name"]) for member in enums[name]["members"]]
+        match = re.match(r"required on (\w+)", row["rule"])
+        # The unit of the sample is any unit.
+        unit = "" if row["quantity_unit"].startswith("(") else row["quantity_unit"]
+        lines.append([row["id"], row["kind"], unit, "|".join(f"{raw}={name}" for raw, name in members),
+                      "|".join([row["constant"], row["bare_key"]]), match.group(1) if match else ""])
+    return table("Every metadata key that HealthKit documents.", "metadataKeyTable",
+                 ["id", "kind", "unit", "values", "HealthKit's names", "required on"], lines)
+
+
 def main():
     arguments = sys.argv[1:]
     check = "--check" in arguments
@@ -353,6 +377,7 @@ def main():
         "TypeTable.swift": type_table(lines),
         "TypeConstants.swift": type_constants(lines),
         "WorkoutActivities.swift": workouts(tables),
+        "MetadataKeys.swift": metadata_keys(tables),
     }
     stale = []
     OUTPUT.mkdir(exist_ok=True)

@@ -1,0 +1,53 @@
+import HubWire
+import Samples
+import Testing
+
+/// What HealthKit's keys in a sample's metadata do (Protocol §6.7).
+@Suite struct RecordMetadataTests {
+    private func sample(_ text: String) throws -> Sample {
+        guard case .sample(let sample) = try decode(text).get() else { throw RecordRejection(.kind, "no sample") }
+        return sample
+    }
+
+    private func rejection(_ text: String) throws -> RecordRejection? {
+        if case .failure(let rejection) = try decode(text) { rejection } else { nil }
+    }
+
+    @Test
+    func `R6.70 a value of another kind than its key's is refused with the member's name, and other keys are kept`()
+        throws
+    {
+        let wrong = try rejection(weight(#""group":"g","metadata":{"HKWasUserEntered":"yes"}"#))
+        #expect(wrong?.code == .metadata && wrong?.group == "g")
+        #expect(wrong?.reason == "metadata.HKWasUserEntered: expected true or false")
+        let kept = try sample(weight(#""metadata":{"HKWasUserEntered":true,"mine":{"a":[1]}}"#))
+        #expect(kept.metadata?.text == #"{"HKWasUserEntered":true,"mine":{"a":[1]}}"#)
+    }
+
+    @Test func `R6.71 a sample that says nothing without a key is refused without it`() throws {
+        func insulin(_ more: String) -> String {
+            #"{"type":"insulinDelivery","value":4,"unit":"IU","start":"2024-03-15T07:30:05+01:00","key":"k"\#(more)}"#
+        }
+        #expect(try rejection(insulin(""))?.code == .metadata)
+        #expect(try rejection(insulin(#","metadata":{"insulinDeliveryReason":3}"#))?.code == .metadata)
+        #expect(try sample(insulin(#","metadata":{"HKInsulinDeliveryReason":2}"#)).type == .insulinDelivery)
+        #expect(try rejection(weight(#""metadata":{"syncVersion":1}"#))?.code == .metadata)
+    }
+
+    @Test func `R6.72 a sync identifier is the key and its version the source's, and nothing else beside them`() throws
+    {
+        let plain = #"{"type":"weight","value":72.3,"unit":"kg","start":"2024-03-15T07:30:05+01:00""#
+        let sync = #","metadata":{"HKMetadataKeySyncIdentifier":"a1","HKMetadataKeySyncVersion":3}"#
+        let alone = try sample(plain + sync + "}")
+        #expect(alone.key.text == "a1" && alone.sourceVersion == 3)
+        #expect(alone.metadata?.text.contains("SyncIdentifier") == true, "it comes back")
+        #expect(try sample(plain + sync + #","key":"a1","sourceVersion":3}"#) == alone)
+        for other in [#","key":"uuid"}"#, #","sourceVersion":4}"#] {
+            #expect(try rejection(plain + sync + other)?.code == .key)
+        }
+        let long = String(repeating: "a", count: 65)
+        let refused = try rejection(plain + #","metadata":{"syncIdentifier":"\#(long)","syncVersion":1}}"#)
+        #expect(refused?.code == .key && refused?.reason.contains("found 65") == true)
+        #expect(try rejection(plain + "}")?.code == .key)
+    }
+}
