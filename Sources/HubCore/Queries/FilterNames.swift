@@ -22,12 +22,16 @@ struct FilterNames {
     /// Types by id; those that the session may not read are still among them.
     /// - Throws: `field` for what is not a type.
     func types(_ asked: [String]?) throws(WireError) -> Set<TypeID>? {
-        guard let asked else { return nil }
+        try asked.map { asked throws(WireError) in try types(asked, at: "\(verb).types") }
+    }
+
+    /// - Parameter path: where the names stand.
+    func types(_ asked: [String], at path: String) throws(WireError) -> Set<TypeID> {
         var types: Set<TypeID> = []
         for name in asked {
             guard let type = registry.resolve(name)?.id ?? Self.unregistered(name) else {
                 let nearest = registry.suggestion(for: name).map { "; did you mean \"\($0)\"?" } ?? ""
-                throw WireError(.field, "\(verb).types: no type \(Self.shown(name))\(nearest)", closed: false)
+                throw WireError(.field, "\(path): no type \(Self.shown(name))\(nearest)", closed: false)
             }
             types.insert(type)
         }

@@ -19,6 +19,12 @@ struct PageQuestion {
         query.sources = filter.sources.map(Set.init)
         query.kinds = request.selection
         (query.from, query.to) = (filter.from?.microseconds, filter.to?.microseconds)
+        (query.strictStart, query.strictEnd) = (filter.strict.contains(.start), filter.strict.contains(.end))
+        query.condition = try filter.condition.map { condition throws(WireError) in
+            let asked = try names.types(filter.types)
+            return RecordQuery.Where(
+                try ConditionNames(names, asked).resolved(condition, at: "QUERY.where"), as: condition.json.text)
+        }
         query.group = filter.group
         query.isImplausible = filter.isImplausible
         query.since = request.since

@@ -147,7 +147,7 @@ struct SinkReader {
         let lanes = sink.match.runs(after: after, through: end).map { run in
             Lane(run.table, run.index, run.conditions, by: .sequence, sort: run.sort)
         }
-        var merge = try Merge(lanes, .sequence, reader.termCache, in: db)
+        var merge = try Merge(lanes, .sequence, nil, reader.termCache, in: db)
         while merge.front != nil {
             guard !filling.isFull, draft.decisions.count < SinkReader.maximumDecisions else {
                 draft.page.hasMore = true

@@ -86,7 +86,7 @@ struct Filter {
     /// When the sample was is no question here: where it was may be what changed. To who asks for persons alone, types alone or kinds
     /// alone, it has left only while it is another's, of another type, or of a type of another kind.
     var departures: [String]? {
-        guard wantsRetractions, !query.isImplausible else { return nil }
+        guard wantsRetractions, !query.isImplausible, query.condition == nil else { return nil }
         var ways: [String] = []
         if persons != nil { ways.append("ifnull(s.person, 0) <> ifnull(d.person, 0)") }
         if types != nil {

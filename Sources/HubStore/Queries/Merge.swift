@@ -10,6 +10,7 @@ struct Merge {
 
     private let termCache: TermCache
     private let db: Database
+    private let judge: RowJudge?
     private var lanes: [(lane: Lane, cursor: RowCursor?)] = []
     /// The lanes that can be closed, in the order in which they were opened.
     private var opened: [Int] = []
@@ -17,8 +18,11 @@ struct Merge {
     private var heads: [(place: Place, lane: Int)] = []
     private let isDown: Bool
 
-    init(_ lanes: [Lane], _ order: RecordQuery.Order, _ termCache: TermCache, in db: Database) throws {
-        (self.termCache, self.db, isDown) = (termCache, db, order == .newestFirst)
+    /// - Parameter judge: what else a row must meet than what its lane says.
+    init(
+        _ lanes: [Lane], _ order: RecordQuery.Order, _ judge: RowJudge?, _ termCache: TermCache, in db: Database
+    ) throws {
+        (self.judge, self.termCache, self.db, isDown) = (judge, termCache, db, order == .newestFirst)
         for lane in lanes {
             let cursor = try RowCursor(lane, isBrief: lane.entry != nil, in: db)
             guard let head = cursor.head else { continue }
@@ -39,7 +43,7 @@ struct Merge {
     mutating func next() throws -> (place: Place, record: StoredRecord?)? {
         guard let (place, index) = heads.first else { return nil }
         let cursor = try cursor(of: index, at: place)
-        let record = cursor.isFit ? try cursor.record(termCache) : nil
+        let record = try cursor.isFit(judge) ? try cursor.record(termCache) : nil
         try cursor.advance()
         if let head = cursor.head {
             heads[0].place = head

@@ -58,6 +58,7 @@ struct PageToken: Hashable {
         add(query.group.map { [$0] })
         add(query.numbers?.map(String.init))
         add(query.since.map { [$0.description] })
+        if let condition = query.condition { add([condition.text]) }
         return hash
     }
 }

@@ -19,7 +19,7 @@ struct Reader {
     // MARK: - Pages
 
     func page(_ asked: RecordQuery, within size: PageSlice = .usual) throws -> RecordPage {
-        let slice = size.begun()
+        let slice = (asked.condition == nil ? size : size.ofJudgedRows).begun()
         var query = asked
         guard (1...RecordQuery.maximumPage).contains(query.limit) else {
             throw StoreError(.query, "limit \(query.limit): a page has 1 to 1,000 records")
@@ -42,7 +42,8 @@ struct Reader {
             query.order == .sequence
             ? try changes(filter, after: token?.key ?? query.since?.sequence ?? 0, through: head)
             : try history(filter, after: token.map { Place(key: $0.key, number: $0.number) })
-        var merge = try Merge(lanes, query.order, termCache, in: db)
+        let judge = query.condition.map { RowJudge($0.condition, termCache, in: db) }
+        var merge = try Merge(lanes, query.order, judge, termCache, in: db)
         var (bytes, looked) = (0, 0)
         var last = Place(key: 0, number: 0)
         while let row = try merge.next() {

@@ -45,6 +45,8 @@ public struct RecordQuery: Hashable, Sendable {
     public var group: String?
     /// Only samples of which something is hardly true.
     public var isImplausible = false
+    /// What else a record must meet; departures of others' records do not come with it.
+    public var condition: Where?
     /// Records of these numbers only, at most 1,000; needs the order `sequence`.
     public var numbers: Set<Int64>?
     /// Changes after this place only; needs the order `sequence`.
@@ -174,6 +176,9 @@ struct PageSlice {
     var duration: Duration
 
     static let usual = PageSlice(rows: RecordQuery.maximumPage, duration: .milliseconds(10))
+
+    /// The same for rows of which each may cost much to judge.
+    var ofJudgedRows: PageSlice { PageSlice(rows: min(rows, 32), duration: duration) }
 
     func begun() -> Begun { Begun(rows: rows, end: .now + duration) }
 

@@ -160,7 +160,10 @@ final class RowCursor {
     }
 
     /// Whether the row is asked for.
-    var isFit: Bool { statement.integer(fits) != 0 }
+    func isFit(_ judge: RowJudge?) throws -> Bool {
+        guard statement.integer(fits) != 0 else { return false }
+        return try judge?.fits(statement, of: lane.table) ?? true
+    }
 
     /// The row that it has come to.
     func record(_ termCache: TermCache) throws -> StoredRecord {

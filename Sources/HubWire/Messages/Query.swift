@@ -33,9 +33,13 @@ public struct QueryRequest: Hashable, Sendable {
         public var from: Timestamp?
         /// Records that start before this.
         public var to: Timestamp?
+        /// Which ends of a record must themselves lie within `from` and `to`.
+        public var strict: Set<SpanEnd> = []
         public var group: String?
         /// The hub's numbers of records.
         public var numbers: [Int64]?
+        /// `where`: what else a record must meet.
+        public var condition: Condition?
 
         public init() {}
     }
@@ -101,8 +105,11 @@ extension QueryRequest: BodyCoding {
         if filter.isOfNobody, filter.persons != nil {
             throw object.fault("nobody", "no persons beside it", object.value("nobody"), code: .query)
         }
-        if let from = filter.from, let to = filter.to, from.microseconds >= to.microseconds {
-            throw object.fault("to", "a time after from", object.value("to"), show: .text, code: .query)
+        try ConditionReader.check(filter.from, filter.to, object)
+        // Who follows changes would not learn of what a record met before it changed, and what is taken back meets nothing.
+        if filter.condition != nil, since != nil || filter.kinds?.contains(.retraction) == true {
+            throw object.fault(
+                "where", "no since and no kind \"retraction\" beside it", object.value("where"), code: .query)
         }
     }
 
@@ -120,7 +127,8 @@ extension QueryRequest: BodyCoding {
 
 extension QueryRequest.Filter: BodyCoding {
     fileprivate static let members = [
-        "types", "persons", "sources", "kinds", "nobody", "implausible", "from", "to", "group", "numbers",
+        "types", "persons", "sources", "kinds", "nobody", "implausible", "from", "to", "strict", "group", "numbers",
+        "where",
     ]
 
     init(reading object: ObjectReader) throws(WireError) {
@@ -132,8 +140,10 @@ extension QueryRequest.Filter: BodyCoding {
         isImplausible = try object.truthIfPresent("implausible") ?? false
         from = try object.timeIfPresent("from")
         to = try object.timeIfPresent("to")
+        strict = try ConditionReader.strict(object)
         group = try object.textIfPresent("group")
         numbers = try object.integersIfPresent("numbers")
+        condition = try ConditionReader.condition(of: object)
     }
 
     func write(to body: inout ObjectWriter) {
@@ -145,8 +155,10 @@ extension QueryRequest.Filter: BodyCoding {
         body.member("implausible", truth: isImplausible ? true : nil)
         body.member("from", time: from)
         body.member("to", time: to)
+        body.member("strict", texts: SpanEnd.texts(strict))
         body.member("group", text: group)
         body.member("numbers", integers: numbers)
+        body.member("where", raw: condition?.json)
     }
 }
 

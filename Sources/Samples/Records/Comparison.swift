@@ -1,0 +1,96 @@
+/// How a value that a record has is compared with one that is asked for.
+public enum Relation: String, Hashable, Sendable, CaseIterable {
+    case over = ">"
+    case atLeast = ">="
+    case equal = "="
+    case unequal = "!="
+    case atMost = "<="
+    case under = "<"
+
+    /// Whether it holds between two values of which the first is less (negative), equal (0) or greater (positive).
+    fileprivate func holds(_ order: Int) -> Bool {
+        switch self {
+        case .over: order > 0
+        case .atLeast: order >= 0
+        case .equal: order == 0
+        case .unequal: order != 0
+        case .atMost: order <= 0
+        case .under: order < 0
+        }
+    }
+}
+
+/// One side of a comparison: the relation, and what is asked for.
+public struct Comparison<Value: Hashable & Sendable>: Hashable, Sendable {
+    public var relation: Relation
+    public var value: Value
+
+    public init(_ relation: Relation, _ value: Value) { (self.relation, self.value) = (relation, value) }
+
+    /// The same relation to another value.
+    public func map<Other>(_ change: (Value) throws -> Other) rethrows -> Comparison<Other> {
+        Comparison<Other>(relation, try change(value))
+    }
+}
+
+extension Comparison<Double> {
+    /// Whether a record's value is as asked.
+    public func holds(for found: Double) -> Bool {
+        relation.holds(found < value ? -1 : found > value ? 1 : 0)
+    }
+}
+
+/// A value of metadata that can be compared: a text, a number or a truth.
+public enum MetadataValue: Hashable, Sendable {
+    case text(String)
+    case number(Double)
+    case truth(Bool)
+
+    /// Numbers by size, texts by their bytes, truths as false before true; `nil` where the two are of different kinds.
+    fileprivate func order(to other: MetadataValue) -> Int? {
+        switch (self, other) {
+        case (.text(let left), .text(let right)):
+            if left.utf8.elementsEqual(right.utf8) {
+                0
+            } else {
+                left.utf8.lexicographicallyPrecedes(right.utf8) ? -1 : 1
+            }
+        case (.number(let left), .number(let right)): left < right ? -1 : left > right ? 1 : 0
+        case (.truth(let left), .truth(let right)): left == right ? 0 : left ? 1 : -1
+        default: nil
+        }
+    }
+
+    /// Whether both are of one kind and the same.
+    public func isSame(as other: MetadataValue) -> Bool { order(to: other) == 0 }
+}
+
+extension Comparison<MetadataValue> {
+    /// Whether a record's value is as asked; never where the two are of different kinds.
+    public func holds(for found: MetadataValue) -> Bool { found.order(to: value).map(relation.holds) ?? false }
+}
+
+/// What is asked of a member of a record's metadata.
+public enum MetadataTest: Hashable, Sendable {
+    /// It is there, whatever it is.
+    case present
+    /// It is one of these.
+    case oneOf([MetadataValue])
+    /// All of these hold.
+    case compared([Comparison<MetadataValue>])
+    /// It is a quantity, and all of these hold for it in this unit.
+    case measured([Comparison<Double>], unit: String)
+}
+
+/// An end of the time that a record took, which a question about a span may demand to lie within it.
+public enum SpanEnd: String, Hashable, Sendable, CaseIterable {
+    case start, end
+}
+
+/// One property of a source, of its revision or of a device: a text, or `nil` where there is to be none.
+public struct PropertyMatch: Hashable, Sendable {
+    public var name: String
+    public var value: String?
+
+    public init(_ name: String, _ value: String?) { (self.name, self.value) = (name, value) }
+}

@@ -1,0 +1,112 @@
+import HubSettings
+import Testing
+
+@testable import HubCore
+
+/// `where` over the door (§8.1.1): names, units and grants.
+@Suite(.timeLimit(.minutes(1))) struct WhereTests {
+    private static let records = [
+        weight("a", 70), weight("b", 90),
+        #"{"type":"weight","value":198.5,"unit":"lb","start":"2024-03-15T07:30:05Z","key":"pounds"}"#,
+        #"{"type":"height","value":180,"unit":"cm","start":"2024-03-15T07:30:05Z","key":"h"}"#,
+        #"{"type":"bloodGlucose","value":6,"unit":"mmol/L","start":"2024-03-15T07:30:05Z","key":"glucose"}"#,
+        #"{"type":"sleepAnalysis","value":"asleepCore","start":"2024-03-15T01:00:00Z","end":"2024-03-15T02:00:00Z","key":"s"}"#,
+        #"{"type":"workout","value":"running","start":"2024-03-15T01:00:00Z","end":"2024-03-15T01:30:00Z","key":"run","group":"g"}"#,
+        #"{"type":"activeEnergyBurned","value":300,"unit":"kcal","start":"2024-03-15T01:00:00Z","key":"energy","group":"g","metadata":{"wasUserEntered":true}}"#,
+    ]
+
+    @Test(arguments: [
+        (#"{"quantity":{">":80,"unit":"kg"}}"#, ["b", "pounds"]),
+        (#"{"quantity":{"=":198.5,"unit":"lb"}}"#, ["pounds"]), (#"{"quantity":{">":1,"unit":"m"}}"#, ["h"]),
+        (#"{"quantity":{">=":6,"unit":"mmol/L"}}"#, ["glucose"]),
+        (#"{"and":[{"type":["bodyMass"]},{"not":{"quantity":{">":80,"unit":"kg"}}}]}"#, ["a"]),
+        (#"{"category":["asleepCore"]}"#, ["s"]), (#"{"category":[3]}"#, ["s"]),
+        (#"{"activity":["running"]}"#, ["run"]),
+        (#"{"duration":{">=":0.5,"unit":"hr"}}"#, ["run", "s"]),
+        (#"{"total":{"type":"activeEnergyBurned",">":1000,"unit":"kJ"}}"#, ["energy", "run"]),
+        (#"{"partOf":"workout"}"#, ["energy"]), (#"{"partOf":7}"#, ["energy"]), (#"{"userEntered":true}"#, ["energy"]),
+        (#"{"time":{"to":"2024-03-15T01:30:00Z","strict":["end"]}}"#, ["energy"]),
+        (
+            #"{"source":{"plugin":"kitchen-script","device":null}}"#,
+            ["a", "b", "energy", "glucose", "h", "pounds", "run", "s"]
+        ),
+    ])
+    func `R8.81 an expression over the door selects what it says`(expression: String, expected: [String]) async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            #expect(try await peer.give(Self.records).results.allSatisfy { $0 == "stored" })
+            for order in ["sequence", "time", "-time"] {
+                let found = try await peer.all(#""order":"\#(order)","limit":9,"where":\#(expression)"#).records
+                #expect(found.compactMap { $0["key"].string }.sorted() == expected, "\(order)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (#""where":{"type":["wieght"]}"#, #"QUERY.where.type: no type "wieght"; did you mean "weight"?"#),
+        (
+            #""where":{"and":[{"userEntered":true},{"quantity":{">":1,"unit":"kgs"}}]}"#,
+            "QUERY.where.and[1].quantity.unit: "
+        ),
+        (#""types":["heartRate"],"where":{"quantity":{">":1,"unit":"kg"}}"#, "asked for are heartRate in count/min"),
+        (
+            #""types":["sleepAnalysis"],"where":{"quantity":{">":1,"unit":"kg"}}"#,
+            "none of the asked types is a quantity"
+        ),
+        (#""types":["weight"],"where":{"quantity":{">":1e308,"unit":"Tg"}}"#, "out of range"),
+        (#""types":["sleepAnalysis"],"where":{"category":["asleepCoer"]}"#, #"did you mean "asleepCore"?"#),
+        (#""types":["sleepAnalysis"],"where":{"category":[77]}"#, "no value 77 of sleepAnalysis; it has"),
+        (#""where":{"activity":["runing"]}"#, #"did you mean "running"?"#),
+        (#""where":{"activity":[-9007199254740993]}"#, "no activity"),
+        (#""where":{"duration":{">":1,"unit":"kg"}}"#, "is not a unit of time"),
+        (#""where":{"total":{"type":"sleepAnalysis",">":1,"unit":"kg"}}"#, "is not a type of quantities"),
+        (#""where":{"total":{"type":"stepCount",">":1,"unit":"kg"}}"#, "does not convert to count"),
+        (#""where":{"metadata":{"name":"a",">":1,"unit":"furlong"}}"#, "QUERY.where.metadata.unit: "),
+        (#""where":{"not":{"not":7}}"#, "QUERY.where.not.not: expected an object"),
+    ])
+    func `R8.82 a name or unit of where that is none is told with what fits`(question: String, reason: String)
+        async throws
+    {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let answer = try await peer.query(question)
+            #expect(answer.verb == "ERROR" && answer.body["code"].string == "field")
+            #expect(answer.body["reason"].string?.contains(reason) == true, "\(answer.body["reason"])")
+        }
+    }
+
+    @Test func `R8.84 where is asked neither of changes nor of what was taken back`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.peer()
+            let epoch = try #require(try await peer.hello()["epoch"].string)
+            for more in [#""since":"\#(epoch)-0""#, #""kinds":["retraction"]"#] {
+                let answer = try await peer.query(more + #","where":{"userEntered":true}"#)
+                #expect(answer.body["code"].string == "query", "\(more)")
+            }
+        }
+    }
+
+    @Test func `R8.83 where tells nothing of records that the session may not read`() async throws {
+        let folder = try Folder()
+        let setting = try GrantTests.setting(
+            [("reader", ["workout", "heartRate"], nil), ("members", ["activeEnergyBurned"], nil)], in: folder)
+        try await withHub(setting) { hub in
+            let owner = try await hub.client()
+            #expect(try await owner.give(Self.records).results.allSatisfy { $0 == "stored" })
+            func keys(_ instance: String, _ expression: String) async throws -> [String] {
+                let door = try await Peer.dealer(
+                    hub.hub.endpoints.pluginDoor,
+                    Peer.Options(user: instance, password: try await hub.token(of: instance)))
+                _ = try await door.hello(instance, mode: "once")
+                defer { Task { await door.close() } }
+                return try await door.all(#""where":\#(expression)"#).records.compactMap { $0["key"].string }
+            }
+            let total = #"{"total":{"type":"activeEnergyBurned",">":1,"unit":"kcal"}}"#
+            #expect(try await keys("reader", total) == [])
+            #expect(try await keys("reader", #"{"not":\#(total)}"#) == ["run"])
+            #expect(try await keys("members", #"{"partOf":"workout"}"#) == [])
+            #expect(try await keys("members", #"{"partOf":7}"#) == [])
+            #expect(try await keys("members", total) == ["energy"])
+        }
+    }
+}
