@@ -129,8 +129,8 @@ let package = Package(
         tests(
             "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "Samples", "Seeds"],
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
-        module("HealthText"),
-        tests("HealthTextTests", ["HealthText"], resources: [.copy("formatter-vectors.csv")]),
+        module("HealthText", ["Samples"]),
+        tests("HealthTextTests", ["HealthText", "Samples"], resources: [.copy("formatter-vectors.csv")]),
         module("DaySeries", ["Samples"]),
         tests("DaySeriesTests", ["Seeds", "DaySeries", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),
@@ -142,7 +142,7 @@ let package = Package(
         tests("DigestsTests", ["Digests"]),
         module("ZeroMQ", ["CZeroMQ"]),
         tests("ZeroMQTests", ["Seeds", "ZeroMQ"]),
-        module("HubSettings", ["Samples"]),
+        module("HubSettings", ["HealthText", "Samples"]),
         tests(
             "HubSettingsTests", ["OldFormats", "Seeds", "HubProcess", "HubSettings", "Samples"],
             resources: [.copy("tagged.py")]),
@@ -163,8 +163,9 @@ let package = Package(
         module(
             "HubCore",
             [
-                "CLinux", "Files", "HubSessions", "HubSettings", "HubStore", "HubWire", "Samples", "ZeroMQ", logging,
-                lifecycle, subprocess,
+                "CLinux", "Files", "HealthText", "HubSessions", "HubSettings", "HubStore", "HubWire", "Samples",
+                "ZeroMQ",
+                logging, lifecycle, subprocess,
             ]),
         tests(
             "HubCoreTests",
@@ -177,15 +178,17 @@ let package = Package(
         program(
             "HubCommand",
             [
-                "DaySeries", "Files", "HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "JSON", "Samples",
-                "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
+                "DaySeries", "Files", "HealthText", "HubClient", "HubCore", "HubSettings", "HubStore", "HubWire",
+                "JSON",
+                "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
             ],
             path: "Sources/HubCommand"),
         tests(
             "HubCommandTests",
             [
-                "HubCommand", "HubClient", "HubProcess", "DaySeries", "DoorPeer", "HubCore", "HubSettings", "HubStore",
-                "HubWire", "OldFormats", "Samples", "ZeroMQ", argumentParser, logging,
+                "HubCommand", "HealthText", "HubClient", "HubProcess", "DaySeries", "DoorPeer", "HubCore",
+                "HubSettings",
+                "HubStore", "HubWire", "OldFormats", "Samples", "ZeroMQ", argumentParser, logging,
             ],
             resources: [.copy("Help")]),
         program(

@@ -1,26 +1,32 @@
 public import Foundation
+public import Samples
 
-/// Writes masses, lengths and energies as people of a locale read them.
+/// Writes numbers, with their units, and dates as people of a locale read them.
 ///
 /// Two units together carry: 11 st 13.9996 lb are 12 st, and never 11 st 14 lb. The smaller unit is rounded before the larger is split off.
 public struct HealthFormatter: Sendable {
     public let locale: Locale
     public let width: TextWidth
-    /// Digits after the decimal separator.
+    /// Digits after the decimal separator; of two units together, of the smaller.
     public let decimals: ClosedRange<Int>
+    /// Between two units together.
+    private let joint: String
 
-    public init(_ locale: Locale, _ width: TextWidth = .medium, decimals: ClosedRange<Int> = 0...3) {
+    /// - Parameter joint: what parts two units said together; the comma of Foundation's formatters where absent.
+    public init(
+        _ locale: Locale, _ width: TextWidth = .medium, decimals: ClosedRange<Int> = 0...3, joint: String? = nil
+    ) {
         (self.locale, self.width, self.decimals) = (locale, width, decimals)
+        self.joint = joint ?? ", "
     }
 
-    // MARK: - In the unit that the locale has for it
+    // MARK: - In the unit that Foundation's formatters take for the locale
 
     /// Kilograms from more than one on, else grams; pounds, or ounces of less than one.
     public func mass(kilograms: Double) -> String {
-        let size = abs(kilograms)
-        let unit: PeopleUnit =
-            isUS ? (size >= PeopleUnit.pound.factor ? .pound : .ounce) : (size > 1 ? .kilogram : .gram)
-        return text(kilograms / unit.factor, unit)
+        let isMany = isUS ? abs(value(kilograms, .kilogram, .pound)) >= 1 : abs(kilograms) > 1
+        let unit: PeopleUnit = isUS ? (isMany ? .pound : .ounce) : (isMany ? .kilogram : .gram)
+        return text(value(kilograms, .kilogram, unit), unit)
     }
 
     /// - Parameter isHeight: of a person: centimetres, or feet and inches.
@@ -28,12 +34,12 @@ public struct HealthFormatter: Sendable {
         let size = abs(meters)
         let unit: PeopleUnit =
             if isUS {
-                if isHeight || PeopleUnit.foot.factor..<PeopleUnit.yard.factor ~= size {
+                if isHeight || 0.3048..<0.9144 ~= size {
                     .foot
-                } else if size < PeopleUnit.foot.factor {
+                } else if size < 0.3048 {
                     .inch
                 } else {
-                    size < PeopleUnit.mile.factor ? .yard : .mile
+                    size < 1_609.344 ? .yard : .mile
                 }
             } else if isHeight {
                 .centimeter
@@ -42,8 +48,8 @@ public struct HealthFormatter: Sendable {
             } else {
                 size > 0.01 ? .centimeter : .millimeter
             }
-        return isHeight && unit == .foot
-            ? pair(meters / unit.factor, unit, showsZero: true) : single(meters / unit.factor, unit)
+        let amount = value(meters, .meter, unit)
+        return isHeight && unit == .foot ? pair(amount, unit) : single(amount, unit)
     }
 
     public func energy(joules: Double, isFood: Bool = false) -> String {
@@ -51,46 +57,63 @@ public struct HealthFormatter: Sendable {
             usesJoules
             ? (abs(joules) > 1_000 ? .kilojoule : .joule)
             : (abs(joules) > 4_184 ? (isFood ? .foodCalorie : .kilocalorie) : .calorie)
-        return text(joules / unit.factor, unit)
+        return text(value(joules, .joule, unit), unit)
     }
 
-    // MARK: - In a unit
-
-    /// A value with its unit; stones with their pounds.
-    public func text(_ value: Double, _ unit: PeopleUnit) -> String {
-        unit == .stone ? pair(value, unit, showsZero: false) : single(value, unit)
+    private func value(_ value: Double, _ own: PeopleUnit, _ other: PeopleUnit) -> Double {
+        guard let own = try? HealthUnit(own.spelling), let other = try? HealthUnit(other.spelling) else { return value }
+        return (try? own.convert(value, to: other)) ?? value
     }
-
-    /// The unit by itself, as for so many.
-    public func label(_ value: Double, _ unit: PeopleUnit) -> String { unit.label(width, isOne: value == 1) }
-
-    /// A number by the locale's separators.
-    public func number(_ value: Double) -> String {
-        value.formatted(.number.precision(.fractionLength(decimals)).locale(locale))
-    }
-
-    private func single(_ value: Double, _ unit: PeopleUnit) -> String {
-        let word = unit.word(width, isOne: value == 1)
-        return number(value) + (width == .short ? "" : " ") + word
-    }
-
-    private func pair(_ value: Double, _ unit: PeopleUnit, showsZero: Bool) -> String {
-        guard let (smaller, count) = unit.smaller, value.isFinite else { return single(value, unit) }
-        let scale = pow(10, Double(decimals.upperBound))
-        let all = (abs(value) * count * scale).rounded(.toNearestOrEven) / scale
-        let whole = (all / count).rounded(.down)
-        let rest = ((all - whole * count) * scale).rounded() / scale
-        let large = single(value < 0 && whole > 0 ? -whole : whole, unit)
-        if rest == 0, !showsZero { return large }
-        let small = single(value < 0 && whole == 0 ? -rest : rest, smaller)
-        let separator = width == .short && unit == .stone ? " " : ", "
-        return whole == 0 && !showsZero ? small : large + separator + small
-    }
-
-    // MARK: - What a locale has
 
     private var isUS: Bool { locale.measurementSystem == .us }
 
     /// Food and exercise are told in kilocalories nearly everywhere; Foundation's formatters tell Germans and the French joules.
     private var usesJoules: Bool { ["DE", "FR"].contains(locale.region?.identifier) }
+
+    // MARK: - In a unit
+
+    /// A value with its unit; stones with their pounds, hours with their minutes.
+    public func text(_ value: Double, _ unit: PeopleUnit) -> String {
+        unit == .stone || unit == .hour ? pair(value, unit) : single(value, unit)
+    }
+
+    /// The unit by itself, as for so many.
+    public func label(_ value: Double, _ unit: PeopleUnit) -> String { unit.label(width, isOne: value == 1) }
+
+    /// A number by the locale's separators, rounded half away from zero as people do by hand.
+    public func number(_ value: Double) -> String {
+        FloatingPointFormatStyle<Double>(locale: locale).precision(.fractionLength(decimals))
+            .rounded(rule: .toNearestOrAwayFromZero).format(value)
+    }
+
+    func single(_ value: Double, _ unit: PeopleUnit) -> String {
+        let word = unit.word(width, isOne: value == 1)
+        return number(value) + (width == .short || word.isEmpty ? "" : " ") + word
+    }
+
+    /// Feet with their inches, also none; stones and hours alone where they come out even, and pounds and minutes where there is no whole one.
+    func pair(_ value: Double, _ unit: PeopleUnit) -> String {
+        guard let (smaller, count) = unit.smaller, value.magnitude < 1e9 else { return single(value, unit) }
+        let scale = pow(10, Double(decimals.upperBound))
+        let all = (abs(value) * count * scale).rounded() / scale
+        let whole = (all / count).rounded(.down)
+        let rest = ((all - whole * count) * scale).rounded() / scale
+        let showsAll = unit == .foot
+        let large = single(value < 0 && whole > 0 ? -whole : whole, unit)
+        if rest == 0, !showsAll { return large }
+        let small = single(value < 0 && whole == 0 ? -rest : rest, smaller)
+        let separator = width == .short && !showsAll ? " " : joint
+        return whole == 0 && !showsAll ? small : large + separator + small
+    }
+
+    // MARK: - Dates
+
+    /// A day with its month in words, such as `Mar 15, 2026`, `15. März 2026`, `2026年3月15日`.
+    public func date(_ date: LocalDate) -> String {
+        // Foundation's calendar is Julian before 1582, ours is not.
+        guard date.year > 1582 else { return date.text }
+        var style = Date.FormatStyle(date: .abbreviated, time: .omitted, locale: locale, timeZone: .gmt)
+        style.calendar = Calendar(identifier: .gregorian)
+        return style.format(Date(timeIntervalSince1970: Double(date.daysSinceEpoch) * 86_400))
+    }
 }

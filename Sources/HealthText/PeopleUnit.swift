@@ -1,37 +1,95 @@
-/// A unit in which people say a mass, a length or an energy, with its words.
+/// A unit with the words that people have for it: `kg` is said 80 kg, and 80 kilograms.
 ///
 /// The words are English in every language, as those of Foundation's formatters; numbers follow the locale.
-public enum PeopleUnit: String, Hashable, Sendable, CaseIterable {
-    case kilogram, gram, pound, ounce, stone
-    case kilometer, meter, centimeter, millimeter, mile, yard, foot, inch
-    case joule, kilojoule, calorie, kilocalorie
-    /// A kilocalorie of food.
-    case foodCalorie
+public struct PeopleUnit: Hashable, Sendable {
+    /// As HealthKit spells it; of moles without the molar mass.
+    public let spelling: String
+    /// Beside a number; empty for what is only counted.
+    public let symbol: String
+    /// One of it, in full: `pound`.
+    public let singular: String
+    /// Several of it: `pounds`.
+    public let plural: String
+    /// The shortest, which is attached to the number.
+    private let mark: String
 
-    /// How many of the SI unit (kilogram, metre, joule) one is.
-    public var factor: Double {
-        switch self {
-        case .kilogram, .meter, .joule: 1
-        case .gram, .millimeter: 0.001
-        case .pound: 0.45359237
-        case .ounce: 0.45359237 / 16
-        case .stone: 0.45359237 * 14
-        case .kilometer, .kilojoule: 1_000
-        case .centimeter: 0.01
-        case .mile: 1_609.344
-        case .yard: 0.9144
-        case .foot: 0.3048
-        case .inch: 0.0254
-        case .calorie: 4.184
-        case .kilocalorie, .foodCalorie: 4_184
-        }
+    private init(_ spelling: String, _ symbol: String, _ singular: String, _ plural: String, mark: String? = nil) {
+        (self.spelling, self.symbol, self.singular, self.plural) = (spelling, symbol, singular, plural)
+        self.mark = mark ?? symbol
     }
 
-    /// The larger of two units that are said together has many of the smaller: 12 st 7 lb, 5 ft 10 in.
+    /// The unit that HealthKit spells so; what people have no words for stays as it is spelled.
+    public init(_ spelling: String) {
+        let plain = Self.withoutMass(spelling)
+        self = Self.known[plain] ?? PeopleUnit(plain, plain, plain, plain)
+    }
+
+    /// The unit of this English name, such as `pound`.
+    public init?(named name: String) {
+        guard let unit = Self.table.first(where: { $0.singular == name && !name.isEmpty }) else { return nil }
+        self = unit
+    }
+
+    /// `mmol<180.156>/L` is read as `mmol/L`.
+    private static func withoutMass(_ unit: String) -> String {
+        guard let start = unit.firstIndex(of: "<"), let end = unit.firstIndex(of: ">"), start < end else { return unit }
+        return String(unit[..<start] + unit[unit.index(after: end)...])
+    }
+
+    public static let kilogram = PeopleUnit("kg"), gram = PeopleUnit("g")
+    public static let pound = PeopleUnit("lb"), ounce = PeopleUnit("oz"), stone = PeopleUnit("st")
+    public static let kilometer = PeopleUnit("km"), meter = PeopleUnit("m")
+    public static let centimeter = PeopleUnit("cm"), millimeter = PeopleUnit("mm")
+    public static let mile = PeopleUnit("mi"), yard = PeopleUnit("yd")
+    public static let foot = PeopleUnit("ft"), inch = PeopleUnit("in")
+    public static let joule = PeopleUnit("J"), kilojoule = PeopleUnit("kJ")
+    public static let calorie = PeopleUnit("cal"), kilocalorie = PeopleUnit("kcal")
+    /// A kilocalorie of food.
+    public static let foodCalorie = PeopleUnit("Cal")
+    public static let hour = PeopleUnit("hr"), minute = PeopleUnit("min")
+
+    private static let known = Dictionary(uniqueKeysWithValues: table.map { ($0.spelling, $0) })
+
+    private static let table = [
+        PeopleUnit("kg", "kg", "kilogram", "kilograms"), PeopleUnit("g", "g", "gram", "grams"),
+        PeopleUnit("mg", "mg", "milligram", "milligrams"), PeopleUnit("mcg", "µg", "microgram", "micrograms"),
+        PeopleUnit("lb", "lb", "pound", "pounds", mark: "#"), PeopleUnit("oz", "oz", "ounce", "ounces"),
+        PeopleUnit("st", "st", "stone", "stones"),
+        PeopleUnit("km", "km", "kilometer", "kilometers"), PeopleUnit("m", "m", "meter", "meters"),
+        PeopleUnit("cm", "cm", "centimeter", "centimeters"), PeopleUnit("mm", "mm", "millimeter", "millimeters"),
+        PeopleUnit("mi", "mi", "mile", "miles"), PeopleUnit("yd", "yd", "yard", "yards"),
+        PeopleUnit("ft", "ft", "foot", "feet", mark: "′"), PeopleUnit("in", "in", "inch", "inches", mark: "″"),
+        PeopleUnit("J", "J", "joule", "joules"), PeopleUnit("kJ", "kJ", "kilojoule", "kilojoules"),
+        PeopleUnit("cal", "cal", "calorie", "calories"),
+        PeopleUnit("kcal", "kcal", "kilocalorie", "kilocalories"),
+        PeopleUnit("Cal", "Cal", "Calorie", "Calories", mark: "C"),
+        PeopleUnit("kcal/d", "kcal/d", "kilocalorie per day", "kilocalories per day"),
+        PeopleUnit("d", "d", "day", "days"), PeopleUnit("hr", "h", "hour", "hours"),
+        PeopleUnit("min", "min", "minute", "minutes"), PeopleUnit("s", "s", "second", "seconds"),
+        PeopleUnit("ms", "ms", "millisecond", "milliseconds"),
+        PeopleUnit("%", "%", "percent", "percent"), PeopleUnit("count", "", "", ""),
+        PeopleUnit("appleEffortScore", "", "", ""), PeopleUnit("count/min", "/min", "per minute", "per minute"),
+        PeopleUnit("degC", "°C", "degree Celsius", "degrees Celsius"),
+        PeopleUnit("degF", "°F", "degree Fahrenheit", "degrees Fahrenheit"),
+        PeopleUnit("mmHg", "mmHg", "millimeter of mercury", "millimeters of mercury"),
+        PeopleUnit("mg/dL", "mg/dL", "milligram per deciliter", "milligrams per deciliter"),
+        PeopleUnit("mmol/L", "mmol/L", "millimole per liter", "millimoles per liter"),
+        PeopleUnit("L", "L", "liter", "liters"), PeopleUnit("mL", "mL", "milliliter", "milliliters"),
+        PeopleUnit("fl_oz_us", "fl oz", "fluid ounce", "fluid ounces"),
+        PeopleUnit("L/min", "L/min", "liter per minute", "liters per minute"),
+        PeopleUnit("m/s", "m/s", "meter per second", "meters per second"),
+        PeopleUnit("km/hr", "km/h", "kilometer per hour", "kilometers per hour"),
+        PeopleUnit("mi/hr", "mph", "mile per hour", "miles per hour"), PeopleUnit("W", "W", "watt", "watts"),
+        PeopleUnit("IU", "IU", "international unit", "international units"),
+        PeopleUnit("dBASPL", "dBASPL", "decibel", "decibels"),
+    ]
+
+    /// The larger of two units that are said together has many of the smaller: 12 st 7 lb, 5 ft 10 in, 1 h 35 min.
     var smaller: (unit: PeopleUnit, count: Double)? {
-        switch self {
-        case .stone: (.pound, 14)
-        case .foot: (.inch, 12)
+        switch spelling {
+        case "st": (.pound, 14)
+        case "ft": (.inch, 12)
+        case "hr": (.minute, 60)
         default: nil
         }
     }
@@ -42,51 +100,6 @@ public enum PeopleUnit: String, Hashable, Sendable, CaseIterable {
         case .short: mark
         case .medium: symbol
         case .long: isOne ? singular : plural
-        }
-    }
-
-    private var symbol: String {
-        switch self {
-        case .kilogram: "kg"
-        case .gram: "g"
-        case .pound: "lb"
-        case .ounce: "oz"
-        case .stone: "st"
-        case .kilometer: "km"
-        case .meter: "m"
-        case .centimeter: "cm"
-        case .millimeter: "mm"
-        case .mile: "mi"
-        case .yard: "yd"
-        case .foot: "ft"
-        case .inch: "in"
-        case .joule: "J"
-        case .kilojoule: "kJ"
-        case .calorie: "cal"
-        case .kilocalorie: "kcal"
-        case .foodCalorie: "Cal"
-        }
-    }
-
-    /// The shortest; attached to the number.
-    private var mark: String {
-        switch self {
-        case .pound: "#"
-        case .foot: "′"
-        case .inch: "″"
-        case .foodCalorie: "C"
-        default: symbol
-        }
-    }
-
-    private var singular: String { self == .foodCalorie ? "Calorie" : rawValue }
-
-    private var plural: String {
-        switch self {
-        case .foot: "feet"
-        case .inch: "inches"
-        case .foodCalorie: "Calories"
-        default: rawValue + "s"
         }
     }
 

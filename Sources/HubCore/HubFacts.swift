@@ -1,3 +1,4 @@
+import HealthText
 import HubSessions
 import HubSettings
 import HubStore
@@ -67,6 +68,9 @@ struct HubFacts: Sendable {
 struct HubPerson: Sendable, Hashable {
     let name: String
     let zone: String
+    let locale: String?
+    /// In what the person reads a type, where that is not the usual.
+    let units: [String: String]
     /// Without a slot: that is another for each instance.
     private let profile: PersonProfile
     private let slots: [String: Int]
@@ -76,16 +80,19 @@ struct HubPerson: Sendable, Hashable {
     ///   - zone: that of persons without their own.
     init(_ section: PersonSection, uid: String, zone: String) {
         (name, self.zone, slots) = (section.name, section.zone ?? zone, section.slots)
+        locale = section.locale
+        units = Dictionary(uniqueKeysWithValues: section.reader.ownUnits.map { ($0.key.rawValue, $0.value) })
         profile = PersonProfile(
             uid: uid, unit: section.unit, height: section.height, sex: section.sex,
             birthDate: section.birthDate, athlete: section.athlete)
     }
 
     func entry(for instance: String, withProfile: Bool) -> Welcome.PersonEntry {
-        guard withProfile else { return Welcome.PersonEntry(name: name, zone: zone) }
-        var profile = profile
-        profile.slot = slots[instance]
-        return Welcome.PersonEntry(name: name, zone: zone, profile: profile)
+        var entry = Welcome.PersonEntry(name: name, zone: zone, locale: locale, units: units)
+        guard withProfile else { return entry }
+        entry.profile = profile
+        entry.profile?.slot = slots[instance]
+        return entry
     }
 }
 

@@ -1,3 +1,4 @@
+import HealthText
 import Samples
 
 /// Reads `hub.conf` from top to bottom; one use each.
@@ -192,6 +193,10 @@ struct ConfigurationReader {
         person.birthDate = values["birth_date"]?.string.flatMap { LocalDate($0) }
         person.athlete = values["athlete"]?.boolean
         person.unit = values["unit"]?.string.flatMap(PersonSection.Unit.init)
+        person.locale = values["locale"]?.string
+        if let units = fields.first(where: { $0.name == "units" }), values["units"] != nil {
+            person.units = readUnits(units, table: table)
+        }
         person.zone = values["zone"]?.string
         person.expectedWeight = values["expected_weight"]?.number
         person.weightTolerance = values["weight_tolerance"]?.number
@@ -220,11 +225,48 @@ struct ConfigurationReader {
                 at: field.entry.position, table: table, key: field.name, found: checker.shown(field.entry),
                 "expected a date from 1900-01-01 to today")
         }
+        if let locale = person.locale, Reader.locale(locale) == nil, let field = field("locale") {
+            checker.report(
+                at: field.entry.position, table: table, key: field.name, found: checker.shown(field.entry),
+                "there is no such language or region; expected such as \"en_US\", \"de_DE\", \"fr_FR\", \"es_ES\", \"ja_JP\""
+            )
+        }
         if let tolerance = field("weight_tolerance"), field("expected_weight") == nil {
             checker.report(
                 at: tolerance.entry.position, table: table, key: tolerance.name, found: checker.shown(tolerance.entry),
                 "says by how much expected_weight may be wrong, which is missing; write that too")
         }
+    }
+
+    /// `["weight=st", "height=ft"]`: each a type and a unit that fits it.
+    private mutating func readUnits(_ field: Field, table: String) -> [TypeID: String] {
+        guard case .array(let entries) = field.entry.node else { return [:] }
+        var units: [TypeID: String] = [:]
+        for entry in entries {
+            func report(_ message: String, suggestion: String? = nil) {
+                checker.report(
+                    at: entry.position, table: table, key: field.name, found: checker.shown(entry), message,
+                    suggestion: suggestion)
+            }
+            guard case .string(let text) = entry.node, let equals = text.firstIndex(of: "=") else { continue }
+            let (name, written) = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+            guard let type = TypeRegistry.standard.resolve(name) else {
+                let suggestion = TypeRegistry.standard.suggestion(for: name)
+                report("there is no type \(name)", suggestion: suggestion.map { quoted("\($0)=\(written)") })
+                continue
+            }
+            guard let own = type.healthUnit else {
+                report("\(type.id) has no unit: it is of kind \(type.kind)")
+                continue
+            }
+            let unit = UnitHints.usual(written) ?? written
+            guard let meant = try? type.meant(by: unit), meant.isCompatible(with: own) else {
+                report("\(written) does not fit \(type.id), which is read in \(Reader.readable(type))")
+                continue
+            }
+            if units.updateValue(unit, forKey: type.id) != nil { report("there are two units for \(type.id)") }
+        }
+        return units
     }
 
     private mutating func readSlots(_ field: Field, person: String, instances: [String]) -> [String: Int] {

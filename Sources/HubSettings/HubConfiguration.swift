@@ -1,3 +1,4 @@
+public import HealthText
 public import Samples
 
 /// What `hub.conf` says, checked and with every default filled in.
@@ -97,8 +98,12 @@ public struct PersonSection: Sendable, Hashable {
     public var birthDate: LocalDate?
     /// Whether scales use their formulas for athletes.
     public var athlete: Bool?
-    /// How weights are shown to this person.
+    /// How weights are shown to this person: the short form of ``units`` for masses of the body.
     public var unit: Unit?
+    /// In which unit, as HealthKit spells it, values of a type are shown to this person.
+    public var units: [TypeID: String] = [:]
+    /// Language and region by which numbers, dates and units are shown, such as `de_DE`; nil: this machine's.
+    public var locale: String?
     /// IANA zone.
     public var zone: String?
     /// Position of this person on a scale, by instance.
@@ -115,6 +120,11 @@ public struct PersonSection: Sendable, Hashable {
     public init(name: String) {
         self.name = name
         slots = [:]
+    }
+
+    /// How this person reads values, as far as `hub.conf` says.
+    public var reader: Reader {
+        Reader(locale: locale.flatMap(Reader.locale), units: units, weightUnit: unit?.rawValue)
     }
 }
 
@@ -300,6 +310,21 @@ extension HubConfiguration {
         .init("birth_date", .date, help: "Date of birth, for body composition."),
         .init("athlete", .boolean, help: "Whether scales use their athlete formulas."),
         .init("unit", .choice(PersonSection.Unit.allCases.map(\.rawValue)), help: "Unit in which weights are shown."),
+        .init(
+            "units",
+            .list(
+                of: .string(
+                    TextRule(
+                        pattern: "[^=\\s]+=[^=\\s]+", expected: "TYPE=UNIT, a type and the unit it is read in",
+                        example: "height=ft"))),
+            help: "Units in which values of a type are shown, such as weight=st."),
+        .init(
+            "locale",
+            .string(
+                TextRule(
+                    pattern: "[A-Za-z]{2,3}([_\\-][A-Za-z]{4})?([_\\-]([A-Za-z]{2}|[0-9]{3}))?",
+                    expected: "a language and a region", example: "de_DE")),
+            help: "Language and region by which numbers, dates and units are shown; the machine's if not set."),
         .init("zone", .timeZone, help: "Time zone of the person's days."),
         .init("expected_weight", .number(Bounds(1, 500)), help: "Usual weight in kilograms, to tell people apart."),
         .init(

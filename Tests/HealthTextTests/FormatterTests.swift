@@ -27,7 +27,7 @@ import Testing
             let options = Dictionary(
                 option.split(separator: ";").map { $0.split(separator: "=").map(String.init) }.map { ($0[0], $0[1]) },
                 uniquingKeysWith: { $1 })
-            var unit = options["unit"].flatMap(PeopleUnit.init)
+            var unit = options["unit"].flatMap { PeopleUnit(named: $0) }
             let isFood = options["food"] == "true"
             if unit == .kilocalorie, isFood { unit = .foodCalorie }
             let text =

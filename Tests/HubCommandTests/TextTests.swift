@@ -1,4 +1,5 @@
 import Foundation
+import HealthText
 import HubClient
 import HubCore
 import HubSettings
@@ -109,11 +110,37 @@ import Testing
         #expect(try text(record + inbox, in: unit).value == shown, "of nobody, where all read the same unit")
     }
 
-    @Test func `what is nobody's has the unit of the store where persons differ`() {
+    @Test func `what has no person is read in what all persons have in common`() {
         var (anna, ben) = (PersonSection(name: "anna"), PersonSection(name: "ben"))
-        (anna.unit, ben.unit) = (.pounds, .stones)
-        let units = ReadingUnits([anna, ben])
-        #expect(units[nil] == nil && units["anna"] == .pounds && units["ben"] == .stones && units["gone"] == nil)
+        (anna.unit, ben.unit, anna.locale, ben.locale) = (.pounds, .stones, "de_DE", "de_DE")
+        func text(_ person: String?, _ units: ReadingUnits) -> String {
+            units.format("kg", of: .weight, for: person).text(1_080.28584949)
+        }
+        let units = ReadingUnits([anna, ben], machine: Locale(identifier: "en_US"))
+        #expect(text(nil, units) == "1.080,3 kg" && text("anna", units) == "2.381,6 lb")
+        #expect(text("ben", units) == "170 st 1,6 lb" && text("gone", units) == "2,381.6 lb")
+        ben.locale = nil
+        #expect(
+            text(nil, ReadingUnits([anna, ben])) == "1,080.3 kg" && text(nil, ReadingUnits([anna])) == "2.381,6 lb")
+    }
+
+    @Test(arguments: [
+        ("de_DE", "15. März 2026 07:30:05.25 +01:00", "1.072,3 kg"),
+        ("en_US", "Mar 15, 2026 07:30:05.25 +01:00", "2,364.0 lb"),
+        ("fr_FR", "15 mars 2026 07:30:05.25 +01:00", "1\u{202F}072,3 kg"),
+        ("es_ES", "15 mar 2026 07:30:05.25 +01:00", "1072,3 kg"),
+        ("ja_JP", "2026年3月15日 07:30:05.25 +01:00", "1,072.3 kg"),
+    ])
+    func `a person's locale has the month's name, the separators and the units`(
+        _ locale: String, _ time: String, _ value: String
+    ) throws {
+        var me = PersonSection(name: "me")
+        me.locale = locale
+        let start = #""start":"2026-03-15T07:30:05.25+01:00","end":"2026-03-15T07:30:05.25+01:00""#
+        var reader = RecordReader()
+        let json = #"{"kind":"quantity","type":"weight","value":1072.3,"unit":"kg",\#(start),\#(tail)"#
+        let text = RecordText(try reader.record(Array(json.utf8)[...]), ReadingUnits([me]))
+        #expect(text.time == time && text.value == value)
     }
 
     @Test func `a change is shown with the decimals that tell it, and a program gets every digit`() throws {

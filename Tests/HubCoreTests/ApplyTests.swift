@@ -196,6 +196,38 @@ import Testing
         try await hub.stop()
     }
 
+    @Test func `R8.60 R8.61 how a person reads is told to who asks, to listeners and in WELCOME`() async throws {
+        let ground = try Ground(Folder())
+        try ground.write("[person.me]\nunit = \"st\"\n[person.anna]\n")
+        let hub = try await ground.start()
+        let (running, listener) = (try await hub.client("script"), try await hub.listener("hub/person/"))
+        let asker = try await hub.peer()
+        try await asker.hello("asker", mode: "once")
+        func persons() async throws -> [String: JSON] {
+            let answer = try await asker.query("", want: "persons").body["persons"].array
+            return Dictionary(uniqueKeysWithValues: answer.map { ($0["name"].string ?? "", $0) })
+        }
+        var told = try await persons()
+        #expect(told["me"]?.fits(JSON(#"{"units":{"weight":"st","leanBodyMass":"st","hc.boneMass":"lb"}}"#)) == true)
+        #expect(told["anna"]?.fits(JSON(#"{"units":{}}"#)) == true && told["anna"]?["locale"].string == nil)
+        try ground.write("[person.me]\nunit = \"kg\"\nunits = [\"height=ft\"]\nlocale = \"sv_SE\"\n[person.ben]\n")
+        _ = try await asker.command("apply")
+        told = try await persons()
+        #expect(
+            told["me"]?.fits(JSON(#"{"locale":"sv_SE","units":{"height":"ft","bloodGlucose":"mmol/L"}}"#)) == true)
+        #expect(told["me"]?["units"]["weight"].string == nil, "a kilogram is the usual one")
+        #expect(
+            told["anna"]?["units"]["weight"].string == nil && told["anna"]?["zone"].string == nil, "known, not named")
+        for (person, event) in [("anna", "removed"), ("ben", "added"), ("me", "changed")] {
+            let news = try await listener.next().record
+            #expect(news["person"].string == person && news["event"].string == event && news["time"].string != nil)
+        }
+        #expect(try await running.next().code == "hello-first")
+        let me = try await hub.peer().hello("script")["persons"].array.first { $0["name"].string == "me" }
+        #expect(me?["locale"].string == "sv_SE" && me?["units"]["height"].string == "ft")
+        try await hub.stop()
+    }
+
     @Test
     func `a plugin that was well and turns sick after a change goes back alone, and a corrected file is followed`()
         async throws

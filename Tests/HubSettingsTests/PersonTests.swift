@@ -55,4 +55,46 @@ import Testing
         #expect(born("2029-12-31").count == 1 && born("2029-12-31", clock: "2030-01-01T00:00:00Z@60") == [])
         #expect(problems("[person.a]\nexpected_wieght = 60\n").first?.contains("did you mean expected_weight?") == true)
     }
+
+    @Test func `a person has a unit of their own for a type, under any of its names`() throws {
+        let loaded = load(
+            "[hub]\ndata = \"/d\"\n[person.a]\nlocale = \"en_GB\"\nunits = [\"bodyMass=st\", \"height=ft\", \"bloodGlucose=mmol/L\", \"bodyTemperature=°F\"]\n"
+        )
+        let person = try #require(loaded.configuration?.persons.first, "\(loaded.problems)")
+        #expect(
+            person.units == [.weight: "st", .height: "ft", .bloodGlucose: "mmol/L", .bodyTemperature: "degF"])
+        #expect(person.locale == "en_GB")
+    }
+
+    @Test func `a unit that does not fit its type is refused, with those that do`() {
+        func told(_ units: String) -> [String] {
+            problems("[person.a]\nunits = [\(units)]\n").map { String($0.dropFirst("hub.conf:4: [person.a] ".count)) }
+        }
+        #expect(
+            told(#""weight=ft""#) == [
+                #"units = "weight=ft": ft does not fit weight, which is read in kg, lb, st or another unit of mass"#
+            ])
+        #expect(
+            told(#""bloodGlucose=kg""#) == [
+                #"units = "bloodGlucose=kg": kg does not fit bloodGlucose, which is read in mg/dL, mmol/L or another unit of massConcentration"#
+            ])
+        #expect(told(#""height=furlong""#).first?.contains("read in cm, ft, m or another unit of length") == true)
+        #expect(told(#""wieght=kg""#) == [#"units = "wieght=kg": there is no type wieght; did you mean "weight=kg"?"#])
+        #expect(
+            told(#""sleepAnalysis=hr""#) == [
+                #"units = "sleepAnalysis=hr": sleepAnalysis has no unit: it is of kind category"#
+            ])
+        #expect(
+            told(#""weight=kg", "bodyMass=lb""#) == [#"units = "bodyMass=lb": there are two units for weight"#])
+        #expect(told(#""weight""#).count == 1 && told("7").count == 1 && told(#""weight=kg""#) == [])
+    }
+
+    @Test func `a locale that there is not is refused`() {
+        #expect(
+            problems("[person.a]\nlocale = \"de_XX\"\n") == [
+                #"hub.conf:4: [person.a] locale = "de_XX": there is no such language or region; expected such as "en_US", "de_DE", "fr_FR", "es_ES", "ja_JP""#
+            ])
+        #expect(problems("[person.a]\nlocale = \"de-AT\"\n") == [])
+        #expect(problems("[person.a]\nlocale = \"German\"\n").count == 1)
+    }
 }

@@ -124,7 +124,7 @@ extension PeerAction {
 extension Welcome {
     /// A person whose body is known.
     static let anna = PersonEntry(
-        name: "anna", zone: "Europe/Berlin",
+        name: "anna", zone: "Europe/Berlin", locale: "en_GB", units: ["weight": "st", "bloodGlucose": "mmol/L"],
         profile: PersonProfile(
             uid: "u-1", unit: .stones, slot: 0, height: 168.5, sex: .female, birthDate: LocalDate("1984-05-06"),
             athlete: false))

@@ -117,16 +117,6 @@ import Testing
         #expect(count >= 7)
     }
 
-    @Test func `every unit has the decimals that its row says`() throws {
-        let forms = ["always 1": 1...1, "up to 1": 0...1, "none": 0...0]
-        var said: [String: ClosedRange<Int>] = [:]
-        for row in rows(of: 2) {
-            guard let decimals = forms[row[0]] else { continue }
-            for unit in row[1].split(separator: " ") { said[unit.filter { $0 != "`" }] = decimals }
-        }
-        #expect(said == DisplayUnit.decimals)
-    }
-
     @Test func `the counts are those of the registry`() {
         let counts = Dictionary(grouping: registry.all, by: \.kind).mapValues(\.count)
         let own = registry.all.filter { $0.id.form == .healthConnect || $0.id.form == .vendor }.count

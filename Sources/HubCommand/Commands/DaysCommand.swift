@@ -13,8 +13,8 @@ struct DaysCommand: ParsableCommand {
         abstract: "A value for every day: measured, or carried from the last day with one.",
         discussion: """
             Days are made by the gap-filler ([plugin.gap-filler] in hub.conf); what they
-            are is in Docs/Days.md. Weights are in the person's unit of hub.conf, and all
-            values rounded as people read them; --json has every digit.
+            are is in Docs/Days.md. Values and dates are as their person reads them (units
+            and locale in hub.conf); --json has every digit.
 
             Trends are lines through the measured days, computed now and never stored:
             hackers-diet, trendweight, time-aware, holt, linear.

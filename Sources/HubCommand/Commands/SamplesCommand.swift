@@ -11,8 +11,8 @@ struct SamplesCommand: ParsableCommand {
         discussion: """
             Types are named as in HealthKit, without its prefixes: weight (also bodyMass),
             bodyFatPercentage, heartRate, stepCount. Without a type, all are shown. Times
-            are those of the place of measurement, weights in the person's unit, values
-            rounded as people read them; --json has every digit.
+            are those of the place of measurement, values and dates as their person reads
+            them (units and locale in hub.conf); --json has every digit.
 
             Examples:
               hub samples weight --last 10

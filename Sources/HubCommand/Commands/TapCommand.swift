@@ -1,4 +1,5 @@
 import ArgumentParser
+import HealthText
 import HubClient
 import HubWire
 import Samples
@@ -10,8 +11,9 @@ struct TapCommand: ParsableCommand {
         discussion: """
             Topics are sample/TYPE/PERSON/PLUGIN/, day/TYPE/PERSON/SERIES/,
             retraction/TYPE/PERSON/PLUGIN/, live/TYPE/PERSON/PLUGIN/, device/PLUGIN/EVENT/
-            and hub/pulse/, hub/inbox/, hub/plugin/, hub/notice/. Any beginning of one
-            will do; without one, everything but the pulse is shown.
+            and hub/pulse/, hub/inbox/, hub/person/, hub/plugin/, hub/notice/. Any
+            beginning of one will do; without one, everything but the pulse is shown.
+            Values and dates are as their person reads them; --json has every digit.
 
             Examples:
               hub tap sample/weight/
@@ -89,7 +91,10 @@ enum TopicArgument {
     /// The first segments that topics have.
     static let roots = ["sample", "day", "retraction", "live", "device", "hub"]
     /// What is shown without a topic: everything but the pulse, which comes all the time.
-    static let all = ["sample/", "day/", "retraction/", "live/", "device/", "hub/inbox/", "hub/plugin/", "hub/notice/"]
+    static let all = [
+        "sample/", "day/", "retraction/", "live/", "device/", "hub/inbox/", "hub/person/", "hub/plugin/",
+        "hub/notice/",
+    ]
 
     /// The prefix to subscribe to: ends in `/`, with the type's one name.
     /// - Throws: ``HubExit/usage`` for what no topic begins with.
@@ -200,7 +205,7 @@ struct TapPrinter: ~Copyable {
         var person: String?
 
         func text(_ units: ReadingUnits) -> String {
-            ValueText(unit, of: try? TypeID(type), for: units[person]).text(value)
+            units.format(unit, of: try? TypeID(type), for: person).text(value)
         }
     }
 }

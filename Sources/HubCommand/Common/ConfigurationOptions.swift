@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HealthText
 import HubClient
 import HubSettings
 
@@ -79,7 +80,11 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     /// How persons read values; a file with errors says nothing of it.
-    func readingUnits() -> ReadingUnits { ReadingUnits((try? configuration())?.persons ?? []) }
+    func readingUnits() -> ReadingUnits {
+        ReadingUnits(
+            (try? configuration())?.persons ?? [],
+            machine: Reader.machineLocale(ProcessInfo.processInfo.environment))
+    }
 
     private func loaded(declarations: [String: [SettingDeclaration]] = [:]) throws(Failure) -> LoadedConfiguration {
         let path = try path()

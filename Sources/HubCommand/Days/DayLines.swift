@@ -1,4 +1,5 @@
 import DaySeries
+import HealthText
 import HubClient
 import HubSettings
 import HubWire
@@ -92,7 +93,7 @@ struct DayLines {
 
     // MARK: - For people
 
-    /// - Parameter units: how persons read weights.
+    /// - Parameter units: how persons read values and dates.
     func table(units: ReadingUnits, colours: Bool) -> [String] {
         let hasTrend = lines.contains { $0.trend != nil }
         let series = Set(lines.map(\.series))
@@ -110,14 +111,15 @@ struct DayLines {
         header.append(("HOW", .left))
         var table = Table(header)
         for line in lines {
-            let unit = ValueText(line.series.unit, of: try? TypeID(line.series.type), for: units[line.series.person])
-            var cells = [line.date.text]
+            let person = line.series.person
+            let unit = units.format(line.series.unit, of: try? TypeID(line.series.type), for: person)
+            var cells = [units[person].date(line.date)]
             if columns.person { cells.append(line.series.person) }
             if columns.type { cells.append(line.series.type) }
             if columns.name { cells.append(line.series.name) }
             cells.append(line.day.map { unit.text($0.value) } ?? "")
             if hasTrend { cells.append(line.trend.map { unit.text($0) } ?? "") }
-            cells.append(line.day.map(Self.how) ?? "no day: the trend alone")
+            cells.append(line.day.map { Self.how($0, units[person]) } ?? "no day: the trend alone")
             let isMeasured = line.day.map { $0.observedOn == nil } ?? false
             table.add(isMeasured ? cells : cells.map { Shade.faint.paint($0, colours && !$0.isEmpty) })
         }
@@ -125,12 +127,12 @@ struct DayLines {
     }
 
     /// `mean of 2 readings`, `carried from 2026-03-12, 3 days`, `kept of 2 samples that were thinned`.
-    static func how(_ day: DayValue) -> String {
+    static func how(_ day: DayValue, _ reader: Reader) -> String {
         if day.method == "retention", let count = number("count", of: day) {
             return "kept of \(NumberText.count(count, "sample")) that \(count == 1 ? "was" : "were") thinned"
         }
         if let observed = day.observedOn {
-            return "\(day.method) from \(observed.text), \(NumberText.count(day.age ?? 0, "day"))"
+            return "\(day.method) from \(reader.date(observed)), \(NumberText.count(day.age ?? 0, "day"))"
         }
         return day.basis.isEmpty ? day.method : "\(day.method) of \(NumberText.count(basisCount(day), "reading"))"
     }

@@ -18,7 +18,8 @@ enum SlipCheck {
         guard case .sample(let sample) = record.record else { return [] }
         var doubts: [String] = []
         if sample.start.microseconds > now {
-            doubts.append("\(RecordText.moment(sample.start)) is still to come")
+            doubts.append(
+                "\(RecordText.moment(sample.start, for: units[record.assignment.person?.name])) is still to come")
         }
         guard let value = ValueText.quantity(record) else { return doubts }
         let text = ValueText.text(record, units)

@@ -1,3 +1,4 @@
+import HealthText
 import HubClient
 import HubWire
 import Samples
@@ -75,8 +76,9 @@ struct TraceText {
             let stored = try reader.record(members["record"] ?? [])
             guard case .day(let day) = stored.record else { continue }
             let cells = [
-                day.date.text, day.series, ValueText(day.unit, of: day.type, for: units[day.person]).text(day.value),
-                DayLines.how(day), String(stored.number),
+                units[day.person].date(day.date), day.series,
+                units.format(day.unit, of: day.type, for: day.person).text(day.value),
+                DayLines.how(day, units[day.person]), String(stored.number),
             ]
             let deliveries = try JSON.answer(
                 [Delivery].self, RawJSON(trusted: Array(members["deliveries"] ?? Array("[]".utf8)[...])))
@@ -148,7 +150,8 @@ struct TraceText {
             if (retracted ?? current).canonical != nil { lines.append("given as   \(ValueText.word(sample.value))") }
         }
         if case .day(let day) = (retracted ?? current).record {
-            lines.append("day        \(day.date.text) of \(day.series), \(DayLines.how(day))")
+            let reader = units[day.person]
+            lines.append("day        \(reader.date(day.date)) of \(day.series), \(DayLines.how(day, reader))")
             let numbers = day.basis.map { basis in
                 switch basis {
                 case .number(let number): "\(number)"

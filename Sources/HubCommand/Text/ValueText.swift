@@ -1,35 +1,43 @@
+import Foundation
+import HealthText
 import HubClient
 import HubSettings
 import HubWire
 import Samples
 
-/// How each person reads weights, as `hub.conf` says.
+/// How each person reads values, as `hub.conf` says, and where it does not, this machine's locale.
 struct ReadingUnits {
-    private let units: [String: PersonSection.Unit]
-    /// Of what has no person: the unit that all persons read, if there is one.
-    private let shared: PersonSection.Unit?
+    private let readers: [String: Reader]
+    /// Of what has no person: what all persons have in common.
+    private let shared: Reader
+    private let machine: Locale?
 
-    init(_ persons: [PersonSection]) {
-        units = Dictionary(persons.compactMap { person in person.unit.map { (person.name, $0) } }) { first, _ in first }
-        let all = Set(persons.map(\.unit))
-        shared = all.count == 1 ? all.first ?? nil : nil
+    init(_ persons: [PersonSection], machine: Locale? = nil) {
+        self.machine = machine
+        let all = persons.map { person in
+            var reader = person.reader
+            if reader.locale == nil { reader.locale = machine }
+            return (person.name, reader)
+        }
+        readers = Dictionary(all) { first, _ in first }
+        func common<Value: Equatable>(_ value: (Reader) -> Value) -> Value? {
+            let first = all.first.map { value($0.1) }
+            return all.allSatisfy { value($0.1) == first } ? first : nil
+        }
+        shared = common(\.self) ?? Reader(locale: common(\.locale) ?? machine)
     }
 
     /// - Parameter person: a name; `nil` where there is none.
-    subscript(person: String?) -> PersonSection.Unit? { person.map { units[$0] } ?? shared }
+    subscript(person: String?) -> Reader { person.map { readers[$0] ?? Reader(locale: machine) } ?? shared }
+
+    /// Values of a type that come in `unit`, as that person reads them.
+    func format(_ unit: String, of type: TypeID?, for person: String?) -> ValueFormat {
+        ValueFormat(unit, of: type.flatMap(TypeRegistry.standard.type), for: self[person])
+    }
 }
 
-/// Values of a type as a person reads them, by the table of Docs/Samples.md.
-struct ValueText {
-    private let display: DisplayUnit
-
-    /// - Parameter unit: in what the values come.
-    init(_ unit: String, of type: TypeID?, for person: PersonSection.Unit?) {
-        display = DisplayUnit(unit, of: type.flatMap(TypeRegistry.standard.type), reader: person?.rawValue)
-    }
-
-    func text(_ value: Double, finer: Int = 0) -> String { display.text(value, finer: finer) }
-
+/// Values of records as their persons read them.
+enum ValueText {
     /// A sample's value, in the unit of its person.
     ///
     /// - Parameter finer: so many more decimals than people read.
@@ -38,7 +46,7 @@ struct ValueText {
             if case .sample(let sample) = stored.record { return word(sample.value) }
             return ""
         }
-        return ValueText(unit, of: stored.type, for: units[stored.assignment.person?.name]).text(value, finer: finer)
+        return units.format(unit, of: stored.type, for: stored.assignment.person?.name).text(value, finer: finer)
     }
 
     /// The same, and whether it is hardly true.

@@ -2,6 +2,7 @@ import HubSessions
 import HubStore
 import HubWire
 import Logging
+import Samples
 import ZeroMQ
 
 /// Where clients come in: the sockets, and all sessions, on one thread.
@@ -69,6 +70,7 @@ actor Door {
             client.track.forget()
         }
         feeds.adopt(facts)
+        announcePersons(since: before)
         for session in sessions.all.values where session.hello.mode == .run {
             let instance = session.hello.instance
             guard !before.saysTheSame(as: facts, to: instance) || ending.contains(instance),
@@ -82,6 +84,21 @@ actor Door {
         for instance in remote where !before.saysTheSame(as: facts, to: instance) {
             parts.tokens.assumeIsolated { $0.hide(nil, of: instance) }
             perform(sessions.dismissRemote(instance, because: "the hub's configuration has changed"))
+        }
+    }
+}
+
+extension Door {
+    /// Tells the owner's listeners of whom `hub.conf` says something else now (R8.61).
+    private func announcePersons(since before: HubFacts) {
+        func byName(_ persons: [HubPerson]) -> [String: HubPerson] {
+            Dictionary(persons.map { ($0.name, $0) }) { first, _ in first }
+        }
+        let (old, new) = (byName(before.persons), byName(facts.persons))
+        for name in Set(old.keys).union(new.keys).sorted() where old[name] != new[name] {
+            let event = old[name] == nil ? "added" : new[name] == nil ? "removed" : "changed"
+            let body = ["person": name, "event": event, "time": facts.clock.time.text]
+            feeds.announce(.person, RawJSON(encoding: body), to: .owner)
         }
     }
 }

@@ -159,6 +159,9 @@ public struct HubStatus: Codable, Hashable, Sendable {
     public struct PersonStatus: Codable, Hashable, Sendable {
         public var name, uid: String
         public var zone: String?
+        /// As WELCOME says them.
+        public var locale: String?
+        public var units: [String: String]?
     }
 }
 

@@ -70,9 +70,12 @@ extension Door {
 extension HubFacts {
     /// Persons of the store, with what `hub.conf` says of them.
     func statuses(of persons: [Person]) -> [HubStatus.PersonStatus] {
-        let zones = Dictionary(self.persons.map { ($0.name, $0.zone) }, uniquingKeysWith: { first, _ in first })
+        let said = Dictionary(self.persons.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return persons.map { person in
-            HubStatus.PersonStatus(name: person.name, uid: person.uid, zone: zones[person.name] ?? nil)
+            let entry = said[person.name]
+            return HubStatus.PersonStatus(
+                name: person.name, uid: person.uid, zone: entry?.zone, locale: entry?.locale,
+                units: entry?.units)
         }
     }
 }

@@ -89,6 +89,8 @@ extension Topic {
     public static let inbox = Topic(trusted: "hub/inbox/")
     /// What happened to a plugin.
     public static let plugin = Topic(trusted: "hub/plugin/")
+    /// What `hub.conf` says of a person has changed.
+    public static let person = Topic(trusted: "hub/person/")
     /// What a person should know.
     public static let notice = Topic(trusted: "hub/notice/")
 }

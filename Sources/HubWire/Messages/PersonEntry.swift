@@ -7,11 +7,18 @@ extension Welcome {
         public var name: String
         /// IANA name of the person's zone.
         public var zone: String?
+        /// By which numbers and dates are written for the person, such as `de_DE`.
+        public var locale: String?
+        /// The unit in which the person reads a type, as HealthKit spells it, where that is not the usual one of most people.
+        public var units: [String: String]
         /// What a device needs to know of the body; only where the plugin's manifest asks for it.
         public var profile: PersonProfile?
 
-        public init(name: String, zone: String? = nil, profile: PersonProfile? = nil) {
-            (self.name, self.zone, self.profile) = (name, zone, profile)
+        public init(
+            name: String, zone: String? = nil, locale: String? = nil, units: [String: String] = [:],
+            profile: PersonProfile? = nil
+        ) {
+            (self.name, self.zone, self.locale, self.units, self.profile) = (name, zone, locale, units, profile)
         }
     }
 }
@@ -46,13 +53,34 @@ extension Welcome.PersonEntry: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
         self.init(
             name: try object.text("name"), zone: try object.textIfPresent("zone"),
+            locale: try object.textIfPresent("locale"),
+            units: try (object.objectIfPresent("units") as UnitsByType?)?.units ?? [:],
             profile: try object.objectIfPresent("profile"))
     }
 
     func write(to body: inout ObjectWriter) {
         body.member("name", text: name)
         body.member("zone", text: zone)
+        body.member("locale", text: locale)
+        body.member("units", object: units.isEmpty ? nil : UnitsByType(units: units))
         body.member("profile", object: profile)
+    }
+}
+
+/// `{"weight":"st","height":"ft"}`.
+private struct UnitsByType: BodyCoding {
+    let units: [String: String]
+
+    init(units: [String: String]) { self.units = units }
+
+    init(reading object: ObjectReader) throws(WireError) {
+        var units: [String: String] = [:]
+        for name in object.names { units[name] = try object.text(name) }
+        self.units = units
+    }
+
+    func write(to body: inout ObjectWriter) {
+        for (type, unit) in units.sorted(by: { $0.key < $1.key }) { body.member(type, text: unit) }
     }
 }
 

@@ -153,13 +153,13 @@ public final class HealthType: Sendable {
         guard let unit, let healthUnit else { return nil }
         // The hot path: most sources send the bus's own spelling.
         if unitText == unit { return try healthUnit.convert(value, to: healthUnit) }
-        return try meant(by: unitText, healthUnit).convert(value, to: healthUnit)
+        return try meant(by: unitText).convert(value, to: healthUnit)
     }
 
     /// The unit `text`; for a type of one substance, moles of it: glucose in `mmol/L` is `mmol<180.15588000005408>/L`.
-    private func meant(by text: String, _ own: HealthUnit) throws(UnitError) -> HealthUnit {
+    package func meant(by text: String) throws(UnitError) -> HealthUnit {
         let unit = try HealthUnit(text)
-        guard !unit.isCompatible(with: own), !text.contains("<") else { return unit }
+        guard let own = healthUnit, !unit.isCompatible(with: own), !text.contains("<") else { return unit }
         for spelled in typicalDisplayUnits {
             guard let start = spelled.firstIndex(of: "<"), let end = spelled.firstIndex(of: ">"), start < end,
                 let moles = try? HealthUnit(text.replacing("mol", with: "mol\(spelled[start...end])")),

@@ -63,7 +63,9 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
-        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        // Values are shown by the locale of the machine, and tests run on any.
+        let variables = ProcessInfo.processInfo.environment.merging(["LC_ALL": "C.UTF-8"]) { $1 }
+            .merging(environment) { $1 }.map { "\($0)=\($1)" }
         var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
         var settings: [UnsafeMutablePointer<CChar>?] = variables.map { strdup($0) } + [nil]
         defer {

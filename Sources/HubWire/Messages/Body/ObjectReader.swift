@@ -76,6 +76,9 @@ struct ObjectReader {
         return members
     }
 
+    /// The names that it has.
+    var names: [String] { members.map(\.name) }
+
     /// The value of `name`, if the object has it.
     func value(_ name: String) -> JSONValue? { members.last { $0.name == name }?.value }
 

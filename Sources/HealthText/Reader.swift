@@ -1,0 +1,94 @@
+public import Foundation
+public import Samples
+
+/// How a person reads values: in the numbers and dates of which locale, and which types in which units.
+public struct Reader: Hashable, Sendable {
+    /// `nil` where it is not known: then numbers are English, and dates `yyyy-MM-dd`.
+    public var locale: Locale?
+    /// The unit of a type, as HealthKit spells it, where the person has one of their own.
+    public var units: [TypeID: String]
+    /// For all masses of the body that ``units`` does not name: `kg`, `lb` or `st`.
+    public var weightUnit: String?
+
+    public init(locale: Locale? = nil, units: [TypeID: String] = [:], weightUnit: String? = nil) {
+        (self.locale, self.units, self.weightUnit) = (locale, units, weightUnit)
+    }
+
+    /// The unit in which values of a type that come in `own` are read: the person's, else the locale's, else the usual one.
+    ///
+    /// - Parameter type: `nil` for a type that only plugins know.
+    public func unit(_ own: String, of type: HealthType?) -> String {
+        if let type, let unit = units[type.id] { return unit }
+        let usual = Reader.usual(own, type)
+        for unit in weightUnit == "st" ? ["st", "lb"] : [weightUnit].compactMap(\.self) where usual.contains(unit) {
+            return unit
+        }
+        let regional = locale?.region.flatMap { UsualUnits.unit(among: usual, in: $0.identifier) }
+        // `ft+in` are two units together.
+        return regional ?? usual.first { !$0.contains("+") } ?? own
+    }
+
+    /// What the person reads in another unit than most do, and what they have chosen themselves: the unit by type.
+    public var ownUnits: [TypeID: String] {
+        var found: [TypeID: String] = [:]
+        for type in TypeRegistry.standard.all {
+            guard let own = type.unit else { continue }
+            let unit = unit(own, of: type)
+            if units[type.id] != nil || unit != Reader().unit(own, of: type) {
+                found[type.id] = PeopleUnit(unit).spelling
+            }
+        }
+        return found
+    }
+
+    /// The units in which values that come in `own` are read, the usual one first.
+    private static func usual(_ own: String, _ type: HealthType?) -> [String] {
+        let units = type?.typicalDisplayUnits ?? []
+        guard units.isEmpty else { return type?.unit == own ? units : [own] }
+        return own == "kg" ? ["kg", "lb", "st"] : [own]
+    }
+
+    /// The units in which values of a type are usually read, in a sentence: `kg, lb, st or another unit of mass`.
+    public static func readable(_ type: HealthType) -> String {
+        let units = (type.typicalDisplayUnits.map { $0 == "ft+in" ? "ft" : $0 } + [type.unit].compactMap(\.self))
+            .map { PeopleUnit($0).spelling }
+        var told: [String] = []
+        for unit in units where !told.contains(unit) { told.append(unit) }
+        return told.joined(separator: ", ") + (type.dimension.map { " or another unit of \($0)" } ?? "")
+    }
+
+    // MARK: - Dates
+
+    /// A day: with its month in words, or `yyyy-MM-dd` where no locale is known.
+    public func date(_ date: LocalDate) -> String {
+        guard let locale else { return date.text }
+        return HealthFormatter(locale).date(date)
+    }
+
+    // MARK: - Locales
+
+    /// The locale of a name such as `de_DE`, `de-DE` or `de_DE.UTF-8`; `nil` where Foundation has no such language or region.
+    public static func locale(_ name: String) -> Locale? {
+        let plain = String(name.prefix { $0 != "." && $0 != "@" }).replacing("-", with: "_")
+        let parts = plain.split(separator: "_", omittingEmptySubsequences: false)
+        guard let language = parts.first, (1...3).contains(parts.count), known.languages.contains(String(language))
+        else {
+            return nil
+        }
+        if parts.count > 1 {
+            // The last part may be a script, such as Hant.
+            guard let last = parts.last, last.count == 4 || known.regions.contains(String(last)) else { return nil }
+        }
+        return Locale(identifier: plain)
+    }
+
+    private static let known = (
+        languages: Set(Locale.LanguageCode.isoLanguageCodes.map(\.identifier)),
+        regions: Set(Locale.Region.isoRegions.map(\.identifier))
+    )
+
+    /// The locale of this machine's settings, by the variables of the environment that programs ask for it; `nil` where they name no language.
+    public static func machineLocale(_ environment: [String: String]) -> Locale? {
+        ["LC_ALL", "LC_MEASUREMENT", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }.flatMap(locale)
+    }
+}
