@@ -87,6 +87,14 @@ struct HubPerson: Sendable, Hashable {
             birthDate: section.birthDate, athlete: section.athlete)
     }
 
+    /// What `hub.conf` says of the person that a record can say, too.
+    var characteristics: [TypeID: String] {
+        var said: [TypeID: String] = [:]
+        said[.biologicalSex] = profile.sex?.rawValue
+        said[.dateOfBirth] = profile.birthDate?.text
+        return said
+    }
+
     func entry(for instance: String, withProfile: Bool) -> Welcome.PersonEntry {
         var entry = Welcome.PersonEntry(name: name, zone: zone, locale: locale, units: units)
         guard withProfile else { return entry }

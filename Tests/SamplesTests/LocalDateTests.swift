@@ -91,4 +91,15 @@ import Testing
         #expect(LocalDate(daysSinceEpoch: -719_163).text == "0000-12-31")
         #expect(LocalDate(daysSinceEpoch: -719_163 - 366).text == "-0001-12-31")
     }
+
+    @Test(arguments: [
+        ("1988-02-29", "2023-02-28", 34), ("1988-02-29", "2023-03-01", 35), ("1988-02-29", "2024-02-29", 36),
+        ("1984-05-06", "2026-05-05", 41), ("1984-05-06", "2026-05-06", 42), ("1984-05-06", "1984-05-06", 0),
+        ("1984-05-06", "1984-05-05", nil),
+    ])
+    func `an age is the years of the calendar, less one before the birthday`(
+        _ birth: String, _ day: String, _ age: Int?
+    ) throws {
+        #expect(try #require(LocalDate(birth)).age(on: #require(LocalDate(day))) == age)
+    }
 }

@@ -110,7 +110,7 @@ struct Log: OwnCommand {
 
 extension Store {
     /// The latest sample of a type and person, by its start.
-    fileprivate func newest(of type: TypeID, _ person: Person) async throws -> StoredRecord? {
+    func newest(of type: TypeID, _ person: Person) async throws -> StoredRecord? {
         var query = RecordQuery()
         (query.types, query.persons) = ([type], [.person(person.uid)])
         query.kinds = KindSelection(nil, followsChanges: false)

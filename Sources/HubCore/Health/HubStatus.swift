@@ -162,6 +162,51 @@ public struct HubStatus: Codable, Hashable, Sendable {
         /// As WELCOME says them.
         public var locale: String?
         public var units: [String: String]?
+        /// By type; only in the answer to `persons`.
+        public var characteristics: [String: Characteristic]?
+
+        public init(
+            name: String, uid: String, zone: String? = nil, locale: String? = nil, units: [String: String]? = nil
+        ) {
+            (self.name, self.uid, self.zone, self.locale, self.units) = (name, uid, zone, locale, units)
+        }
+    }
+
+    /// What is known of a person themselves, such as the date of birth.
+    public struct Characteristic: Codable, Hashable, Sendable {
+        /// Where a value is written.
+        public enum Origin: String, Codable, Hashable, Sendable {
+            case configuration = "hub.conf"
+            case record
+        }
+
+        /// What a record says that does not hold.
+        public struct Overruled: Codable, Hashable, Sendable {
+            public var value: String?
+            public var number: Int64?
+            public var start: String?
+
+            public init(value: String? = nil, number: Int64? = nil, start: String? = nil) {
+                (self.value, self.number, self.start) = (value, number, start)
+            }
+        }
+
+        /// `nil`: not set.
+        public var value: String?
+        /// `nil` where nothing was ever said of it.
+        public var from: Origin?
+        /// The record that says it, and from when on.
+        public var number: Int64?
+        public var start: String?
+        public var overruled: Overruled?
+
+        public init(
+            value: String? = nil, from: Origin? = nil, number: Int64? = nil, start: String? = nil,
+            overruled: Overruled? = nil
+        ) {
+            (self.value, self.from, self.number) = (value, from, number)
+            (self.start, self.overruled) = (start, overruled)
+        }
     }
 }
 

@@ -89,7 +89,7 @@ actor Questions {
             case .status: return .answer(.answer(.status, RawJSON(encoding: await status())))
             case .plugins: return .answer(.answer(.plugins, outlet.facts.catalogue))
             case .persons:
-                let persons = outlet.facts.statuses(of: try await store.persons())
+                let persons = try await persons()
                 return .answer(.answer(.persons, RawJSON(encoding: persons)))
             case .accounts:
                 let accounts = try await store.accounts().map(HubStatus.AccountStatus.init)
@@ -103,6 +103,17 @@ actor Questions {
         } catch {
             throw WireError(.internal, "\(error)")
         }
+    }
+
+    /// All persons that the store knows, with what is known of each.
+    private func persons() async throws -> [HubStatus.PersonStatus] {
+        let (known, facts) = (try await store.persons(), outlet.facts)
+        var statuses = facts.statuses(of: known)
+        for (place, person) in known.enumerated() {
+            let said = facts.persons.first { $0.name == person.name }?.characteristics ?? [:]
+            statuses[place].characteristics = try await Characteristics.of(person, said: said, in: store)
+        }
+        return statuses
     }
 
     private func status() async -> HubStatus {

@@ -66,7 +66,7 @@ public struct RecordValidation: Sendable {
         case .category(let name, let raw): try agree(try category(name: name, raw: raw, type), name, raw)
         case .workout(let activity, let raw): try agree(try workout(name: activity, raw: raw), activity, raw)
         case .characteristic(let name, let raw):
-            if sample.type == .dateOfBirth { try beDateOfBirth(name, at: sample.start) }
+            if sample.type == .dateOfBirth, name != "notSet" { try beDateOfBirth(name, at: sample.start) }
             if let type, !type.values.isEmpty {
                 guard let found = type.value(named: name), raw == nil || found.raw.map(Int64.init) == raw else {
                     throw unknownValue(of: type)
@@ -82,7 +82,7 @@ public struct RecordValidation: Sendable {
         let told = LocalDate(daysSinceEpoch: Int((start.microseconds / SampleMembers.ahead) + 1))
         guard let date = LocalDate(text), date.daysSinceEpoch >= -43_829, date <= told else {
             throw RecordRejection(
-                .value, "value: a dateOfBirth is a day of the calendar as yyyy-MM-dd, from 1850-01-01 to start")
+                .value, "value: a dateOfBirth is a day of the calendar as yyyy-MM-dd, from 1850-01-01 to start, or notSet")
         }
     }
 

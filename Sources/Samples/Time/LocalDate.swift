@@ -77,6 +77,14 @@ public struct LocalDate: Hashable, Sendable, Comparable {
         return LocalDate(year: year, month: month, day: min(day, LocalDate.daysInMonth(month, year: year)))
     }
 
+    /// How old a person born on this date is on `date`: the years between, less one before the birthday; `nil` before the birth.
+    ///
+    /// A person born on 29 February is a year older on 1 March of a year without that day.
+    public func age(on date: LocalDate) -> Int? {
+        guard date >= self else { return nil }
+        return date.year - year - ((date.month, date.day) < (month, day) ? 1 : 0)
+    }
+
     /// How many days month 1…12 of `year` has.
     public static func daysInMonth(_ month: Int, year: Int) -> Int {
         switch month {
