@@ -155,11 +155,13 @@ public struct PluginCase: Sendable, CustomStringConvertible {
             }
             var name: String
             var zone: String?
+            var locale: String?
+            var units: [String: String]?
             var profile: Profile?
 
             var entry: Welcome.PersonEntry {
                 Welcome.PersonEntry(
-                    name: name, zone: zone,
+                    name: name, zone: zone, locale: locale, units: units ?? [:],
                     profile: profile.map { profile in
                         PersonProfile(
                             uid: profile.uid, unit: profile.unit.flatMap(PersonSection.Unit.init), slot: profile.slot,
