@@ -82,7 +82,7 @@ public struct RecordValidation: Sendable {
         let told = LocalDate(daysSinceEpoch: Int((start.microseconds / SampleMembers.ahead) + 1))
         guard let date = LocalDate(text), date.daysSinceEpoch >= -43_829, date <= told else {
             throw RecordRejection(
-                .value, "value: a dateOfBirth is a day of the calendar as yyyy-MM-dd, from 1850-01-01 to start, or notSet")
+                .value, "value: a dateOfBirth is a day of the calendar as yyyy-MM-dd, 1850-01-01 to start, or notSet")
         }
     }
 
