@@ -54,7 +54,12 @@ public struct Reader: Hashable, Sendable {
             .map { PeopleUnit($0).spelling }
         var told: [String] = []
         for unit in units where !told.contains(unit) { told.append(unit) }
-        return told.joined(separator: ", ") + (type.dimension.map { " or another unit of \($0)" } ?? "")
+        return told.joined(separator: ", ") + (type.dimension.map { " or another unit of \(words($0))" } ?? "")
+    }
+
+    /// `massConcentration` as `mass concentration`.
+    private static func words(_ name: String) -> String {
+        name.map { $0.isUppercase ? " \($0.lowercased())" : "\($0)" }.joined()
     }
 
     // MARK: - Dates

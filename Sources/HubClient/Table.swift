@@ -40,7 +40,7 @@ package struct Table: Sendable {
         }
     }
 
-    /// Characters that a terminal shows, colours left out.
+    /// Columns of a terminal that the characters take, colours left out: Chinese, Japanese and Korean ones, and emoji, take two.
     package static func width(_ text: String) -> Int {
         var (count, isEscape) = (0, false)
         for character in text {
@@ -49,9 +49,20 @@ package struct Table: Sendable {
             } else if isEscape {
                 isEscape = character != "m"
             } else {
-                count += 1
+                count += isWide(character) ? 2 : 1
             }
         }
         return count
+    }
+
+    /// Whether the character is wide or full-width by Unicode's Annex 11, roughly: by the blocks of such scripts.
+    private static func isWide(_ character: Character) -> Bool {
+        guard let first = character.unicodeScalars.first?.value, first >= 0x1100 else { return false }
+        switch first {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+            return true
+        default: return false
+        }
     }
 }

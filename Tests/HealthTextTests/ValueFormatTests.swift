@@ -59,6 +59,22 @@ import Testing
         #expect(text(1_200, "kcal", .activeEnergyBurned, nil, locale) == energy)
     }
 
+    @Test func `seed 004: height in inches and weight in pounds, with the labels inches and pounds`() {
+        let units: [TypeID: String] = [.height: "in", .weight: "lb"]
+        #expect(text(1.778, "m", .height, units: units, .long) == "70 inches")
+        #expect(text(80, "kg", .weight, units: units, .long) == "176.4 pounds")
+        let formatter = HealthFormatter(Locale(identifier: "en_US"), .long)
+        #expect(formatter.label(10, .inch) == "inches" && formatter.label(10, .pound) == "pounds")
+        #expect(formatter.label(1, .inch) == "inch" && formatter.label(1, .pound) == "pound")
+    }
+
+    @Test func `seed 004: numbers have the decimals of their type, and 70.5 is not 70`() {
+        #expect(text(70.5, "kg", .weight) == "70.5 kg" && text(71.5, "kg", .weight) == "71.5 kg")
+        #expect(
+            text(70.5, "kcal", .activeEnergyBurned) == "71 kcal" && text(71.5, "kcal", .activeEnergyBurned) == "72 kcal"
+        )
+    }
+
     @Test func `two units together carry over`() {
         // 139.96 lb is nearer to ten stone than to nine stone and 13.9 pounds.
         #expect(text(139.96 * 0.45359237, "kg", .weight, "st") == "10 st")

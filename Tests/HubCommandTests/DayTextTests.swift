@@ -81,6 +81,18 @@ import Testing
                 == "2026-03-03           79.8 kg  no day: the trend alone")
     }
 
+    @Test func `dates and values of days are as their person reads them`() throws {
+        var me = PersonSection(name: "me")
+        me.locale = "fr_FR"
+        let lines = DayLines([
+            try line("2026-03-02", 80.566666666666, from: "2026-03-01", basis: [1, 2, 3])
+        ])
+        #expect(
+            lines.table(units: ReadingUnits([me]), colours: false) == [
+                "DATE          WEIGHT  HOW", "2 mars 2026  80,6 kg  carried from 1 mars 2026, 1 day",
+            ])
+    }
+
     @Test func `TrendWeight smooths the first reading of each day`() throws {
         var lines = DayLines([
             try line("2026-03-01", 80.5, basis: [1, 2]), try line("2026-03-02", 79.5, basis: [3, 4]),

@@ -35,7 +35,7 @@ import Testing
             failure?.message == "\"C+\" is not a value of bloodType; it has not-set, A+, A-, B+, B-, AB+, AB-, O+, O-")
     }
 
-    @Test func `each fact has who says it, and what is not known is not set`() throws {
+    @Test func `seed 004: a date of birth gives an age, and what is not known is not set, and has no age`() throws {
         var anna = HubStatus.PersonStatus(name: "anna", uid: "u", zone: "Europe/Berlin")
         anna.characteristics = [
             "dateOfBirth": .init(value: "1984-05-06", from: .configuration),

@@ -69,6 +69,14 @@ import Testing
         #expect(table.takeLines() == ["y          z"])
     }
 
+    @Test func `what takes two columns of a terminal is counted so`() {
+        var table = Table([("DATE", .left), ("B", .left)])
+        table.add(["2026年3月5日", "x"])
+        table.add(["2026-03-05", "y"])
+        #expect(table.takeLines() == ["DATE          B", "2026年3月5日  x", "2026-03-05    y"])
+        #expect(Table.width("15. März 2026 µg °C ″") == 21 && Table.width("体重 👨‍👩‍👧 한") == 10)
+    }
+
     @Test func `colours take no room`() {
         var table = Table([("A", .left), ("B", .left)])
         table.add([Shade.good.paint("yes", true), "x"])

@@ -76,7 +76,7 @@ import Testing
             ])
         #expect(
             told(#""bloodGlucose=kg""#) == [
-                #"units = "bloodGlucose=kg": kg does not fit bloodGlucose, which is read in mg/dL, mmol/L or another unit of massConcentration"#
+                #"units = "bloodGlucose=kg": kg does not fit bloodGlucose, which is read in mg/dL, mmol/L or another unit of mass concentration"#
             ])
         #expect(told(#""height=furlong""#).first?.contains("read in cm, ft, m or another unit of length") == true)
         #expect(told(#""wieght=kg""#) == [#"units = "wieght=kg": there is no type wieght; did you mean "weight=kg"?"#])
