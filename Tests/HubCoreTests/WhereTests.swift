@@ -109,4 +109,35 @@ import Testing
             #expect(try await keys("members", total) == ["energy"])
         }
     }
+
+    @Test func `R8.85 R8.86 records come by end, by two keys, and the most recent of each type at once`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            func steps(_ key: String, _ start: String, _ end: String) -> String {
+                #"{"type":"stepCount","value":1,"unit":"count","start":"2024-03-15T\#(start)Z","end":"2024-03-15T\#(end)Z","key":"\#(key)"}"#
+            }
+            _ = try await peer.give([
+                steps("night", "01:00:00", "09:00:00"), steps("short", "02:00:00", "03:00:00"),
+                steps("long", "02:00:00", "04:00:00"), weight("w1"),
+                #"{"type":"weight","value":70,"unit":"kg","start":"2024-03-10T07:30:05Z","key":"w0"}"#,
+            ])
+            func keys(_ question: String) async throws -> [String] {
+                try await peer.all(question).records.compactMap { $0["key"].string }
+            }
+            let steps = #""types":["stepCount"]"#
+            #expect(try await keys(steps + #","order":"-end""#) == ["night", "long", "short"])
+            #expect(try await keys(steps + #","order":"end","limit":2"#) == ["short", "long"])
+            #expect(try await keys(steps + #","order":["-time","-end"]"#) == ["long", "short", "night"])
+            #expect(try await keys(#""latest":true"#).sorted() == ["night", "w1"])
+            #expect(try await keys(#""latest":true,"to":"2024-03-12T00:00:00Z""#) == ["w0"])
+            for (question, code) in [
+                (#""order":["time","-time"]"#, "field"), (#""order":["sequence","end"]"#, "field"),
+                (#""order":[]"#, "field"),
+                (#""latest":true,"order":"time""#, "query"), (#""latest":true,"kinds":["day"]"#, "query"),
+                (#""latest":1"#, "field"),
+            ] {
+                #expect(try await peer.query(question).body["code"].string == code, "\(question)")
+            }
+        }
+    }
 }

@@ -32,7 +32,10 @@ import Testing
         vary([{ $0.group = "g" }])
         vary([{ $0.isImplausible = true }])
         vary([{ $0.numbers = [1, 2, 3] }, { $0.since = Cursor(epoch: epoch, sequence: 0) }])
-        vary([{ $0.order = .time }, { $0.order = .newestFirst }])
+        vary([
+            { $0.order = .time }, { $0.order = .newestFirst }, { $0.order = .sorted([.latestEnd]) },
+            { $0.order = .sorted([.end, .newestFirst]) }, { $0.order = .latest },
+        ])
         return queries.filter { $0.order == .sequence || $0.numbers == nil && $0.since == nil }
     }
 
@@ -53,7 +56,7 @@ import Testing
             var forms: [String: RecordQuery] = [:]
             for query in combinations {
                 let filter = try Filter(query, in: db)
-                for lane in try Reader(db, TermCache()).lanes(filter, query.order) {
+                for lane in try Reader(db, TermCache()).lanes(filter) {
                     for sql in lane.statements { forms[sql] = query }
                 }
             }

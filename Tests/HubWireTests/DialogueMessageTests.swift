@@ -15,6 +15,8 @@ import Testing
         filter.numbers = [1, 9_007_199_254_740_991]
         var inbox = QueryRequest.Filter()
         inbox.isOfNobody = true
+        var latest = QueryRequest(id: 9)
+        latest.isLatest = true
         var heavy = QueryRequest.Filter()
         (heavy.strict, heavy.condition) = ([.start, .end], .quantity(over: 80, "kg") && !.userEntered)
         return [
@@ -51,7 +53,8 @@ import Testing
                     id: 7, filter: filter, since: Cursor(epoch: "k7qz2m5a", sequence: 1_000), order: .sequence,
                     limit: 500,
                     next: "m")),
-            .query(QueryRequest(id: 7, filter: heavy)),
+            .query(QueryRequest(id: 7, filter: heavy, order: .by([.latestEnd, .time]))),
+            .query(latest),
             .query(QueryRequest(id: 8, want: .trace, filter: inbox, order: .newestFirst, number: 1_043)),
             .command(
                 CommandRequest(
@@ -224,7 +227,7 @@ import Testing
         ),
         (
             "QUERY", #"{"id":1,"want":"records","devices":["a"]}"#,
-            #"QUERY: there is no member "devices"; it has id, want, types, persons, sources, kinds, nobody, implausible, from, to, strict, group, numbers, where, since, order, limit, next, number"#
+            #"QUERY: there is no member "devices"; it has id, want, types, persons, sources, kinds, nobody, implausible, from, to, strict, group, numbers, where, since, order, latest, limit, next, number"#
         ),
         (
             "WANT", #"{"want":"x","start":"now","type":["weight"],"credit":{"records":1,"bytes":131072}}"#,
@@ -236,7 +239,7 @@ import Testing
         ),
         (
             "QUERY", #"{"id":1,"want":"records","\u001b[31m":1}"#,
-            #"QUERY: there is no member "\u001b[31m"; it has id, want, types, persons, sources, kinds, nobody, implausible, from, to, strict, group, numbers, where, since, order, limit, next, number"#
+            #"QUERY: there is no member "\u001b[31m"; it has id, want, types, persons, sources, kinds, nobody, implausible, from, to, strict, group, numbers, where, since, order, latest, limit, next, number"#
         ),
     ])
     func `R8.36 a member of a filter that is not known is refused by its name, with the one that was meant`(

@@ -30,9 +30,10 @@ struct PageQuestion {
         query.since = request.since
         query.order =
             switch request.order {
-            case .time: .time
-            case .newestFirst: .newestFirst
-            case .sequence, nil: .sequence
+            case .by([.time]): .time
+            case .by([.newestFirst]): .newestFirst
+            case .by(let keys): .sorted(keys)
+            case .sequence, nil: request.isLatest ? .latest : .sequence
             }
         remaining = request.limit
         if let next = request.next { try read(mark: next, hasLimit: request.limit != nil) }

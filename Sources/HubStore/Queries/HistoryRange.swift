@@ -120,11 +120,21 @@ enum Overhang: CaseIterable {
         }
     }
 
-    /// The lanes of a part of the history whose longest sample is so long, each with the first start that may reach into the span.
-    static func lanes(_ query: RecordQuery, longest: Int64) -> [(part: Overhang, low: Int64)] {
-        guard let from = query.from, !query.strictStart else { return [(.usual, query.from ?? .min)] }
-        if longest <= hour { return [(.usual, from - longest)] }
-        if longest <= month { return [(.short, from - hour), (.long, from - longest)] }
-        return [(.short, from - hour), (.middle, from - month), (.endless, .min)]
+    /// The lanes of a part of the history whose longest sample is so long, each with the first start that may reach into the span, and with
+    /// the longest that its samples may be.
+    ///
+    /// - Parameters:
+    ///   - endFloor: where only what ends at or after it is wanted.
+    ///   - isSplit: whether the lanes are to be by length also where no span is asked for.
+    static func lanes(
+        _ query: RecordQuery, longest: Int64, endFloor: Int64?, isSplit: Bool
+    ) -> [(part: Overhang, low: Int64, length: Int64)] {
+        let least = query.strictStart ? query.from ?? .min : .min
+        let reach = [query.strictStart ? nil : query.from, endFloor].compactMap(\.self).max()
+        guard reach != nil || isSplit else { return [(.usual, least, longest)] }
+        func low(_ length: Int64) -> Int64 { max(least, reach.map { $0 - length } ?? .min) }
+        if longest <= hour { return [(.usual, low(longest), longest)] }
+        if longest <= month { return [(.short, low(hour), hour), (.long, low(longest), longest)] }
+        return [(.short, low(hour), hour), (.middle, low(month), month), (.endless, least, longest)]
     }
 }

@@ -1,6 +1,17 @@
 import GRDB
 import Samples
 
+/// A lane, and how far the key by which it is merged lies beyond that of its rows.
+struct LedLane {
+    let lane: Lane
+    var lead: Int64 = 0
+
+    init(_ lane: Lane, lead: Int64 = 0) { (self.lane, self.lead) = (lane, lead) }
+
+    func shown(_ place: Place) -> Place { Place(key: place.key + lead, number: place.number) }
+    func own(_ place: Place) -> Place { Place(key: place.key - lead, number: place.number) }
+}
+
 /// Rows from several lanes in one order.
 ///
 /// Of lanes that can be entered anywhere only some are open at a time: a store may have thousands, and each open one costs memory.
@@ -11,7 +22,7 @@ struct Merge {
     private let termCache: TermCache
     private let db: Database
     private let judge: RowJudge?
-    private var lanes: [(lane: Lane, cursor: RowCursor?)] = []
+    private var lanes: [(led: LedLane, cursor: RowCursor?)] = []
     /// The lanes that can be closed, in the order in which they were opened.
     private var opened: [Int] = []
     /// A heap of the rows that the lanes have come to, the next one first.
@@ -20,33 +31,51 @@ struct Merge {
 
     /// - Parameter judge: what else a row must meet than what its lane says.
     init(
-        _ lanes: [Lane], _ order: RecordQuery.Order, _ judge: RowJudge?, _ termCache: TermCache, in db: Database
+        _ lanes: [Lane], _ order: Lane.Walk, _ judge: RowJudge?, _ termCache: TermCache, in db: Database
+    ) throws {
+        try self.init(led: lanes.map { LedLane($0) }, order, judge, termCache, in: db)
+    }
+
+    /// - Parameter keepsOpen: that no two lanes are of one form and all may stay open, with the statements that are kept for the form.
+    init(
+        led lanes: [LedLane], _ order: Lane.Walk, _ judge: RowJudge?, _ termCache: TermCache, keepsOpen: Bool = false,
+        in db: Database
     ) throws {
         (self.judge, self.termCache, self.db, isDown) = (judge, termCache, db, order == .newestFirst)
-        for lane in lanes {
-            let cursor = try RowCursor(lane, isBrief: lane.entry != nil, in: db)
+        for led in lanes {
+            let cursor = try RowCursor(led.lane, isBrief: led.lane.entry != nil, in: db)
             guard let head = cursor.head else { continue }
-            push(head, self.lanes.count)
-            if lane.entry == nil {
-                self.lanes.append((lane, cursor))
+            push(led.shown(head), self.lanes.count)
+            if led.lane.entry == nil || keepsOpen {
+                self.lanes.append((led, cursor))
             } else {
                 cursor.close()
-                self.lanes.append((lane, nil))
+                self.lanes.append((led, nil))
             }
         }
     }
+
+    /// Ends the use of statements that are kept.
+    func close() { for lane in lanes { lane.cursor?.close() } }
 
     /// Where the next row lies; `nil` behind the last.
     var front: Place? { heads.first?.place }
 
     /// The next row, or only its place where it is not asked for.
     mutating func next() throws -> (place: Place, record: StoredRecord?)? {
+        let (judge, termCache) = (judge, termCache)
+        return try next { cursor in try cursor.isFit(judge) ? try cursor.record(termCache) : nil }.map { ($0, $1) }
+    }
+
+    /// The next row, or what `take` makes of it.
+    mutating func next<Value>(_ take: (RowCursor) throws -> Value) throws -> (place: Place, value: Value)? {
         guard let (place, index) = heads.first else { return nil }
-        let cursor = try cursor(of: index, at: place)
-        let record = try cursor.isFit(judge) ? try cursor.record(termCache) : nil
+        let led = lanes[index].led
+        let cursor = try cursor(of: index, at: led.own(place))
+        let value = try take(cursor)
         try cursor.advance()
         if let head = cursor.head {
-            heads[0].place = head
+            heads[0].place = led.shown(head)
         } else {
             lanes[index].cursor = nil
             opened.removeAll { $0 == index }
@@ -54,14 +83,14 @@ struct Merge {
             heads.removeLast()
         }
         sink()
-        return (place, record)
+        return (place, value)
     }
 
     private mutating func cursor(of index: Int, at place: Place) throws -> RowCursor {
         if let cursor = lanes[index].cursor { return cursor }
         if opened.count == Merge.openLanes { lanes[opened.removeFirst()].cursor = nil }
         opened.append(index)
-        let cursor = try RowCursor(lanes[index].lane, from: place, in: db)
+        let cursor = try RowCursor(lanes[index].led.lane, from: place, in: db)
         lanes[index].cursor = cursor
         return cursor
     }

@@ -1,6 +1,7 @@
 import Samples
 
-/// Where a page ended, as text that only the same query of the same store accepts: `epoch.head.key.number.check`.
+/// Where a page ended, as text that only the same query of the same store accepts: `epoch.head.key.number.check`, with a second
+/// key before the number where records are sorted by more than one thing.
 ///
 /// The check is not a secret. It finds mistakes, and a forged token gives access to nothing: grants are part of the query.
 struct PageToken: Hashable {
@@ -9,27 +10,36 @@ struct PageToken: Hashable {
     var head: Int64
     /// The last record's sort key: its sequence or start.
     var key: Int64
+    /// The last record's second sort key, where there is one.
+    var second: Int64?
     var number: Int64
+
+    /// No key or number of a page lies beyond it, so that sums and differences of what a client sends cannot overflow.
+    static let bound: Int64 = 1 << 61
 
     func text(for query: RecordQuery) -> String { "\(body).\(String(check(query), radix: 36))" }
 
     /// Reads a token that was given out for `query`; `nil` for any other text.
     init?(_ text: String, for query: RecordQuery) {
-        let parts = text.utf8.count <= 120 ? text.split(separator: ".", omittingEmptySubsequences: false) : []
-        guard parts.count == 5, let head = Int64(parts[1]), let key = Int64(parts[2]), let number = Int64(parts[3])
-        else { return nil }
-        self.init(epoch: String(parts[0]), head: head, key: key, number: number)
+        let parts = text.utf8.count <= 140 ? text.split(separator: ".", omittingEmptySubsequences: false) : []
+        guard (5...6).contains(parts.count) else { return nil }
+        let places = parts[1..<(parts.count - 1)].compactMap { part in
+            Int64(part).flatMap { (-PageToken.bound...PageToken.bound).contains($0) ? $0 : nil }
+        }
+        guard places.count == parts.count - 2 else { return nil }
+        self.init(
+            epoch: String(parts[0]), head: places[0], key: places[1], second: places.count == 4 ? places[2] : nil,
+            number: places[places.count - 1])
         guard self.text(for: query) == text else { return nil }
     }
 
-    init(epoch: String, head: Int64, key: Int64, number: Int64) {
-        self.epoch = epoch
-        self.head = head
-        self.key = key
-        self.number = number
+    init(epoch: String, head: Int64, key: Int64, second: Int64? = nil, number: Int64) {
+        (self.epoch, self.head, self.key, self.second, self.number) = (epoch, head, key, second, number)
     }
 
-    private var body: String { "\(epoch).\(head).\(key).\(number)" }
+    private var body: String { "\(epoch).\(head).\(key).\(second.map { "\($0)." } ?? "")\(number)" }
+
+    var sorted: SortPlace { SortPlace(first: key, second: second ?? 0, number: number) }
 
     /// FNV-1a over the token and everything the query asks but its page size.
     private func check(_ query: RecordQuery) -> UInt64 {
@@ -51,7 +61,7 @@ struct PageToken: Hashable {
         add(query.sources.map(Array.init))
         add(query.kinds?.standing.map(\.rawValue))
         add(query.kinds?.takenBack.map(\.rawValue))
-        add([query.order.rawValue, "\(query.strictStart)", "\(query.strictEnd)"])
+        add(["\(query.order)", "\(query.strictStart)", "\(query.strictEnd)"])
         add(query.from.map { [String($0)] })
         add(query.to.map { [String($0)] })
         if query.isImplausible { add(["implausible"]) }

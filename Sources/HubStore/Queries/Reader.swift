@@ -26,6 +26,9 @@ struct Reader {
         }
         guard query.numbers == nil || query.order == .sequence && query.numbers?.count ?? 0 <= RecordQuery.maximumPage
         else { throw StoreError(.query, "numbers: at most 1,000, in the order of change") }
+        guard query.order != .latest || query.group == nil && !query.isImplausible else {
+            throw StoreError(.query, "latest: neither group nor implausible fits beside it")
+        }
         let token = try token(of: query)
         try check(query.since, in: query.order)
         // Beyond all that RFC 3339 can write there is nothing, and sums of times cannot overflow.
@@ -37,13 +40,33 @@ struct Reader {
         let filter = try Filter(query, in: db)
         var page = RecordPage(records: [], next: nil, cursor: Samples.Cursor(epoch: here.epoch, sequence: head))
         if filter.isEmpty { return page }
+        let walk: Lane.Walk
+        switch query.order {
+        case .sequence: walk = .sequence
+        case .time: walk = .time
+        case .newestFirst: walk = .newestFirst
+        case .sorted, .latest:
+            let found =
+                if case .sorted(let keys) = query.order {
+                    try sortedPage(filter, keys, after: token?.sorted, slice)
+                } else {
+                    try latestPage(filter, after: token?.sorted, slice)
+                }
+            page.records = found.records
+            page.next = found.next.map { place in
+                PageToken(epoch: here.epoch, head: head, key: place.first, second: place.second, number: place.number)
+                    .text(for: asked)
+            }
+            return page
+        }
 
         let lanes =
-            query.order == .sequence
+            walk == .sequence
             ? try changes(filter, after: token?.key ?? query.since?.sequence ?? 0, through: head)
-            : try history(filter, after: token.map { Place(key: $0.key, number: $0.number) })
+                .map { LedLane($0) }
+            : try history(filter, Reach(walk, after: token.map { Place(key: $0.key, number: $0.number) }))
         let judge = query.condition.map { RowJudge($0.condition, termCache, in: db) }
-        var merge = try Merge(lanes, query.order, judge, termCache, in: db)
+        var merge = try Merge(led: lanes, walk, judge, termCache, in: db)
         var (bytes, looked) = (0, 0)
         var last = Place(key: 0, number: 0)
         while let row = try merge.next() {
@@ -67,8 +90,14 @@ struct Reader {
     }
 
     /// The lanes of a whole answer.
-    func lanes(_ filter: Filter, _ order: RecordQuery.Order) throws -> [Lane] {
-        order == .sequence ? try changes(filter, after: 0, through: here.sequence) : try history(filter, after: nil)
+    func lanes(_ filter: Filter) throws -> [Lane] {
+        switch filter.query.order {
+        case .sequence: try changes(filter, after: 0, through: here.sequence)
+        case .time: try history(filter, Reach(.time)).map(\.lane)
+        case .newestFirst: try history(filter, Reach(.newestFirst)).map(\.lane)
+        case .sorted(let keys): try history(filter, Reach(RecordSort(keys), after: nil)).map(\.lane)
+        case .latest: try history(filter, Reach(RecordSort([.latestEnd]), after: nil)).map(\.lane)
+        }
     }
 
     private func token(of query: RecordQuery) throws -> PageToken? {
@@ -158,52 +187,83 @@ struct Reader {
     }
 
     /// The order of time: one lane for each person and type that has samples, and for each series of days.
-    private func history(_ filter: Filter, after: Place?) throws -> [Lane] {
-        let query = filter.query
-        let high = query.to.map { $0 - 1 } ?? .max
+    func history(_ filter: Filter, _ reach: Reach) throws -> [LedLane] {
+        let (query, walk) = (filter.query, reach.walk)
         let samples = filter.sampleKinds.map { kinds in [kinds] + filter.from + filter.sampleTimes }
         if let group = query.group {
             guard let samples else { return [] }
-            let down = query.order == .newestFirst
-            let beyond = after.map { ["(start, number) \(down ? "<" : ">") (\($0.key), \($0.number))"] } ?? []
-            return [
-                Lane(
-                    .sample, "INDEXED BY sample_group", ["grouping = ?1"] + beyond, fits: samples + filter.who,
-                    by: query.order, text: group)
-            ]
+            let beyond =
+                reach.after.map { ["(start, number) \(walk == .newestFirst ? "<" : ">") (\($0.key), \($0.number))"] }
+                ?? []
+            let lane = Lane(
+                .sample, "INDEXED BY sample_group", ["grouping = ?1"] + beyond, fits: samples + filter.who, by: walk,
+                text: group)
+            return [LedLane(lane, lead: reach.isByLatestEnd ? try longest() : 0)]
         }
-        var lanes: [Lane] = []
+        var lanes: [LedLane] = []
         if let samples, query.isImplausible {
             let form = Lane(
                 entered: .sample, "INDEXED BY sample_implausible_time", ["implausible IS NOT NULL"],
-                fits: samples + filter.who, by: query.order)
-            lanes.append(form.entered([], low: .min, high: high, after: after))
-        } else if let samples {
-            let forms = Dictionary(
-                uniqueKeysWithValues: Overhang.allCases.map { part in
-                    let fits = samples + part.limit
-                    return (
-                        part,
-                        Lane(
-                            entered: .sample, "INDEXED BY \(part.index)", [HistoryRange.sample] + part.demand,
-                            fits: fits, by: query.order)
-                    )
-                })
-            for range in try HistoryRange.samples(filter, in: db) {
-                lanes += Overhang.lanes(query, longest: range.longest).compactMap { part, low in
-                    forms[part]?.entered(range.ids, low: low, high: high, after: after)
-                }
-            }
+                fits: samples + filter.who, by: walk)
+            let longest = try longest()
+            let low = reach.endFloor.map { $0 - longest } ?? .min
+            let lane = form.entered([], low: low, high: high(query, reach), after: reach.after)
+            lanes.append(LedLane(lane, lead: reach.isByLatestEnd ? longest : 0))
+        } else if samples != nil {
+            let forms = sampleForms(filter, walk)
+            for range in try HistoryRange.samples(filter, in: db) { lanes += sampleLanes(filter, range, forms, reach) }
         }
         if let kinds = filter.dayKinds {
-            let dates = filter.dates
+            var dates = filter.dates
+            if let floor = reach.endFloor { dates.low = max(dates.low, Filter.floor(floor) - 1) }
+            if let ceiling = reach.startCeiling { dates.high = min(dates.high, Filter.floor(ceiling)) }
             let form = Lane(
-                entered: .day, "INDEXED BY day_identity", [HistoryRange.day], fits: [kinds] + filter.from,
-                by: query.order)
+                entered: .day, "INDEXED BY day_identity", [HistoryRange.day], fits: [kinds] + filter.from, by: walk)
             lanes += try HistoryRange.days(filter, in: db).map { range in
-                form.entered(range.ids, low: dates.low, high: dates.high, after: after)
+                let lane = form.entered(range.ids, low: dates.low, high: dates.high, after: reach.after)
+                return LedLane(lane, lead: reach.isByLatestEnd ? Filter.dayLength - 1 : 0)
             }
         }
         return lanes
     }
+
+    /// The longest sample that there ever was.
+    private func longest() throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT max(longest) FROM stream WHERE kind = 0") ?? 0
+    }
+
+    private func high(_ query: RecordQuery, _ reach: Reach) -> Int64 {
+        min(query.to.map { $0 - 1 } ?? .max, reach.startCeiling ?? .max)
+    }
+
+    /// The forms of lanes of samples by person and type.
+    func sampleForms(_ filter: Filter, _ walk: Lane.Walk) -> [Overhang: Lane] {
+        guard let kinds = filter.sampleKinds else { return [:] }
+        return Dictionary(
+            uniqueKeysWithValues: Overhang.allCases.map { part in
+                let fits = [kinds] + filter.from + filter.sampleTimes + part.limit
+                return (
+                    part,
+                    Lane(
+                        entered: .sample, "INDEXED BY \(part.index)", [HistoryRange.sample] + part.demand, fits: fits,
+                        by: walk)
+                )
+            })
+    }
+
+    /// The lanes of one person and type, no two of one form.
+    func sampleLanes(
+        _ filter: Filter, _ range: HistoryRange, _ forms: [Overhang: Lane], _ reach: Reach
+    ) -> [LedLane] {
+        Overhang.lanes(
+            filter.query, longest: range.longest, endFloor: reach.endFloor, isSplit: reach.isByLatestEnd
+        ).compactMap { part, low, length in
+            forms[part]?.entered(range.ids, low: low, high: high(filter.query, reach), after: reach.after).led(
+                by: reach.isByLatestEnd ? length : 0)
+        }
+    }
+}
+
+extension Lane {
+    fileprivate func led(by lead: Int64) -> LedLane { LedLane(self, lead: lead) }
 }

@@ -4,7 +4,7 @@ public import Samples
 ///
 /// Every member that is `nil` leaves its side open; those that are set must all hold.
 public struct RecordQuery: Hashable, Sendable {
-    public enum Order: String, Hashable, Sendable {
+    public enum Order: Hashable, Sendable {
         /// The order of change: the latest version of each record, retractions included.
         case sequence
         /// By start, then number.
@@ -14,7 +14,15 @@ public struct RecordQuery: Hashable, Sendable {
         /// By start downwards, then number downwards.
         ///
         /// Retracted records are left out.
-        case newestFirst = "-time"
+        case newestFirst
+        /// By one or two keys, then number, up or down as the first key.
+        ///
+        /// Retracted records are left out.
+        case sorted([SortKey])
+        /// Of each person and type only the sample with the latest end, of several that with the highest number.
+        ///
+        /// The types come in the order in which the store met them. Days and retracted samples are left out.
+        case latest
     }
 
     /// Whose records.
@@ -174,18 +182,24 @@ struct PageSlice {
     /// Rows that every page looks at, however long that takes: so many that a page of records that all fit is whole.
     var rows: Int
     var duration: Duration
+    /// Rows that may be read before the first of them is known to be the next, in an order that no index has.
+    var widest = 50_000
 
     static let usual = PageSlice(rows: RecordQuery.maximumPage, duration: .milliseconds(10))
 
     /// The same for rows of which each may cost much to judge.
-    var ofJudgedRows: PageSlice { PageSlice(rows: min(rows, 32), duration: duration) }
+    var ofJudgedRows: PageSlice { PageSlice(rows: min(rows, 32), duration: duration, widest: widest) }
 
-    func begun() -> Begun { Begun(rows: rows, end: .now + duration) }
+    func begun() -> Begun { Begun(rows: rows, widest: widest, end: .now + duration) }
 
     struct Begun {
         fileprivate let rows: Int
+        let widest: Int
         fileprivate let end: ContinuousClock.Instant
 
         func isOver(_ looked: Int) -> Bool { looked >= rows && (looked - rows) % 32 == 0 && .now >= end }
+
+        /// Whether the time is over, for what is so dear that it is asked each time.
+        var isSpent: Bool { .now >= end }
     }
 }

@@ -33,7 +33,15 @@ struct Lane {
     }
 
     let table: Table
-    let order: RecordQuery.Order
+    /// In which order rows are read.
+    enum Walk {
+        /// By the sequence.
+        case sequence
+        /// By start, then number, upwards or downwards.
+        case time, newestFirst
+    }
+
+    let order: Walk
     let sql: String
     /// Whether its rows lie in the order of their numbers, which is that of change for those that never changed.
     fileprivate let isByNumber: Bool
@@ -59,7 +67,7 @@ struct Lane {
     ///   - fits: conditions on each row of the range; rows that do not meet them are passed one by one, so that a page can end among them.
     ///   - sort: another name for the order of the rows, where SQLite would sort what already lies in order.
     init(
-        _ table: Table, _ index: String, _ range: [String], fits: [String] = [], by order: RecordQuery.Order,
+        _ table: Table, _ index: String, _ range: [String], fits: [String] = [], by order: Walk,
         sort: String? = nil, text: String? = nil
     ) {
         (self.table, self.order, self.text) = (table, order, text)
@@ -70,7 +78,7 @@ struct Lane {
     /// The form of lanes of the order of time, which can be entered anywhere without a look at what lies before.
     ///
     /// A store may have thousands of one form: `entered` makes them, and their SQL is made once.
-    init(entered table: Table, _ index: String, _ range: [String], fits: [String], by order: RecordQuery.Order) {
+    init(entered table: Table, _ index: String, _ range: [String], fits: [String], by order: Walk) {
         (self.table, self.order, isByNumber) = (table, order, false)
         let (down, key, sort) = (order == .newestFirst, Lane.key(table), Lane.sort(table, order))
         sql = Lane.select(
@@ -109,7 +117,7 @@ struct Lane {
 
     private static func key(_ table: Table) -> String { table == .sample ? "start" : "date" }
 
-    private static func sort(_ table: Table, _ order: RecordQuery.Order) -> String {
+    private static func sort(_ table: Table, _ order: Walk) -> String {
         switch order {
         case .sequence: "seq"
         case .time: "\(key(table)), number"
@@ -163,6 +171,18 @@ final class RowCursor {
     func isFit(_ judge: RowJudge?) throws -> Bool {
         guard statement.integer(fits) != 0 else { return false }
         return try judge?.fits(statement, of: lane.table) ?? true
+    }
+
+    var number: Int64 { statement.integer(0) }
+
+    /// When the row that it has come to began and ended, in the order of time; a day ends a microsecond before the next midnight UTC.
+    var span: (start: Int64, end: Int64) {
+        guard lane.table == .sample else {
+            let start = statement.integer(DayColumn.date.rawValue) &* Filter.dayLength
+            return (start, start &+ Filter.dayLength - 1)
+        }
+        let start = statement.integer(SampleColumn.start.rawValue)
+        return (start, start &+ statement.integer(SampleColumn.duration.rawValue))
     }
 
     /// The row that it has come to.

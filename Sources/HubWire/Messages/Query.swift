@@ -9,11 +9,14 @@ public struct QueryRequest: Hashable, Sendable {
 
     public typealias Kind = RecordKind
 
-    public enum Order: String, Hashable, Sendable, CaseIterable {
+    public enum Order: Hashable, Sendable {
         /// By the hub's sequence: as things were stored or changed.
         case sequence
-        case time
-        case newestFirst = "-time"
+        /// By one key, or by the start and the end in either order; then by number, up or down as the first key.
+        case by([SortKey])
+
+        public static let time = Order.by([.time])
+        public static let newestFirst = Order.by([.newestFirst])
     }
 
     /// Which records; every condition that is there must hold.
@@ -52,6 +55,8 @@ public struct QueryRequest: Hashable, Sendable {
     public var since: Cursor?
     /// `nil`: the hub's choice, which is `sequence`.
     public var order: Order?
+    /// Of each person and type only the sample with the latest end.
+    public var isLatest = false
     /// Records in all pages together.
     public var limit: Int64?
     /// The mark of the page before, exactly as it came.
@@ -72,7 +77,8 @@ public struct QueryRequest: Hashable, Sendable {
 }
 
 extension QueryRequest: BodyCoding {
-    private static let members = ["id", "want"] + Filter.members + ["since", "order", "limit", "next", "number"]
+    private static let members =
+        ["id", "want"] + Filter.members + ["since", "order", "latest", "limit", "next", "number"]
 
     init(reading object: ObjectReader) throws(WireError) {
         try object.refuseOthers(than: Self.members)
@@ -87,7 +93,8 @@ extension QueryRequest: BodyCoding {
             }
             return cursor
         }
-        order = try object.wordIfPresent("order", as: Order.self)
+        order = try Order.ifPresent(in: object)
+        isLatest = try object.truthIfPresent("latest") ?? false
         limit = try object.integerIfPresent("limit", in: 1...ObjectReader.safeIntegers.upperBound)
         next = try object.textIfPresent("next")
         number = try object.integerIfPresent("number")
@@ -95,6 +102,15 @@ extension QueryRequest: BodyCoding {
     }
 
     private func check(_ object: ObjectReader) throws(WireError) {
+        if isLatest {
+            let others = ["since", "order", "group", "implausible", "numbers"]
+            if let other = others.first(where: { object.value($0) != nil }) {
+                throw object.fault("latest", "no \(other) beside it", object.value("latest"), code: .query)
+            }
+            if filter.kinds?.contains(where: { !RecordKind.samples.contains($0) }) == true {
+                throw object.fault("latest", "kinds of samples alone beside it", object.value("latest"), code: .query)
+            }
+        }
         if since != nil, let order, order != .sequence {
             throw object.fault(
                 "order", "\"sequence\" together with since", object.value("order"), show: .text, code: .query)
@@ -118,10 +134,38 @@ extension QueryRequest: BodyCoding {
         body.member("want", text: want.rawValue)
         filter.write(to: &body)
         body.member("since", text: since?.description)
-        body.member("order", text: order?.rawValue)
+        order?.write(to: &body)
+        body.member("latest", truth: isLatest ? true : nil)
         body.member("limit", integer: limit)
         body.member("next", text: next)
         body.member("number", integer: number)
+    }
+}
+
+extension QueryRequest.Order {
+    private static let allowed =
+        "\"sequence\", or one of \(SortKey.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")), or an array of one by time and one by end"
+
+    fileprivate static func ifPresent(in object: ObjectReader) throws(WireError) -> QueryRequest.Order? {
+        try object.optional("order", allowed, show: .text) { value throws(WireError) in
+            if let word = object.string(value) {
+                return word == "sequence" ? .sequence : SortKey(rawValue: word).map { .by([$0]) }
+            }
+            let words = try object.elements(value)?.compactMap(object.string) ?? []
+            let keys = words.compactMap(SortKey.init(rawValue:))
+            guard try object.elements(value)?.count == keys.count, (1...2).contains(keys.count),
+                Set(keys.map(\.end)).count == keys.count
+            else { return nil }
+            return .by(keys)
+        }
+    }
+
+    fileprivate func write(to body: inout ObjectWriter) {
+        switch self {
+        case .sequence: body.member("order", text: "sequence")
+        case .by(let keys) where keys.count == 1: body.member("order", text: keys[0].rawValue)
+        case .by(let keys): body.member("order", texts: keys.map(\.rawValue))
+        }
     }
 }
 

@@ -63,12 +63,14 @@ extension PluginContext {
     ///   - filter: which; all conditions hold together.
     ///   - since: the latest version of everything that changed after this cursor, retractions included.
     ///   - order: by the hub's sequence, unless given; with `since` no other.
+    ///   - latest: of each person and type only the sample with the latest end; without `since` and `order`.
     ///   - limit: records in all.
     public func query(
         _ filter: QueryRequest.Filter = .init(), since: Cursor? = nil, order: QueryRequest.Order? = nil,
-        limit: Int64? = nil
+        latest: Bool = false, limit: Int64? = nil
     ) -> RecordPages {
-        RecordPages(
-            link: link, query: QueryRequest(id: 0, filter: filter, since: since, order: order, limit: limit))
+        var query = QueryRequest(id: 0, filter: filter, since: since, order: order, limit: limit)
+        query.isLatest = latest
+        return RecordPages(link: link, query: query)
     }
 }

@@ -87,6 +87,18 @@ public enum SpanEnd: String, Hashable, Sendable, CaseIterable {
     case start, end
 }
 
+/// By what records are sorted.
+public enum SortKey: String, Hashable, Sendable, CaseIterable {
+    /// By start.
+    case time
+    case newestFirst = "-time"
+    case end
+    case latestEnd = "-end"
+
+    public var end: SpanEnd { self == .time || self == .newestFirst ? .start : .end }
+    public var isDown: Bool { self == .newestFirst || self == .latestEnd }
+}
+
 /// One property of a source, of its revision or of a device: a text, or `nil` where there is to be none.
 public struct PropertyMatch: Hashable, Sendable {
     public var name: String
