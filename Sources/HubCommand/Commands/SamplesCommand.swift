@@ -18,12 +18,28 @@ struct SamplesCommand: ParsableCommand {
               hub samples weight --last 10
               hub samples weight bodyFatPercentage --from 2026-03-01 --to 2026-03-31
               hub samples weight --from 30d --person anna --json | jq .value
+              hub samples weight --where 'value > 80kg and not userEntered'
+              hub samples weight heartRate --latest   the most recent of each
+              hub samples sleepAnalysis --order -end --where 'category asleepREM, 4'
               hub samples --nobody                    what could not be assigned
               hub samples --retracted                 what was taken back, days too
 
             --from and --to take a date (2026-03-01), today, yesterday, a span back from now
             (90min, 12h, 7d, 4w) or an RFC 3339 time (2026-03-01T07:30:00+01:00). A date in
             --to is meant whole. Dates are by this machine's zone.
+
+            --where takes conditions with and, or, not and parentheses:
+              value > 80kg             any unit that fits; >= = != <= < likewise
+              duration >= 30min        from start to end
+              total activeEnergyBurned > 300kcal    of all in the record's group
+              category asleepCore, 5   activity running    names or numbers
+              userEntered              typed in by a person
+              metadata foodType        is there; compared: metadata a > 5
+                                       metadata a in 1, "two"
+              partOf workout           partOf correlation, partOf 1043
+              device.name = "Watch"    also source. and revision.; none for no text
+              type weight, height      number 12, 13    key "a b"
+            A record that has no such thing does not meet a condition, also not with !=.
 
             Exit codes: 0, also when there is none; 64 no such type or person; 69 no hub
             answers.
@@ -34,8 +50,18 @@ struct SamplesCommand: ParsableCommand {
     @OptionGroup var only: RecordFilterOptions
     @Option(help: ArgumentHelp("Only the newest n, the newest last.", valueName: "n"))
     var last: Int?
-    @Option(help: "By time, newest first (-time), or as it was stored (sequence).")
-    var order: Order?
+    // `-end` is its value, no option.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "By start (time), by end (end), downwards (-time, -end), by both (time,-end), or as it was stored (sequence).",
+            valueName: "order"),
+        transform: Self.order)
+    var order: QueryRequest.Order?
+    @Flag(help: "Only the most recent of each type and person: the one that ended last.")
+    var latest = false
+    @Option(name: .customLong("where"), help: ArgumentHelp("Only what meets this; see above.", valueName: "conditions"))
+    var condition: String?
     @Flag(help: "Only what no person was found for.")
     var nobody = false
     @Flag(help: "Only what was taken back; hub retract --undo brings back what a person did.")
@@ -44,18 +70,15 @@ struct SamplesCommand: ParsableCommand {
     var json = false
     @OptionGroup var options: ConfigurationOptions
 
-    enum Order: String, ExpressibleByArgument, CaseIterable {
-        case time
-        case newestFirst = "-time"
-        case sequence
-
-        var onTheWire: QueryRequest.Order {
-            switch self {
-            case .time: .time
-            case .newestFirst: .newestFirst
-            case .sequence: .sequence
-            }
+    private static func order(_ text: String) throws -> QueryRequest.Order {
+        if text == "sequence" { return .sequence }
+        let words = text.split(separator: ",", omittingEmptySubsequences: false)
+        let keys = words.compactMap { SortKey(rawValue: String($0)) }
+        guard keys.count == words.count, (1...2).contains(keys.count), Set(keys.map(\.end)).count == keys.count else {
+            throw ValidationError(
+                "'\(text)' is none of: time, -time, end, -end, one by start and one by end such as time,-end, sequence")
         }
+        return .by(keys)
     }
 
     func validate() throws {
@@ -63,6 +86,13 @@ struct SamplesCommand: ParsableCommand {
             throw ValidationError("--last takes a number from 1 to 1000000.")
         }
         if last != nil, order != nil { throw ValidationError("--last has its own order: the newest last.") }
+        if latest, last != nil || order != nil {
+            throw ValidationError("--latest is one of each type and person: neither --last nor --order fits.")
+        }
+        if retracted, latest || condition != nil {
+            throw ValidationError(
+                "--retracted: what was taken back is not found by \(latest ? "--latest" : "--where").")
+        }
         if nobody, !only.person.isEmpty { throw ValidationError("--nobody and --person exclude each other.") }
     }
 
@@ -95,9 +125,11 @@ struct SamplesCommand: ParsableCommand {
         filter.isOfNobody = nobody
         if retracted { filter.kinds = [.retraction] }
         (filter.from, filter.to) = try only.span(now: now, zone: zone)
-        return QueryRequest(
-            id: 0, filter: filter, order: last != nil ? .newestFirst : (order ?? .time).onTheWire,
-            limit: last.map(Int64.init))
+        if let condition { filter.condition = try WhereArgument.condition(condition, of: types) }
+        var query = QueryRequest(id: 0, filter: filter, limit: last.map(Int64.init))
+        query.isLatest = latest
+        if !latest { query.order = last != nil ? .newestFirst : order ?? .time }
+        return query
     }
 }
 
