@@ -226,6 +226,70 @@ import Testing
         }
     }
 
+    @Test func `R8.70 a food and a workout are entered with their members, stored together or not at all`() async throws
+    {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let at = #""start":"2024-03-15T12:30:00+01:00","key":"a""#
+            let food = try await peer.command(
+                "log",
+                #"{"type":"food","members":["dietaryEnergyConsumed","dietaryProtein"],"values":[300,12],"units":["J","g"],"metadata":"{\"foodType\":\"Ham Sandwich\"}","note":"late",\#(at)}"#
+            )
+            #expect(outcomes(food) == ["stored", "stored", "stored"])
+            let records = try await peer.all().records
+            #expect(records.map { $0["type"].string } == ["food", "dietaryEnergyConsumed", "dietaryProtein"])
+            #expect(Set(records.map { $0["group"].string }) == ["a"])
+            #expect(records[0]["metadata"] == JSON(#"{"foodType":"Ham Sandwich","wasUserEntered":true,"note":"late"}"#))
+            #expect(
+                records[1].fits(
+                    JSON(#"{"original":{"value":300,"unit":"J"},"key":"a 1","metadata":{"foodType":"Ham Sandwich"}}"#)))
+            let swim = try await peer.command(
+                "log",
+                #"{"type":"workout","name":"swimming","members":["activeEnergyBurned"],"values":[300],"units":["kcal"],"duration":1500,"start":"2024-03-15T07:00:00Z","end":"2024-03-15T07:30:00Z"}"#
+            )
+            #expect(outcomes(swim) == ["stored", "stored"])
+            #expect(swim.body["result"]["records"][0]["record"]["workout"] == JSON(#"{"duration":1500}"#))
+            for (args, code) in [
+                (
+                    #""type":"food","members":["heartRate"],"values":[60],"units":["count/min"],"metadata":"{\"foodType\":\"x\"}""#,
+                    "group"
+                ),
+                (#""type":"food","members":["dietaryProtein"],"values":[1],"units":["g"]"#, "metadata"),
+                (#""type":"food","metadata":"{\"foodType\":\"x\"}""#, "group"),
+                (#""type":"food","members":["dietaryProtein"],"values":[1]"#, "command"),
+                (#""type":"weight","members":["height"],"values":[1],"units":["m"]"#, "command"),
+                (#""type":"weight","value":70,"unit":"kg","duration":1"#, "command"),
+                (#""type":"workout","name":"yoga","duration":9000,"end":"2024-03-15T12:00:00Z""#, "value"),
+                (#""type":"weight","value":70,"unit":"kg","metadata":"[]""#, "command"),
+            ] {
+                let refused = try await peer.command("log", #"{\#(args),"start":"2024-03-15T11:30:00Z"}"#)
+                #expect(refused.body["code"].string == code, "\(args): \(refused)")
+            }
+            #expect(try await peer.all().records.count == 5)
+        }
+    }
+
+    @Test func `R8.71 a correlation and a workout are taken back and brought back with their group, a member alone`()
+        async throws
+    {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let pressure = #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z"}"#
+            #expect(outcomes(try await peer.command("log", pressure)) == ["stored", "stored", "stored"])
+            #expect(try await peer.give([HubCoreTests.weight("w")]).results == ["stored"])
+            let dry = try await peer.command("retract", #"{"numbers":[1]}"#, dryRun: true)
+            #expect(dry.body["result"]["records"].array.map { $0["number"].int } == [1, 2, 3])
+            let done = try await peer.command("retract", #"{"numbers":[2,1],"reason":"of the neighbour"}"#)
+            #expect(done.body["result"]["records"].array.map { $0["number"].int } == [2, 1, 3])
+            #expect(outcomes(done) == ["stored", "stored", "stored"])
+            #expect(try await peer.all().records.map { $0["number"].int } == [4])
+            #expect(outcomes(try await peer.command("retract", #"{"numbers":[1],"undo":true}"#)).count == 3)
+            #expect(try await peer.all().records.count == 4)
+            #expect(outcomes(try await peer.command("retract", #"{"numbers":[3]}"#)) == ["stored"])
+            #expect(try await peer.all().records.count == 3)
+        }
+    }
+
     @Test func `R4.10 no program can pose as a person's own hand`() async throws {
         try await withHub { hub in
             for names in [("x", "hand"), ("hub", "x")] {

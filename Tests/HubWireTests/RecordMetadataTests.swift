@@ -50,4 +50,33 @@ import Testing
         #expect(refused?.code == .key && refused?.reason.contains("found 65") == true)
         #expect(try rejection(plain + "}")?.code == .key)
     }
+
+    @Test
+    func `R6.73 a workout's parts are checked, come back beside the other members, and may be as large as a record`()
+        throws
+    {
+        func swim(_ more: String) -> String {
+            #"{"type":"workout","value":"swimming","start":"2024-03-16T07:00:00+01:00","end":"2024-03-16T07:32:00+01:00","key":"k"\#(more)}"#
+        }
+        let wrong = try rejection(swim(#","workout":{"events":[{"type":"rest","start":"2024-03-16T07:00:00Z"}]}"#))
+        #expect(wrong?.code == .value && wrong?.reason.hasPrefix("workout.events[0].type: expected") == true)
+        #expect(try rejection(swim(#","extra":{"workout":{"duration":-1}}"#))?.code == .value, "by no back door")
+        let laps = (0..<300).map { #"{"type":"lap","start":"2024-03-16T07:00:00.\#($0)+01:00"}"# }
+        let part = #"{"duration":1800,"events":[\#(laps.joined(separator: ","))]}"#
+        #expect(part.utf8.count > JSONObject.maximumBytes)
+        let sent = try sample(swim(#","workout":\#(part),"mine":1"#))
+        #expect(sent.workout?.events.count == 300 && sent.workoutDuration == 1_800)
+        let stored = StoredRecord(
+            record: .sample(sent), number: 7, sequence: 9,
+            assignment: .person(Person(uid: "6f1c2a9e5b7d4c30", name: "me")),
+            type: .workout)
+        let text = string(encoded(stored))
+        #expect(text.contains(#""workout":\#(part),"extra":{"mine":1},"number":7"#))
+        let back = try decodeStored(encoded(stored))
+        guard case .sample(let read) = back.record else { throw RecordRejection(.kind, "no sample") }
+        #expect(read.workout == sent.workout && string(encoded(back)) == text)
+        #expect(try decode(string(encoded(.sample(sent)))).get() == .sample(sent))
+        // Of other types it is a member like any that the hub does not know.
+        #expect(try sample(weight(#""workout":{"duration":-1}"#)).extra?.text == #"{"workout":{"duration":-1}}"#)
+    }
 }

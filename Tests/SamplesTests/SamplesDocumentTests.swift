@@ -59,7 +59,10 @@ import Testing
             switch type.kind {
             case .quantity: #expect(record["value"] is Double, "\(example)")
             case .category, .characteristic: #expect(type.value(named: record["value"] as? String ?? "") != nil)
-            case .workout: #expect(WorkoutActivity.activity(raw: record["raw"] as? Int ?? -1) != nil)
+            case .workout:
+                #expect(
+                    WorkoutActivity.activity(raw: record["raw"] as? Int ?? -1)
+                        ?? WorkoutActivity.activity(named: record["value"] as? String ?? "") != nil)
             case .correlation:
                 #expect(record["value"] == nil)
                 #expect(type.requiredMembers.allSatisfy { id in examples.contains { $0.contains("\"\(id)\"") } })

@@ -12,7 +12,15 @@ struct Log: OwnCommand {
             + ManualRecord.valueArguments + [
                 SettingDeclaration(
                     "values", .list(of: .number()),
-                    help: "Of a correlation: the values of its members in their order, such as systolic, diastolic."),
+                    help: "The values of the members of a group, such as systolic, diastolic."),
+                SettingDeclaration(
+                    "members", .list(of: .string()),
+                    help: "Their types, for a food or a workout: at most \(Log.mostMembers)."),
+                SettingDeclaration("units", .list(of: .string()), help: "Their units, beside members."),
+                SettingDeclaration(
+                    "duration", .number(Bounds(0)), help: "Seconds of a workout without its pauses."),
+                SettingDeclaration(
+                    "metadata", .string(), help: "A JSON object, as a text: more about the record and its members."),
                 SettingDeclaration("start", .string(), help: "When, RFC 3339; now if not given."),
                 SettingDeclaration("end", .string(), help: "The end of an interval."),
                 SettingDeclaration("zone", .timeZone, help: "Where."),
@@ -28,6 +36,10 @@ struct Log: OwnCommand {
     var unit: String?
     var name: String?
     var values: [Double]?
+    var members: [String]?
+    var units: [String]?
+    var duration: Double?
+    var metadata: String?
     var start: String?
     var end: String?
     var zone: String?
@@ -75,36 +87,82 @@ struct Log: OwnCommand {
         // The instant comes first, so that keys sort as time does; what follows tells entries of one instant apart.
         let instant = (try? Timestamp(parsing: start)).map { Timestamp(microseconds: $0.microseconds).text } ?? start
         let key = key ?? "\(instant) \(UInt64.random(in: .min ... .max) % 1_000_000_000)"
-        let known = registry.resolve(type)
-        let members = known?.kind == .correlation ? known?.requiredMembers ?? [] : []
         guard key.utf8.count <= 56 else { throw CommandFailure(problems: ["key: at most 56 bytes"]) }
-        guard (values == nil) == members.isEmpty, values?.count ?? 0 == members.count else {
-            let problem =
-                members.isEmpty
-                ? "values: only a correlation has several; use value"
-                : "values: expected one for each of \(members.map(\.rawValue).joined(separator: ", "))"
-            throw CommandFailure(problems: [problem])
-        }
+        let parts = try parts(registry)
         var record = ManualRecord(type: type, start: start, end: end, zone: zone, key: key)
-        record.metadata = try metadata()
-        guard let values else {
-            try record.take(value: value, unit: unit, name: name)
-            return [try record.checked(registry)]
-        }
-        record.join(group: key)
-        return [try record.checked(registry)]
-            + (try zip(members, values).enumerated().map { place, member in
+        record.metadata = try metadata(note: note)
+        if let duration { record.last(seconds: duration) }
+        try record.take(value: value, unit: parts.isEmpty ? unit : nil, name: name)
+        if !parts.isEmpty { record.join(group: key) }
+        let records =
+            [try record.checked(registry)]
+            + (try parts.enumerated().map { place, part in
                 var record = ManualRecord(
-                    type: member.0.rawValue, start: start, end: end, zone: zone, key: "\(key) \(place + 1)")
-                try record.take(value: member.1, unit: unit, name: nil)
+                    type: part.type, start: start, end: end, zone: zone, key: "\(key) \(place + 1)")
+                record.metadata = try metadata(note: nil)
+                try record.take(value: part.value, unit: part.unit, name: nil)
                 record.join(group: key)
                 return try record.checked(registry)
             })
+        let samples = records.enumerated().map { (place: $0, sample: $1.sample) }
+        if let fault = CorrelationCheck(registry).faults(of: samples).values.first {
+            throw CommandFailure(fault.code.rawValue, fault.reason)
+        }
+        return records
     }
 
-    private func metadata() throws -> JSONObject? {
-        let entered = JSONObject(#"{"wasUserEntered":true}"#)
-        return try note.map { try JSONObject.noted($0, in: entered) } ?? entered
+    /// The most members that an entry may have.
+    private static let mostMembers = 100
+
+    private struct Part {
+        var type: String
+        var value: Double
+        var unit: String?
+    }
+
+    /// The members of a correlation whose type says which they are, or those of a food or a workout as they are named.
+    private func parts(_ registry: TypeRegistry) throws(CommandFailure) -> [Part] {
+        let known = registry.resolve(type)
+        let required = known?.requiredMembers ?? []
+        let values = values ?? []
+        guard duration == nil || known?.kind == .workout else {
+            throw CommandFailure(problems: ["duration: only a workout has one beside its interval"])
+        }
+        guard let members else {
+            guard units == nil, values.count == required.count else {
+                let problem =
+                    required.isEmpty
+                    ? "values: only with members, or of a correlation that always has the same; use value"
+                    : "values: expected one for each of \(required.map(\.rawValue).joined(separator: ", "))"
+                throw CommandFailure(problems: [problem])
+            }
+            return zip(required, values).map { Part(type: $0.rawValue, value: $1, unit: unit) }
+        }
+        guard required.isEmpty, known?.kind == .workout || known?.kind == .correlation else {
+            throw CommandFailure(problems: ["members: only a food and a workout have members that are named"])
+        }
+        let units = units ?? []
+        guard (1...Self.mostMembers).contains(members.count), values.count == members.count,
+            units.count == members.count
+        else {
+            throw CommandFailure(problems: [
+                "members: expected 1 to \(Self.mostMembers) types, and as many values and units"
+            ])
+        }
+        let types = members.map { registry.resolve($0)?.id.rawValue ?? $0 }
+        guard Set(types).count == types.count else { throw CommandFailure(problems: ["members: each type once"]) }
+        return zip(types, zip(values, units)).map { Part(type: $0, value: $1.0, unit: $1.1) }
+    }
+
+    private func metadata(note: String?) throws -> JSONObject? {
+        guard let given = JSONObject(metadata ?? "{}") else {
+            throw CommandFailure(problems: ["metadata: expected a JSON object, as a text"])
+        }
+        let entered = RawJSON(trusted: Array(given.text.utf8)).setting([
+            ("wasUserEntered", RawJSON(trusted: Array("true".utf8)))
+        ])
+        let object = (entered?.text).flatMap { JSONObject($0) } ?? given
+        return try note.map { try JSONObject.noted($0, in: object) } ?? object
     }
 }
 

@@ -37,6 +37,11 @@ struct ManualRecord {
         var zone: String?
         var key: String
         var group: String?
+        var workout: Workout?
+
+        struct Workout: Encodable {
+            var duration: Double
+        }
     }
     private var members: Members
     var metadata: JSONObject?
@@ -55,6 +60,9 @@ struct ManualRecord {
     }
 
     mutating func join(group: String) { members.group = group }
+
+    /// Says how many seconds of a workout's interval were no pause.
+    mutating func last(seconds: Double) { members.workout = Members.Workout(duration: seconds) }
 
     /// The record, with its value in the type's own unit beside it.
     ///

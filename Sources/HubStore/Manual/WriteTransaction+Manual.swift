@@ -12,9 +12,13 @@ extension WriteTransaction {
         case .undoEdit(let numbers):
             results = try each(numbers) { transaction, number in try transaction.undoEdit(number) }
         case .retract(let numbers, let reason):
-            results = try each(numbers) { transaction, number in try transaction.retract(number, reason: reason) }
+            results = try each(try withMembers(numbers)) { transaction, number in
+                try transaction.retract(number, reason: reason)
+            }
         case .undoRetraction(let numbers):
-            results = try each(numbers) { transaction, number in try transaction.undoRetraction(number) }
+            results = try each(try withMembers(numbers)) { transaction, number in
+                try transaction.undoRetraction(number)
+            }
         case .assign(let numbers, let assignment, let wholeGroups, let reason):
             let all = wholeGroups ? try withGroups(numbers) : numbers
             results = try each(all) { transaction, number in
@@ -172,6 +176,20 @@ extension WriteTransaction {
         let result = try done(.assigned, known, row, reason: "by the rules of hub.conf")
         if case .stored(let placement) = result, let ruling = judgement.ruling { try note(ruling, placement) }
         return result
+    }
+
+    /// The numbers, and after a correlation or workout those of its group, which are nothing without it; each once.
+    private mutating func withMembers(_ numbers: [Int64]) throws -> [Int64] {
+        var (all, seen): ([Int64], Set<Int64>) = ([], [])
+        for number in numbers {
+            let isWhole =
+                switch try find(SampleRow.byNumber, number)?.sample.value {
+                case .correlation, .workout: true
+                default: false
+                }
+            all += (isWhole ? try withGroups([number]) : [number]).filter { seen.insert($0).inserted }
+        }
+        return all
     }
 
     /// The numbers, and those of everything that came in one group with them, each once.

@@ -51,13 +51,19 @@ extension RecordDecoder {
         guard end.microseconds >= start.microseconds else { throw RecordRejection(.time, "end: is before start") }
         let metadata = try scan.metadata()
         let identity = try identity(in: metadata, of: type.id)
-        return Sample(
+        let hasParts = kind == .workout || type.id == .workoutRoute
+        let sample = Sample(
             source: try source(), key: identity.key, type: type.id, value: try value(kind, type.entry), start: start,
             end: end,
             zone: try scan.name(.zone, .time), subject: try scan.subject(),
             group: try scan.name(.group, .group, maximum: RecordKey.maximumBytes), provenance: try scan.provenance(),
             metadata: metadata, sourceVersion: identity.version, origin: try scan.origin(),
-            extra: try scan.extra(known: .sample))
+            extra: try scan.extra(known: .sample, isBounded: !hasParts))
+        guard hasParts else { return sample }
+        do throws(PartFault) { try sample.checkParts(validation.registry) } catch {
+            throw RecordRejection(RecordRejection.Code(received: error.kind.rawValue), error.description)
+        }
+        return sample
     }
 
     /// The key and the source's version, which are HealthKit's sync identifier and version where the metadata has them (R6.72).

@@ -95,8 +95,18 @@ private struct RecordWriter {
         if !sample.origin.isEmpty { origin(sample.origin) }
         if let stored, !stored.edited.isEmpty { members(#""edited":["#, stored.edited) }
         if let stored, !stored.implausible.isEmpty { members(#""implausible":["#, stored.implausible) }
-        object(#""extra":"#, sample.extra)
+        extra(sample)
         if let stored { numbers(stored) }
+    }
+
+    /// A workout's parts and a route's points are beside the other members.
+    private mutating func extra(_ sample: Sample) {
+        guard let extra = sample.extra else { return }
+        guard let name = sample.partName, let separated = extra.separating(name) else {
+            return object(#""extra":"#, extra)
+        }
+        output.append(json: "\"\(name)\":\(separated.text),")
+        object(#""extra":"#, separated.rest)
     }
 
     mutating func write(_ day: DayValue, as stored: HubMembers?) {

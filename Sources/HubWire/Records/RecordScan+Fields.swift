@@ -110,14 +110,15 @@ extension RecordScan {
             JSONText.compact(value, in: bytes), depth: value.depth, "metadata")
     }
 
-    static func bounded(_ text: String, depth: Int, _ name: String) throws(RecordRejection) -> JSONObject {
+    static func bounded(
+        _ text: String, depth: Int, _ name: String, maximum: Int = JSONObject.maximumBytes
+    ) throws(RecordRejection) -> JSONObject {
         guard depth <= JSONObject.maximumDepth else {
             throw RecordRejection(
                 .metadata, "\(name): nests \(depth) deep; at most \(JSONObject.maximumDepth) are allowed")
         }
-        guard text.utf8.count <= JSONObject.maximumBytes else {
-            throw RecordRejection(
-                .metadata, "\(name): \(text.utf8.count) bytes; at most \(JSONObject.maximumBytes) are allowed")
+        guard text.utf8.count <= maximum else {
+            throw RecordRejection(.metadata, "\(name): \(text.utf8.count) bytes; at most \(maximum) are allowed")
         }
         return JSONObject(trusted: text)
     }

@@ -169,8 +169,10 @@ extension RecordScan {
     }
 
     /// What this version does not know, and what an `extra` member holds, in the order of appearance.
-    /// - Parameter known: the members that the record's kind has; others are extra even where another kind has them.
-    func extra(known: RecordMembers) throws(RecordRejection) -> JSONObject? {
+    /// - Parameters:
+    ///   - known: the members that the record's kind has; others are extra even where another kind has them.
+    ///   - isBounded: whether they are bounded as metadata is, and not by the size of the record alone.
+    func extra(known: RecordMembers, isBounded: Bool = true) throws(RecordRejection) -> JSONObject? {
         let foreign = members.subtracting(known)
         guard !unknown.isEmpty || !foreign.isEmpty || members.contains(.extra) else { return nil }
         var parts = unknown.map { member in
@@ -190,7 +192,8 @@ extension RecordScan {
         try refuseRepeated(parts.map(\.name))
         let text = parts.map { "\($0.name):\(JSONText.compact($0.value, in: bytes))" }.joined(separator: ",")
         return try RecordScan.bounded(
-            "{\(text)}", depth: 1 + (parts.map(\.value.depth).max() ?? 0), "members this version does not know")
+            "{\(text)}", depth: 1 + (parts.map(\.value.depth).max() ?? 0), "members this version does not know",
+            maximum: isBounded ? JSONObject.maximumBytes : RecordDecoder.maximumRecordBytes)
     }
 
     private func refuseRepeated(_ names: [String]) throws(RecordRejection) {

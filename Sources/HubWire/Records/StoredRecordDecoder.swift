@@ -76,7 +76,9 @@ public struct StoredRecordDecoder {
             value: value, start: start, end: try scan.time(.end), zone: try scan.name(.zone, .time),
             subject: try scan.subject(), group: try scan.name(.group, .group), provenance: try scan.provenance(),
             metadata: try scan.metadata(), sourceVersion: try scan.integer(.sourceVersion, .key),
-            origin: try scan.origin(), extra: try scan.extra(known: .sample))
+            origin: try scan.origin(),
+            // As much as was taken when it came.
+            extra: try scan.extra(known: .sample, isBounded: false))
     }
 
     private func value(

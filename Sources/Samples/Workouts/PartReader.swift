@@ -1,0 +1,101 @@
+import JSON
+
+/// What is wrong with a part of a workout or a route: with the member, without the value.
+public struct PartFault: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of thing is wrong.
+    public enum Kind: String, Hashable, Sendable { case value, unit, time }
+    public let kind: Kind
+    public let description: String
+
+    init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
+}
+
+/// A value in a part, and where it is.
+struct PartReader {
+    let value: JSONTree
+    /// For messages: `workout.events[3]`.
+    let place: String
+
+    func fault(_ expected: String, _ kind: PartFault.Kind = .value) -> PartFault {
+        PartFault(kind, "\(place): expected \(expected)")
+    }
+
+    /// The members of an object that may have these and no others, so that none is overlooked by its misspelling.
+    func members(_ names: [String], required: [String] = []) throws(PartFault) -> [String: PartReader] {
+        guard let members = value.members else { throw fault("an object of \(names.joined(separator: ", "))") }
+        var found: [String: PartReader] = [:]
+        for member in members {
+            guard names.contains(member.name) else { throw fault("no members but \(names.joined(separator: ", "))") }
+            let reader = PartReader(value: member.value, place: "\(place).\(member.name)")
+            guard found.updateValue(reader, forKey: member.name) == nil else { throw reader.fault("it once") }
+        }
+        if let missing = required.first(where: { found[$0] == nil }) {
+            throw PartFault(.value, "\(place).\(missing): missing")
+        }
+        return found
+    }
+
+    /// The elements of an array of at most `most`.
+    func elements(most: Int) throws(PartFault) -> [PartReader] {
+        guard let list = value.list, list.count <= most else { throw fault("an array of at most \(most) elements") }
+        return list.enumerated().map { PartReader(value: $1, place: "\(place)[\($0)]") }
+    }
+
+    func number(in range: ClosedRange<Double>, _ unit: String) throws(PartFault) -> Double {
+        guard let number = value.double, number.isFinite, range.contains(number) else {
+            let bounds =
+                range.upperBound.isFinite
+                ? "from \(PartReader.text(range.lowerBound)) to \(PartReader.text(range.upperBound))"
+                : "from \(PartReader.text(range.lowerBound))"
+            throw fault("a number \(bounds)\(unit.isEmpty ? "" : ", in \(unit)")")
+        }
+        return number
+    }
+
+    func text() throws(PartFault) -> String {
+        guard let text = value.text else { throw fault("a string") }
+        return text
+    }
+
+    func time() throws(PartFault) -> Timestamp {
+        guard let text = value.text, let time = try? Timestamp(parsing: text) else {
+            throw fault("RFC 3339 with an offset, such as 2024-03-15T07:30:05+01:00", .time)
+        }
+        return time
+    }
+
+    /// Metadata, with HealthKit's keys checked.
+    func metadata() throws(PartFault) -> JSONObject {
+        guard value.members != nil, let object = JSONObject(value.json) else { throw fault("an object") }
+        do throws(KnownMetadata.Fault) {
+            _ = try KnownMetadata(object, of: .workout)
+            return object
+        } catch {
+            throw PartFault(.value, "\(place): \(error)")
+        }
+    }
+
+    /// A number without a fraction that says nothing.
+    static func text(_ number: Double) -> String {
+        number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : "\(number)"
+    }
+}
+
+extension JSONTree.Member {
+    init(_ name: String, number: Double) { self.init(name, .number(PartReader.text(number))) }
+    init(_ name: String, text: String) { self.init(name, .text(text)) }
+
+    static func optional(_ name: String, number: Double?) -> [JSONTree.Member] {
+        number.map { [JSONTree.Member(name, number: $0)] } ?? []
+    }
+
+    static func list<Element>(
+        _ name: String, _ elements: [Element], _ json: (Element) -> JSONTree
+    ) -> [JSONTree.Member] {
+        elements.isEmpty ? [] : [JSONTree.Member(name, .list(elements.map(json)))]
+    }
+
+    static func metadata(_ metadata: JSONObject?) -> [JSONTree.Member] {
+        metadata.flatMap { JSONTree(Array($0.text.utf8)) }.map { [JSONTree.Member("metadata", $0)] } ?? []
+    }
+}

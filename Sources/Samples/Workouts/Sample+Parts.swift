@@ -1,0 +1,78 @@
+package import JSON
+
+/// Workouts and routes have a member of their own, which travels beside the others and is kept among the extra ones.
+extension Sample {
+    /// The name of that member; `nil` where the sample is of another type.
+    package var partName: String? {
+        if case .workout = value { return "workout" }
+        return type == .workoutRoute ? "route" : nil
+    }
+
+    /// What its source says of a workout besides activity and interval; `nil` for what is no workout, or has nothing of it.
+    public var workout: WorkoutParts? {
+        get {
+            guard case .workout = value, let part else { return nil }
+            let seconds = Double(end.microseconds - start.microseconds) / 1_000_000
+            return try? WorkoutParts(part, seconds: seconds, .standard)
+        }
+        set { extra = JSONObject.setting("workout", to: newValue?.json, in: extra) }
+    }
+
+    /// The points of a `workoutRoute`, in the order of time; `nil` for other types.
+    public var route: [RoutePoint]? {
+        get { type == .workoutRoute ? part.flatMap { try? RoutePoint.list($0) } : nil }
+        set { extra = JSONObject.setting("route", to: newValue.map { .list($0.map(\.json)) }, in: extra) }
+    }
+
+    /// Seconds of a workout without its pauses; `nil` for what is no workout.
+    public var workoutDuration: Double? {
+        guard case .workout = value else { return nil }
+        return (workout ?? WorkoutParts()).duration(from: start, to: end)
+    }
+
+    private var part: JSONTree? { partName.flatMap { extra?.separating($0)?.value } }
+
+    /// Throws what is wrong with the member.
+    package func checkParts(_ registry: TypeRegistry) throws(PartFault) {
+        guard let part else { return }
+        if case .workout = value {
+            let seconds = Double(end.microseconds - start.microseconds) / 1_000_000
+            _ = try WorkoutParts(part, seconds: seconds, registry)
+        } else {
+            _ = try RoutePoint.list(part)
+        }
+    }
+}
+
+extension JSONObject {
+    /// The member `name`, and the other members, byte for byte; `nil` where there is none.
+    package func separating(_ name: String) -> (text: String, value: JSONTree?, rest: JSONObject?)? {
+        guard text.contains("\"\(name)\":") else { return nil }
+        var found: (text: String, value: JSONTree?)?
+        var rest: [String] = []
+        Array(text.utf8).withUnsafeBytes { bytes in
+            guard var scanner = try? JSONScanner(bytes), scanner.take(UInt8(ascii: "{")) else { return }
+            while let key = try? scanner.name(), let value = try? scanner.value() {
+                let text = JSONText.compact(value, in: bytes)
+                if found == nil, JSONText.string(key, in: bytes) == name {
+                    found = (text, JSONTree(Array(text.utf8)))
+                } else {
+                    rest.append("\(JSONText.compact(key, in: bytes)):\(text)")
+                }
+                guard scanner.take(UInt8(ascii: ",")) else { return }
+            }
+        }
+        return found.map { found in
+            (found.text, found.value, rest.isEmpty ? nil : JSONObject(trusted: "{\(rest.joined(separator: ","))}"))
+        }
+    }
+
+    /// The object with a member of that value, last; without a value without it.
+    static func setting(_ name: String, to value: JSONTree?, in object: JSONObject?) -> JSONObject? {
+        let separated = object?.separating(name)
+        let rest = separated.map(\.rest) ?? object
+        guard let value else { return rest }
+        let others = rest.map { String($0.text.dropFirst().dropLast()) + "," } ?? ""
+        return JSONObject(trusted: "{\(others == "," ? "" : others)\"\(name)\":\(value.json)}")
+    }
+}
