@@ -216,7 +216,7 @@ private struct Obliging: SourcePlugin {
 }
 
 /// Numbers as they come in, for waiting without sleeping.
-private actor Tally {
+actor Tally {
     private(set) var values: [Int] = []
     private var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
