@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import HubClient
 import Samples
@@ -19,7 +20,10 @@ import Testing
         ("36,8 °C", "bodyTemperature", 36.8, "degC"), ("0,455kg", "weight", 0.455, "kg"),
         ("42 mL/kg·min", "vo2Max", 42, "mL/kg·min"), ("5.4 mmol/L", "bloodGlucose", 5.4, "mmol/L"),
         ("16/min", "respiratoryRate", 16, "count/min"), ("30µg", "dietaryBiotin", 30, "mcg"),
-        ("12.5 km/h", "runningSpeed", 12.5, "km/hr"),
+        ("12.5 km/h", "runningSpeed", 12.5, "km/hr"), ("5ft10in", "height", 70, "in"),
+        ("5 ft 10 in", "height", 70, "in"),
+        ("5'10\"", "height", 70, "in"), ("5' 10.5\"", "height", 70.5, "in"), ("5′10″", "height", 70, "in"),
+        ("6'", "height", 6, "ft"), ("300J", "dietaryEnergyConsumed", 300, "J"),
     ])
     func `a quantity is read with its unit`(_ text: String, _ type: String, _ number: Double, _ unit: String) throws {
         #expect(try value(text, type) == .quantity(number, unit: unit))
@@ -34,13 +38,16 @@ import Testing
 
     @Test(arguments: [
         ("81foo", "weight", "there is no unit foo; weight is given in kg"),
+        // Seed 004: the whole text is used, or nothing is saved.
+        ("70x", "weight", "there is no unit x"), ("70kg x", "weight", "expected a number"),
+        ("tall", "height", "expected a number"), ("5'10", "height", "10 of what?"),
         ("80.4", "weight", "weight is given in kg"), ("80,455kg", "weight", "80.455 or 80455"),
         ("1,234.5kg", "weight", "no commas"), ("", "weight", "80.4kg"), ("kg", "weight", "expected a number"),
         ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has inBed"),
         ("80 kgg", "weight", "kg"), ("0.182", "bodyFatPercentage", "18.2%"),
         ("1e400kg", "weight", "without an exponent, such as 80.4kg"), ("-80kg", "weight", "never less than nothing"),
         ("-120/80", "bloodPressure", "never less than nothing"), ("-1", "stepCount", "never less than nothing"),
-        ("Ham Sandwich", "food", "food is a group of other records and has no value of its own; log each of them"),
+        ("Ham Sandwich", "food", "food is a group of other records and has no value of its own; edit its members"),
     ])
     func `what is not clear is refused with what to type`(_ text: String, _ type: String, _ hint: String) throws {
         let failure = try #require(throws: Failure.self) { try value(text, type) }
@@ -57,6 +64,77 @@ import Testing
 
     @Test func `a temperature may be below zero`() throws {
         #expect(try value("-0.3 degC", "appleSleepingWristTemperature") == .quantity(-0.3, unit: "degC"))
+    }
+
+    private func entry(_ line: String, _ options: String...) throws -> HandEntry {
+        let words = line.split(separator: "|").map(String.init)
+        return try HandEntry(words[0], Array(words.dropFirst()), try EntryOptions.parse(options))
+    }
+
+    @Test func `a food is its name and its energy, and with more than that a group`() throws {
+        let sandwich = try entry("food|Ham Sandwich|300J")
+        #expect(sandwich.type == "dietaryEnergyConsumed" && sandwich.members.isEmpty)
+        #expect(sandwich.value == .quantity(300, unit: "J"))
+        #expect(try sandwich.metadata(EntryOptions.parse([])) == #"{"foodType":"Ham Sandwich"}"#)
+        for line in ["food|Ham|Sandwich|300|kcal", "food|Ham Sandwich|300 kcal"] {
+            let meal = try entry(line, "--protein", "12g", "--with", "dietaryCalcium 90mg")
+            #expect(meal.type == "food" && meal.value == nil)
+            #expect(meal.members.map(\.type) == [.dietaryEnergyConsumed, .dietaryProtein, .dietaryCalcium])
+            #expect(meal.members.map(\.unit) == ["kcal", "g", "mg"])
+        }
+        #expect(try entry("food|7 Up", "--sugar", "35g").members.map(\.type) == [.dietarySugar])
+    }
+
+    @Test func `an activity is a workout, by its name or what people call it`() throws {
+        let swim = try entry("swim|30min", "--energy", "300kcal", "--distance", "1km")
+        #expect(swim.type == "workout" && swim.value == .name("swimming") && swim.seconds == 1_800)
+        #expect(swim.members.map(\.type) == [.activeEnergyBurned, .distanceSwimming])
+        #expect(try entry("Running|1h 15min", "--distance", "12km").members.map(\.type) == [.distanceWalkingRunning])
+        #expect(try entry("workout|tai|30min".replacing("tai", with: "taiChi")).value == .name("taiChi"))
+        #expect(try entry("yoga").seconds == nil)
+        // Every activity that HealthKit has, none of which is a type.
+        for activity in WorkoutActivity.all {
+            #expect(try entry("\(activity.name)|1h").value == .name(activity.name), "\(activity.name)")
+        }
+    }
+
+    @Test(arguments: [
+        ("food", [], "Its name comes first"), ("food|300J", [], "Its name comes first"),
+        ("food|Ham Sandwich", [], "how much of what?"), ("food|Ham Sandwich|300x", [], "there is no unit x"),
+        ("food|Ham Sandwich|300J", ["--distance", "1km"], "a food has none"), ("workout", [], "which activity?"),
+        ("workout|swiming|1h", [], "did you mean swimming?"), ("swim|30", [], "how long, such as 30min"),
+        ("swim|30kg", [], "how long, such as 30min"), ("swim|30min x", [], "how long"),
+        ("swim|30min", ["--energy", "300"], "300 of what?"), ("swim|30min", ["--protein", "1g"], "log it as a food"),
+        ("yoga|1h", ["--distance", "1km"], "say which it is, such as --with 'distanceWalkingRunning 1km'"),
+        ("swim|30min", ["--with", "sleepAnalysis 1"], "expected a quantity and its value"),
+        ("weight|80kg", ["--energy", "300kcal"], "only a food and a workout have it"),
+        ("swiming|30min", [], "or the activity swimming?"),
+    ])
+    func `what is not clear of a food or a workout is refused with what to type`(
+        _ line: String, _ options: [String], _ hint: String
+    ) throws {
+        let failure = try #require(throws: Failure.self) {
+            let words = line.split(separator: "|").map(String.init)
+            _ = try HandEntry(words[0], Array(words.dropFirst()), try EntryOptions.parse(options))
+        }
+        #expect(failure.exit == .usage && failure.message.contains(hint), "\(failure.message)")
+    }
+
+    @Test func `metadata is typed as its key says, whatever a person calls it`() throws {
+        let options = try EntryOptions.parse([
+            "--metadata", "HKInsulinDeliveryReason=bolus", "--metadata", "menstrualCycleStart=yes", "--metadata",
+            "lapLength=25 m", "--metadata", "swolfScore=35,5", "--metadata", "mine=a=b",
+        ])
+        let entry = try entry("weight|80kg")
+        #expect(
+            try entry.metadata(options)
+                == #"{"insulinDeliveryReason":"bolus","menstrualCycleStart":true,"lapLength":{"value":25,"unit":"m"},"swolfScore":35.5,"mine":"a=b"}"#
+        )
+        for wrong in ["menstrualCycleStart=maybe", "lapLength=25", "note=x", "x", "swolfScore=low"] {
+            #expect(throws: Failure.self, "\(wrong)") {
+                try entry.metadata(try EntryOptions.parse(["--metadata", wrong]))
+            }
+        }
     }
 
     private let berlin = TimeZone(identifier: "Europe/Berlin") ?? .gmt

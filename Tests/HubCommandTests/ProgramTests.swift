@@ -41,6 +41,93 @@ import ZeroMQ
         }
     }
 
+    @Test func `a meal and a swim are entered in one line, told as groups, and taken back in another`() async throws {
+        let hub = try await TestHub()
+        func numbers() async throws -> [String] {
+            try await hub.run(["samples", "--json"]).output.split(separator: "\n").map(String.init)
+        }
+        let snack = try await hub.run(["log", "food", "Ham Sandwich", "300J", "--at", "2026-03-01T12:30:00+01:00"])
+        #expect(snack.code == 0, "\(snack.errors)")
+        #expect(snack.output.contains("dietaryEnergyConsumed  0.072 kcal  hand         1\n"))
+        #expect(snack.errors == "hub retract 1 takes it back\n")
+        let meal = try await hub.run([
+            "log", "food", "Ham Sandwich", "350kcal", "--protein", "12g", "--at", "2026-03-01T12:31:00+01:00",
+        ])
+        #expect(meal.code == 0, "\(meal.errors)")
+        #expect(meal.errors == "hub retract 2 takes all 3 of them back\n")
+        let swim = try await hub.run([
+            "log", "swim", "30min", "--energy", "300kcal", "--distance", "1km", "--at", "2026-03-01T07:00:00+01:00",
+        ])
+        #expect(
+            swim.output.contains(/2026-03-01 07:00:00–07:30:00 \+01:00 +me +workout +swimming +hand +5\n/),
+            "\(swim.output)")
+        let records = try await numbers()
+        #expect(records.count == 7)
+        #expect(records.filter { $0.contains(#""foodType":"Ham Sandwich""#) }.count == 4)
+        // The same is asked about, another food is not.
+        func same(_ name: String) async throws -> ChildProcess.Result {
+            try await hub.run(["log", "food", name, "350kcal", "--at", "2026-03-01T12:32:00+01:00", "--dry-run"])
+        }
+        #expect(try await same("Ham Sandwich").errors.hasPrefix("hub: record 3 says the same"))
+        #expect(try await same("Cheese Sandwich").errors == "nothing was stored\n")
+        let paused = try await hub.run([
+            "log", "run", "25min", "--from", "2026-03-01T08:00:00+01:00", "--to", "2026-03-01T08:30:00+01:00", "--json",
+        ])
+        #expect(paused.output.contains(#""workout":{"duration":1500}"#), "\(paused.output)")
+        // One number takes the whole back, and brings it back.
+        #expect(try await hub.run(["retract", "5", "--yes"]).output == "5 retracted\n6 retracted\n7 retracted\n")
+        #expect(try await numbers().count == 5)
+        #expect(try await hub.run(["retract", "--undo", "5"]).output == "5 is back\n6 is back\n7 is back\n")
+        for wrong in [["log", "height", "tall"], ["log", "weight", "70x"], ["log", "swim", "soon"]] {
+            let refused = try await hub.run(wrong)
+            #expect(refused.code == HubExit.usage.rawValue && refused.errors.hasPrefix("hub: "), "\(refused.errors)")
+        }
+        let reason = try await hub.run(["log", "insulinDelivery", "4IU"])
+        #expect(reason.errors.contains("metadata.insulinDeliveryReason: missing"), "\(reason.errors)")
+        let given = try await hub.run(["log", "insulinDelivery", "4IU", "--metadata", "insulinDeliveryReason=bolus"])
+        #expect(given.code == 0, "\(given.errors)")
+        #expect(try await numbers().count == 9)
+    }
+
+    @Test func `what a filter finds is shown, taken back when a person says so, and brought back by the same filter`()
+        async throws
+    {
+        let hub = try await TestHub()
+        try hub.give(Self.weights)
+        for value in ["120/80", "118/79"] {
+            let at = value == "120/80" ? "2026-03-02T08:00:00Z" : "2026-03-04T08:00:00Z"
+            #expect(try await hub.run(["log", "bloodPressure", value, "--at", at]).code == 0)
+        }
+        func standing() async throws -> Int {
+            try await hub.run(["samples", "--json"]).output.split(separator: "\n").count
+        }
+        #expect(try await standing() == 11)
+        let filter = [
+            "retract", "--type", "weight", "--type", "bloodPressure", "--from", "2026-03-02", "--to", "2026-03-03",
+        ]
+        let dry = try await hub.run(filter + ["--dry-run"])
+        #expect(dry.output.contains("72.3 kg") && dry.output.contains("2 would be retracted"), "\(dry.output)")
+        #expect(!dry.output.contains("71.3 kg"))
+        #expect(try await hub.run(filter).code == HubExit.usage.rawValue, "without a terminal it needs --yes")
+        #expect(try await standing() == 11)
+        let done = try await hub.run(filter + ["--yes"])
+        // Two weights, and a blood pressure with its members, which the filter does not name.
+        #expect(done.output.split(separator: "\n").count == 5, "\(done.output)")
+        #expect(done.errors == "the same with --undo brings them back\n")
+        #expect(try await standing() == 6)
+        #expect(try await hub.run(filter + ["--yes"]).errors.contains("there is no such record"))
+        let undone = try await hub.run(filter + ["--undo", "--yes"])
+        #expect(undone.code == 0, "\(undone.errors)")
+        #expect(try await standing() == 11)
+        let json = try await hub.run(["retract", "--source", "hand", "--yes", "--json"])
+        #expect(json.output.hasPrefix(#"{"dryRun":false,"records":[{"number":"#), "\(json.output)")
+        #expect(json.output.ranges(of: #""outcome":"stored""#).count == 6, "\(json.output)")
+        #expect(try await standing() == 5)
+        for wrong in [["retract"], ["retract", "1", "--type", "weight"]] {
+            #expect(try await hub.run(wrong).code == HubExit.usage.rawValue)
+        }
+    }
+
     @Test func `what is hardly true is counted in the status, explained in the inbox, and gone when a person says so`()
         async throws
     {

@@ -37,10 +37,7 @@ struct EraseCommand: ParsableCommand {
 
     @Argument(help: "Numbers of records, in place of the filter.")
     var number: [Int64] = []
-    @Option(
-        name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
-    var types: [String] = []
-    @OptionGroup var only: RecordFilterOptions
+    @OptionGroup var selection: RecordSelectionOptions
     @Option(help: ArgumentHelp("All of a person that hub.conf no longer names, and the name.", valueName: "name"))
     var forget: String?
     @Flag(name: .customLong("keep-copies"), help: "Leave older copies of the store beside it.")
@@ -59,8 +56,7 @@ struct EraseCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
-        let hasFilter = !types.isEmpty || !only.isEmpty
-        let ways = [!number.isEmpty, hasFilter, forget != nil].count { $0 }
+        let ways = [!number.isEmpty, !selection.isEmpty, forget != nil].count { $0 }
         if ways == 0 { throw ValidationError("Give numbers, a filter or --forget: nothing is erased without.") }
         if ways > 1 { throw ValidationError("Numbers, a filter and --forget exclude each other.") }
         if allow, number.isEmpty || dryRun || keep { throw ValidationError("--allow takes numbers alone.") }
@@ -97,9 +93,9 @@ struct EraseCommand: ParsableCommand {
     }
 
     func run() throws {
-        let types = try TypeArgument.resolved(types)
+        _ = try TypeArgument.resolved(selection.types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "erase")
-        let arguments = try arguments(types, now: try door.open().hubClock().now())
+        let arguments = try arguments(selection.filter(now: try door.open().hubClock().now()))
         if allow { return try letAgain(door, arguments) }
         let expected = try ask(door, arguments, isDryRun: true)
         let plan = try JSON.answer(Answer.self, expected)
@@ -140,12 +136,10 @@ struct EraseCommand: ParsableCommand {
     static let missing =
         "not erased: what plugins have not given yet, what targets make of it, days of retention (series kept.PLUGIN; --source takes them too), backups, snapshots of the file system, blocks that an SSD keeps; see Docs/Security.md"
 
-    private func arguments(_ types: [String], now: Int64) throws(Failure) -> Arguments {
-        let (start, end) = try only.span(now: now, zone: .current)
-        func some<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
-        return Arguments(
-            numbers: some(number), types: some(types), persons: some(only.person), sources: some(only.source),
-            from: start?.text, to: end?.text, forget: forget, keep: keep,
+    private func arguments(_ filter: QueryRequest.Filter) -> Arguments {
+        Arguments(
+            numbers: number.isEmpty ? nil : number, types: filter.types, persons: filter.persons,
+            sources: filter.sources, from: filter.from?.text, to: filter.to?.text, forget: forget, keep: keep,
             allow: allow)
     }
 

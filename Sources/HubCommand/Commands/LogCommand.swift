@@ -8,21 +8,32 @@ import Samples
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Enter a value of your own: a weight, a pulse, a night's sleep.",
+        abstract: "Enter a value of your own: a weight, a meal, a workout, a night's sleep.",
         discussion: """
             The record is stored like a scale's, under the source hand, and reaches
             listeners and sinks. A value far from the last one is asked about, or needs
             --yes without a terminal; none is dropped. Each entry is a record of
-            its own, unless --key says that it is the same one again.
+            its own, unless --key says that it is the same one again. What was entered by
+            mistake: hub retract NUMBER, as the answer says.
 
             Examples:
               hub log weight 80.4kg
               hub log weight 12st 8lb --at 'yesterday 7:30' --person anna
+              hub log height 5ft10in
               hub log bodyFatPercentage 18.2%
               hub log bloodPressure 120/80 --note 'after coffee'
               hub log stepCount 5000 --from 8:00 --to 9:15
               hub log sleepAnalysis asleepCore --from 'yesterday 23:10' --to 7:05
+              hub log food 'Ham Sandwich' 350kcal --protein 12g
+              hub log food Muesli 400kcal --with 'dietaryIron 2mg' --at 7:30
+              hub log swim 30min --energy 300kcal --distance 1km
+              hub log run 25min --from 7:00 --to 7:30      25 minutes without the pauses
+              hub log insulinDelivery 4IU --metadata insulinDeliveryReason=bolus
               hub log weight 80.4kg --at 2024-03-15T07:30:00+01:00 --key 2024-03-15 --json
+
+            A food with more than its energy, and a workout with what was measured, are a
+            group of records: stored together, and taken back together by the number of
+            the first. A workout without --at or --from ends now.
 
             A unit stands after its number, with a space or without. A comma is a decimal
             comma where it cannot part thousands: 80,4kg is read, 1,250 is not. Times are
@@ -36,10 +47,11 @@ struct LogCommand: ParsableCommand {
             69 no hub answers.
             """)
 
-    @Argument(help: "What was measured, as in hub samples.")
+    @Argument(help: "What was measured, as in hub samples; food; or an activity, such as swim.")
     var type: String
-    @Argument(help: "The value, with its unit.")
+    @Argument(help: "The value, with its unit; a food's name and energy; how long an activity lasted.")
     var value: [String] = []
+    @OptionGroup var more: EntryOptions
     @Option(
         help: ArgumentHelp("When; now if not given.", valueName: "when"), transform: LogCommand.moment)
     var at: MomentArgument?
@@ -75,34 +87,45 @@ struct LogCommand: ParsableCommand {
     }
 
     func run() throws {
-        _ = try TypeArgument.resolved([type])
-        let known = TypeRegistry.standard.resolve(type)
-        let value = try ValueArgument(value, of: known)
+        let entry = try HandEntry(type, value, more)
+        let metadata = try entry.metadata(more)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "log")
         let welcome = try door.open()
         let owner = try owner(of: welcome.persons)
         let clock = try PersonClock(zone: owner.zone, now: welcome.time.microseconds)
-        let arguments = try arguments(value, owner.name, clock)
+        let arguments = try arguments(entry, metadata, owner.name, clock)
         let expected = try door.hand("log", arguments, isDryRun: true)
         try expected.refuseRejections()
-        let units = options.readingUnits()
-        var doubts: [String] = []
-        for entry in expected.entries {
-            guard let record = entry.record else { continue }
-            doubts += SlipCheck.about(record, last: entry.last, now: clock.now, units)
-            if key == nil, let last = entry.last, SlipCheck.isRepeat(record, of: last) {
-                doubts.append("record \(last.number) says the same; hub edit \(last.number) corrects it")
-            }
-        }
+        let doubts = doubts(about: expected, now: clock.now)
         for doubt in doubts { Terminal.complain(doubt) }
         if dryRun { return try tell(expected) }
         if !doubts.isEmpty {
+            let units = options.readingUnits()
             let values = expected.entries.compactMap(\.record).map { ValueText.text($0, units) }
             try Consent.ask("Enter \(values.joined(separator: ", ")) all the same?", about: [], isGiven: yes)
         }
         let done = try door.hand("log", arguments, isDryRun: false)
         try done.refuseRejections(isDone: true)
         try tell(done)
+    }
+
+    private func doubts(about answer: ManualAnswer, now: Int64) -> [String] {
+        let units = options.readingUnits()
+        var doubts: [String] = []
+        var repeated: [Int64] = []
+        var values = 0
+        for entry in answer.entries {
+            guard let record = entry.record else { continue }
+            doubts += SlipCheck.about(record, last: entry.last, now: now, units)
+            guard case .sample(let sample) = record.record, sample.value != .correlation else { continue }
+            values += 1
+            if let last = entry.last, SlipCheck.isRepeat(record, of: last) { repeated.append(last.number) }
+        }
+        // Of a group all say the same, or it is another.
+        if key == nil, let first = repeated.first, repeated.count == values {
+            doubts.append("record \(first) says the same; hub edit \(first) corrects it")
+        }
+        return doubts
     }
 
     private func owner(of persons: [Welcome.PersonEntry]) throws(Failure) -> Welcome.PersonEntry {
@@ -127,6 +150,10 @@ struct LogCommand: ParsableCommand {
         var values: [Double]?
         var unit: String?
         var name: String?
+        var members: [String]?
+        var units: [String]?
+        var duration: Double?
+        var metadata: String?
         var start: String
         var end: String?
         var zone: String?
@@ -137,18 +164,39 @@ struct LogCommand: ParsableCommand {
     }
 
     private func arguments(
-        _ value: ValueArgument, _ person: String, _ clock: PersonClock
+        _ entry: HandEntry, _ metadata: String?, _ person: String, _ clock: PersonClock
     ) throws(Failure) -> Arguments {
-        let (start, zone) = try clock.moment(from ?? at ?? LogCommand.now)
-        let end = try to.map { argument throws(Failure) in try clock.moment(argument).time }
+        var (start, zone) = try clock.moment(from ?? at ?? LogCommand.now)
+        var end = try to.map { argument throws(Failure) in try clock.moment(argument).time }
+        if entry.type == TypeID.workout.rawValue, end == nil {
+            guard let seconds = entry.seconds else {
+                throw Failure(
+                    .usage, "how long did it last? Such as hub log \(Terminal.cut(type)) 30min, or --from and --to")
+            }
+            let microseconds = Int64((seconds * 1_000_000).rounded())
+            // A time that was given with its offset has the other end under it too.
+            func moved(by microseconds: Int64) -> Timestamp {
+                let moment = start.microseconds + microseconds
+                return zone == nil
+                    ? Timestamp(microseconds: moment, offsetMinutes: start.offsetMinutes) : clock.local(moment)
+            }
+            if at == nil { (start, end) = (moved(by: -microseconds), start) } else { end = moved(by: microseconds) }
+        }
         let instant = Timestamp(microseconds: start.microseconds).text
         var arguments = Arguments(
-            type: type, start: start.text, end: end?.text, zone: zone, person: person, note: note,
+            type: entry.type, duration: from == nil ? nil : entry.seconds, metadata: metadata, start: start.text,
+            end: end?.text, zone: zone, person: person, note: note,
             key: key ?? "\(instant) \(UInt64.random(in: 0..<1_000_000_000))")
-        switch value {
+        switch entry.value {
         case .quantity(let number, let unit): (arguments.value, arguments.unit) = (number, unit)
         case .several(let numbers, let unit): (arguments.values, arguments.unit) = (numbers, unit)
         case .name(let name): arguments.name = name
+        case nil: break
+        }
+        if !entry.members.isEmpty {
+            arguments.members = entry.members.map(\.type.rawValue)
+            arguments.values = entry.members.map(\.value)
+            arguments.units = entry.members.map(\.unit)
         }
         return arguments
     }
@@ -172,6 +220,10 @@ struct LogCommand: ParsableCommand {
         if answer.entries.contains(where: { $0.record != nil }) {
             for line in table.takeLines() { try Output.print(line) }
         }
-        if dryRun { Terminal.say("nothing was stored") }
+        if dryRun { return Terminal.say("nothing was stored") }
+        let stored = answer.entries.filter { $0.record != nil }
+        guard let first = stored.first else { return }
+        Terminal.say(
+            "hub retract \(first.number) takes \(stored.count == 1 ? "it" : "all \(stored.count) of them") back")
     }
 }

@@ -10,7 +10,8 @@ struct RetractCommand: ParsableCommand {
         discussion: """
             A retracted record is in no list any more, listeners and sinks are told, and
             no source can bring it back. hub trace still knows it, and --undo brings it
-            back. Shows what it is about and asks before it does it.
+            back. A meal, a blood pressure and a workout go and come back with all that
+            belongs to them. Shows what it is about and asks before it does it.
 
             Examples:
               hub samples weight --last 5             NUMBER is the last column
@@ -18,14 +19,20 @@ struct RetractCommand: ParsableCommand {
               hub retract 1043 1044 --reason 'the dog' --yes
               hub retract 1043 --dry-run --json
               hub retract 1043 --undo
+              hub retract --type heartRate --from yesterday --to yesterday --source hand
+              hub retract --type heartRate --from yesterday --source hand --undo
+
+            --from and --to as in hub samples. By a filter samples are taken back, never
+            days; with --undo what was taken back by hand.
 
             Exit codes: 0 retracted or brought back, now or before; 1 there is no such
-            record, nothing was changed, or the answer was no; 64 --yes is missing
-            without a terminal; 69 no hub answers.
+            record, nothing was changed, or the answer was no; 64 no such type or person,
+            or --yes is missing without a terminal; 69 no hub answers.
             """)
 
-    @Argument(help: "Numbers of records.")
-    var number: [Int64]
+    @Argument(help: "Numbers of records, in place of the filter.")
+    var number: [Int64] = []
+    @OptionGroup var selection: RecordSelectionOptions
     @Option(help: ArgumentHelp("Why, for those who read the retraction.", valueName: "text"))
     var reason: String?
     @Flag(help: "Bring back what was retracted by hand.")
@@ -45,7 +52,13 @@ struct RetractCommand: ParsableCommand {
     private static let most = 1_000
 
     func validate() throws {
-        if number.isEmpty || number.count > RetractCommand.most {
+        if number.isEmpty == selection.isEmpty {
+            throw ValidationError(
+                number.isEmpty
+                    ? "Give numbers or a filter: nothing is taken back without."
+                    : "Numbers and a filter exclude each other.")
+        }
+        if number.count > RetractCommand.most {
             throw ValidationError("Give 1 to \(RetractCommand.most) numbers.")
         }
         if undo, reason != nil { throw ValidationError("--undo takes no --reason.") }
@@ -55,27 +68,67 @@ struct RetractCommand: ParsableCommand {
     }
 
     func run() throws {
+        _ = try TypeArgument.resolved(selection.types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "retract")
-        let numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
-        let arguments = Arguments(numbers: numbers, reason: reason, undo: undo)
-        let expected = try door.hand("retract", arguments, isDryRun: true)
+        let (numbers, listing) = try chosen(door)
+        guard !numbers.isEmpty else { throw Failure(.notWell, "there is no such record; nothing was changed") }
+        let expected = try retract(numbers, door, isDryRun: true)
         try expected.refuseRejections()
         if dryRun {
             if json { return try Output.json(expected.text) }
-            for line in try listing(door, numbers) + lines(expected) { try Output.print(line) }
+            for line in listing + lines(expected) { try Output.print(line) }
             return
         }
-        if !undo {
-            let question = "Retract \(numbers.count == 1 ? "this record" : "these \(numbers.count) records")?"
-            try Consent.ask(question, about: yes ? [] : try listing(door, numbers), isGiven: yes)
+        if !undo || !selection.isEmpty {
+            let what = numbers.count == 1 ? "this record" : "these \(NumberText.count(numbers.count, "record"))"
+            try Consent.ask(
+                undo ? "Bring \(what) back?" : "Retract \(what)?", about: yes ? [] : listing, isGiven: yes)
         }
-        let done = try door.hand("retract", arguments, isDryRun: false)
+        let done = try retract(numbers, door, isDryRun: false)
         if json {
             try Output.json(done.text)
         } else {
             for line in lines(done) { try Output.print(line) }
         }
         try done.refuseRejections(isDone: true)
+        if !undo, !selection.isEmpty { Terminal.say("the same with --undo brings them back") }
+    }
+
+    private func retract(_ numbers: [Int64], _ door: DoorClient, isDryRun: Bool) throws -> ManualAnswer {
+        let parts = stride(from: 0, to: numbers.count, by: Self.most).map {
+            Array(numbers[$0..<min($0 + Self.most, numbers.count)])
+        }
+        return ManualAnswer(
+            joining: try parts.map { part in
+                try door.hand(
+                    "retract", Arguments(numbers: part, reason: reason, undo: undo), isDryRun: isDryRun)
+            })
+    }
+
+    /// How many lines a person is shown of what a filter has found.
+    private static let shown = 20
+
+    /// The records that are meant, and the lines that show them.
+    private func chosen(_ door: DoorClient) throws -> (numbers: [Int64], listing: [String]) {
+        guard !selection.isEmpty else {
+            let numbers = number.enumerated().filter { !number[..<$0.offset].contains($0.element) }.map(\.element)
+            return (numbers, try listing(of: door.records(numbers)))
+        }
+        var query = QueryRequest(id: 0)
+        query.filter = try selection.filter(now: try door.open().hubClock().now())
+        if undo { query.filter.kinds = [.retraction] }
+        var (numbers, first): ([Int64], [StoredRecord]) = ([], [])
+        var reader = RecordReader()
+        try door.pages(query) { page, _ in
+            for bytes in page {
+                let record = try reader.record(bytes)
+                if case .retraction(let retraction) = record.record, retraction.author == .source { continue }
+                numbers.append(record.number)
+                if first.count < Self.shown { first.append(record) }
+            }
+        }
+        let more = numbers.count - first.count
+        return (numbers, listing(of: first) + (more > 0 ? ["and \(NumberText.count(more, "more record"))"] : []))
     }
 
     private struct Arguments: Encodable {
@@ -85,8 +138,7 @@ struct RetractCommand: ParsableCommand {
     }
 
     /// The records as they are now; those that were retracted before are in no list.
-    private func listing(_ door: DoorClient, _ numbers: [Int64]) throws -> [String] {
-        let records = try door.records(numbers)
+    private func listing(of records: [StoredRecord]) -> [String] {
         let units = options.readingUnits()
         var table = RecordText.table()
         for record in records { table.add(RecordText(record, units).cells) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HubClient
+import HubWire
 import Samples
 
 /// Which records a command is about, besides their types.
@@ -28,6 +29,27 @@ struct RecordFilterOptions: ParsableArguments {
             throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
         }
         return (start, end)
+    }
+}
+
+/// Which records a command takes away.
+struct RecordSelectionOptions: ParsableArguments {
+    @Option(
+        name: .customLong("type"), help: ArgumentHelp("Only of this type; may be repeated.", valueName: "type"))
+    var types: [String] = []
+    @OptionGroup var only: RecordFilterOptions
+
+    var isEmpty: Bool { types.isEmpty && only.isEmpty }
+
+    /// - Parameter now: microseconds since 1970, by the hub's clock.
+    /// - Throws: ``HubExit/usage`` for what is not a type, and for a span that ends before it begins.
+    func filter(now: Int64, zone: TimeZone = .current) throws(Failure) -> QueryRequest.Filter {
+        var filter = QueryRequest.Filter()
+        func some<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
+        filter.types = some(try TypeArgument.resolved(types))
+        (filter.persons, filter.sources) = (some(only.person), some(only.source))
+        (filter.from, filter.to) = try only.span(now: now, zone: zone)
+        return filter
     }
 }
 

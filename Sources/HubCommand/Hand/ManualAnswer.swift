@@ -46,6 +46,17 @@ struct ManualAnswer {
         self.entries = entries
     }
 
+    /// Several answers as one.
+    init(joining answers: [ManualAnswer]) {
+        entries = answers.flatMap(\.entries)
+        let isDryRun = answers.first?.text.hasPrefix("{\"dryRun\":true") ?? false
+        let records = answers.flatMap { answer in
+            RawMembers.elements(of: RawMembers.members(of: Array(answer.text.utf8)[...])["records"] ?? [])
+                .map { String(decoding: $0, as: UTF8.self) }
+        }
+        text = "{\"dryRun\":\(isDryRun),\"records\":[\(records.joined(separator: ","))]}"
+    }
+
     /// Throws what keeps the command from doing all that was asked.
     /// - Parameter isDone: whether the rest has been done: something has changed since it was looked at.
     func refuseRejections(isDone: Bool = false) throws(Failure) {

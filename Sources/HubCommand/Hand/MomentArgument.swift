@@ -160,7 +160,7 @@ struct MomentArgument: Hashable {
         }
     }
 
-    private static func local(_ seconds: Int64, _ zone: TimeZone) -> Timestamp {
+    fileprivate static func local(_ seconds: Int64, _ zone: TimeZone) -> Timestamp {
         let offset = offset(of: zone, at: seconds)
         // Before zones were agreed on, clocks differed by seconds, which RFC 3339 cannot say.
         return Timestamp(
@@ -184,6 +184,13 @@ struct PersonClock {
             throw Failure(.usage, "this machine knows no zone \(identifier ?? ""); give the time with its offset")
         }
         (self.zone, self.now) = (zone, now)
+    }
+
+    /// An instant by the clock of the zone.
+    func local(_ microseconds: Int64) -> Timestamp {
+        var time = MomentArgument.local(microseconds / 1_000_000, zone)
+        time.microseconds = microseconds
+        return time
     }
 
     /// The one instant that is meant, and the zone's name where it was needed; asks where the hour came twice.

@@ -20,6 +20,9 @@ enum SlipCheck {
         if sample.start.microseconds > now {
             doubts.append(
                 "\(RecordText.moment(sample.start, for: units[record.assignment.person?.name])) is still to come")
+        } else if sample.end.microseconds > now {
+            doubts.append(
+                "\(RecordText.moment(sample.end, for: units[record.assignment.person?.name])), its end, is still to come")
         }
         guard let value = ValueText.quantity(record) else { return doubts }
         let text = ValueText.text(record, units)
@@ -44,7 +47,8 @@ enum SlipCheck {
     /// Whether the same was entered within five minutes.
     static func isRepeat(_ record: StoredRecord, of last: StoredRecord?) -> Bool {
         guard case .sample(let new) = record.record, let last, case .sample(let old) = last.record else { return false }
-        return old.source.plugin == new.source.plugin && old.value == new.value
+        func food(_ sample: Sample) -> String? { try? KnownMetadata(sample.metadata, of: sample.type).text("foodType") }
+        return old.source.plugin == new.source.plugin && old.value == new.value && food(old) == food(new)
             && (new.start.microseconds - old.start.microseconds).magnitude < 300_000_000
     }
 }

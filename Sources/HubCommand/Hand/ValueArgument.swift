@@ -80,7 +80,7 @@ enum ValueArgument: Hashable {
         guard !members.isEmpty else {
             throw Failure(
                 .usage,
-                "\(type?.id.rawValue ?? "") is a group of other records and has no value of its own; log each of them, such as dietaryEnergyConsumed 350kcal"
+                "\(type?.id.rawValue ?? "") is a group of other records and has no value of its own; edit its members, whose numbers hub samples shows"
             )
         }
         guard all.count == members.count else {

@@ -12,7 +12,8 @@ package enum UnitHints {
         "foot": "ft", "feet": "ft", "mile": "mi", "miles": "mi", "stone": "st", "bpm": "count/min", "mph": "mi/hr",
         "kph": "km/hr", "C": "degC", "Cel": "degC", "F": "degF", "celsius": "degC", "fahrenheit": "degF",
         "calories": "kcal", "steps": "count", "meter": "m", "metre": "m", "liter": "L", "litre": "L", "°C": "degC",
-        "°F": "degF", "km/h": "km/hr", "/min": "count/min", "µg": "mcg", "μg": "mcg",
+        "'": "ft", "′": "ft", "’": "ft", "\"": "in", "″": "in", "”": "in", "''": "in", "°F": "degF", "km/h": "km/hr",
+        "/min": "count/min", "µg": "mcg", "μg": "mcg",
     ]
 
     /// `; did you mean kg?`, or a pointer to the grammar.
