@@ -19,7 +19,7 @@ struct ReadmePrograms {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.hasPrefix("<!-- run: ") {
                 name = String(line.dropFirst("<!-- run: ".count).dropLast(" -->".count))
-            } else if line == "```python", name != nil {
+            } else if line == "```python" || line == "```sh", name != nil {
                 block = []
             } else if line == "```", let key = name, let lines = block {
                 programs[key] = lines.joined(separator: "\n") + "\n"

@@ -1,0 +1,46 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// Docs/Walkthrough.md, run as it stands there. The lines are those of seed 004's check list.
+@Suite(.serialized) struct WalkthroughTests {
+    @Test func `the walk-through authorises, saves, asks and takes back, every line as it stands in the document`()
+        async throws
+    {
+        let host = try HubHost()
+        let hub = try await host.start()
+        let script = try host.folder.write(
+            try ReadmePrograms("Docs/Walkthrough.md").text("walkthrough.sh"), to: "walkthrough.sh")
+        var environment = host.environment
+        environment["PATH"] = "\(Programs.folder):/usr/bin:/bin"
+        let walk = try ChildProcess("/bin/sh", [script], environment: environment)
+        let end = await walk.waitForExit()
+        let (lines, errors) = (await walk.allLines(), walk.errorLines)
+        try #require(end == 0, "\(lines)\n\(errors)")
+        func holds(_ words: String..., file: [String]) -> Bool {
+            file.contains { line in words.allSatisfy { line.contains($0) } }
+        }
+        // Save a category sample: a value of its enumeration, and no other.
+        #expect(holds("sleepAnalysis", "asleepCore", file: lines))
+        #expect(holds("sleepAnalysis has no value \"dreaming\"", file: errors))
+        // 300 J of a ham sandwich, an instant; the day's question finds both meals.
+        #expect(lines.count { $0.contains("dietaryEnergyConsumed") && $0.contains("0.072 kcal") } == 2)
+        #expect(lines.count { $0.contains("dietaryEnergyConsumed") && $0.contains("400 kcal") } == 2)
+        // The workout that a person types in, with energy and distance, and its interval.
+        #expect(holds(#""type":"workout","value":"swimming","raw":46"#, file: lines))
+        #expect(holds(#""type":"activeEnergyBurned","value":300,"unit":"kcal""#, file: lines))
+        #expect(
+            holds(#""type":"distanceSwimming","value":1000,"unit":"m","original":{"value":1,"unit":"km"}"#, file: lines)
+        )
+        // Most recent height and weight, in inches and pounds; input that is not a number is a message.
+        #expect(holds(#""value":1.778,"unit":"m","original":{"value":70,"unit":"in"}"#, file: lines))
+        #expect(holds(#""original":{"value":177,"unit":"lb"}"#, file: lines))
+        #expect(holds("\"about 177\": expected a number", file: errors))
+        // Deleted by number and brought back, then all of it by a filter; nothing is left.
+        #expect(lines.contains("1 retracted") && lines.contains("1 is back"))
+        #expect(errors.last == "no records", "\(errors)")
+        #expect(try await host.command("plugins").lines.contains { $0.contains("fit") })
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+}
