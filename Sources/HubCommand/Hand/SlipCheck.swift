@@ -22,7 +22,8 @@ enum SlipCheck {
                 "\(RecordText.moment(sample.start, for: units[record.assignment.person?.name])) is still to come")
         } else if sample.end.microseconds > now {
             doubts.append(
-                "\(RecordText.moment(sample.end, for: units[record.assignment.person?.name])), its end, is still to come")
+                "\(RecordText.moment(sample.end, for: units[record.assignment.person?.name])), its end, is still to come"
+            )
         }
         guard let value = ValueText.quantity(record) else { return doubts }
         let text = ValueText.text(record, units)
