@@ -3,7 +3,7 @@ import HubWire
 /// What a session may ask, and how much of it at a time.
 extension SessionMachine {
     mutating func receive(_ query: QueryRequest) -> [SessionAction] {
-        if query.want != .records, endpoint != .owner {
+        if query.want.isOfOwner, endpoint != .owner {
             return refuse(
                 WireError(.forbidden, "QUERY.want: \"\(query.want.rawValue)\" is the owner's to ask", ref: query.id))
         }

@@ -207,6 +207,15 @@ public final class Store: Sendable {
         try await read("query") { [readerTerms] db in try Reader(db, readerTerms).page(query, within: slice) }
     }
 
+    /// Which sources have given what a query selects, as far as one look goes; its order and limit count for nothing.
+    public func sources(_ query: RecordQuery) async throws(StoreError) -> SourceCountPage {
+        try await sources(query, within: .usual)
+    }
+
+    func sources(_ query: RecordQuery, within slice: PageSlice) async throws(StoreError) -> SourceCountPage {
+        try await read("sources") { [readerTerms] db in try Reader(db, readerTerms).sources(query, within: slice) }
+    }
+
     /// The records with these numbers in their current version, in the order asked; unknown numbers are left out.
     ///
     /// At most 1,000.

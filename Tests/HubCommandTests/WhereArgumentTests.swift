@@ -84,4 +84,27 @@ import Testing
             #expect(throws: (any Error).self) { try RootCommand.parseAsRoot(["samples"] + wrong) }
         }
     }
+
+    @Test func `hub sources adds up pages, and shows of each type the source with most records first`() {
+        func tally(_ device: String, _ count: Int64, _ first: String, _ last: String) -> SourceTally {
+            SourceTally(
+                type: "weight", person: "anna", personId: "1", source: .init(plugin: "scale", device: device),
+                count: count, first: first, last: last)
+        }
+        var found = SourcesPage(
+            sources: [tally("a", 1, "2026-03-01T23:30:00Z", "2026-03-01T23:30:00Z")], next: "more")
+        found.add(
+            SourcesPage(
+                sources: [
+                    tally("a", 1, "2026-03-01T23:30:00.5Z", "2026-03-04T00:00:00Z"),
+                    tally("b", 3, "2026-03-02T00:00:00Z", "2026-03-02T00:00:00Z"),
+                ], next: nil))
+        #expect(found.next == nil && found.sources.count == 2)
+        #expect(
+            SourcesCommand.lines(found.sources, zone: .gmt) == [
+                "TYPE    PERSON  SOURCE   RECORDS  FIRST       LAST",
+                "weight  anna    scale/b        3  2026-03-02  2026-03-02",
+                "weight  anna    scale/a        2  2026-03-01  2026-03-04",
+            ])
+    }
 }

@@ -140,4 +140,30 @@ import Testing
             }
         }
     }
+
+    @Test func `R8.87 R8.7 sources are told of what the session may read`() async throws {
+        let folder = try Folder()
+        let setting = try GrantTests.setting([("reader", ["workout"], nil)], in: folder)
+        try await withHub(setting) { hub in
+            let owner = try await hub.client()
+            #expect(try await owner.give(Self.records).results.allSatisfy { $0 == "stored" })
+            func sources(_ peer: Peer, _ more: String = "") async throws -> [JSON] {
+                try await peer.query(more, want: "sources").body["sources"]["sources"].array
+            }
+            let all = try await sources(owner)
+            #expect(all.map { $0["type"].string ?? "" } == all.map { $0["type"].string ?? "" }.sorted())
+            #expect(all.compactMap { $0["count"].int }.reduce(0, +) == Self.records.count)
+            let sleep = try #require(try await sources(owner, #""types":["sleepAnalysis"]"#).first)
+            #expect(sleep["source"]["plugin"].string == "kitchen-script" && sleep["count"].int == 1)
+            #expect(sleep["first"].string == "2024-03-15T01:00:00Z" && sleep["last"].string == "2024-03-15T02:00:00Z")
+            #expect(try await sources(owner, #""where":{"quantity":{">":80,"unit":"kg"}}"#).first?["count"].int == 2)
+            let door = try await Peer.dealer(
+                hub.hub.endpoints.pluginDoor, Peer.Options(user: "reader", password: try await hub.token(of: "reader")))
+            _ = try await door.hello("reader", mode: "once")
+            #expect(try await sources(door).compactMap { $0["type"].string } == ["workout"])
+            for wrong in [#""order":"time""#, #""limit":5"#, #""kinds":["retraction"]"#] {
+                #expect(try await owner.query(wrong, want: "sources").body["code"].string == "query", "\(wrong)")
+            }
+        }
+    }
 }

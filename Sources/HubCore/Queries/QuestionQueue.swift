@@ -16,12 +16,14 @@ struct Question {
         case records(PageQuestion)
         /// What has been found.
         case trace(RecordTrace)
+        /// What has been counted, and from where it goes on.
+        case sources(SourceCountPage)
     }
 
     init(query: QueryRequest, session: ClientSession) { (self.query, self.session) = (query, session) }
 
-    /// Pages of records; everything else is small.
-    var isOfRecords: Bool { query.want == .records }
+    /// What looks through records; everything else is small.
+    var isOfRecords: Bool { !query.want.isOfOwner }
 
     /// What an answer may cost; then it has what was found until then (R8.42).
     static let budget = Duration.milliseconds(100)

@@ -86,6 +86,7 @@ actor Questions {
         do {
             switch query.want {
             case .records: return try await records(question)
+            case .sources: return try await sources(question)
             case .status: return .answer(.answer(.status, RawJSON(encoding: await status())))
             case .plugins: return .answer(.answer(.plugins, outlet.facts.catalogue))
             case .persons:
@@ -144,6 +145,20 @@ actor Questions {
         return .answer(.records(records, next: answer.next, cursor: answer.cursor))
     }
 
+    /// One turn: some of the records, by their sources.
+    private func sources(_ question: Question) async throws -> Step {
+        let began = ContinuousClock.now
+        var asked = try PageQuestion(question.query, FilterNames("QUERY", question.session, outlet.facts))
+        var found = SourceCountPage(next: asked.query.next)
+        if case .sources(let begun)? = question.progress { found = begun }
+        asked.query.next = found.next
+        found.add(try await store.sources(asked.query))
+        if found.next != nil, question.used + began.duration(to: .now) < Question.budget {
+            return .more(.sources(found))
+        }
+        return .answer(.answer(.sources, RawJSON(encoding: SourcesPage(found))))
+    }
+
     /// One turn: a page of versions, and some of the days that are made of the record.
     private func trace(_ question: Question) async throws -> Step {
         let (began, query) = (ContinuousClock.now, question.query)
@@ -175,6 +190,28 @@ actor Questions {
             return .more(.trace(story))
         }
         return .answer(.answer(.trace, TraceReport.json(of: story, outlet.facts.waits)))
+    }
+}
+
+extension SourcesPage {
+    /// Sorted by type, person and source.
+    fileprivate init(_ page: SourceCountPage) {
+        func key(_ count: SourceCount) -> [String] {
+            [
+                count.type.rawValue, count.person?.name ?? "", count.source.plugin, count.source.device ?? "",
+                count.source.account ?? "",
+            ]
+        }
+        let counts = page.counts.sorted { key($0).lexicographicallyPrecedes(key($1)) }
+        self.init(
+            sources: counts.map { count in
+                SourceTally(
+                    type: count.type.rawValue, person: count.person?.name, personId: count.person?.uid,
+                    source: .init(
+                        plugin: count.source.plugin, device: count.source.device, account: count.source.account),
+                    count: count.count, first: Timestamp(microseconds: count.first).text,
+                    last: Timestamp(microseconds: count.last).text)
+            }, next: page.next)
     }
 }
 

@@ -5,7 +5,8 @@ import Samples
 struct Reader {
     let db: Database
     let termCache: TermCache
-    private let here: Samples.Cursor
+    /// The store's epoch and the last sequence of the snapshot.
+    let here: Samples.Cursor
 
     init(_ db: Database, _ termCache: TermCache) throws {
         self.db = db
@@ -31,10 +32,7 @@ struct Reader {
         }
         let token = try token(of: query)
         try check(query.since, in: query.order)
-        // Beyond all that RFC 3339 can write there is nothing, and sums of times cannot overflow.
-        let times = (Timestamp.range.lowerBound - 1)...(Timestamp.range.upperBound + 1)
-        query.from = query.from.map { min(max($0, times.lowerBound), times.upperBound) }
-        query.to = query.to.map { min(max($0, times.lowerBound), times.upperBound) }
+        query = query.bounded
 
         let head = token?.head ?? here.sequence
         let filter = try Filter(query, in: db)
@@ -100,7 +98,7 @@ struct Reader {
         }
     }
 
-    private func token(of query: RecordQuery) throws -> PageToken? {
+    func token(of query: RecordQuery) throws -> PageToken? {
         guard let next = query.next else { return nil }
         guard let token = PageToken(next, for: query) else {
             throw StoreError(.token, "next: not given out for this query; begin again without it")

@@ -72,6 +72,15 @@ public struct RecordQuery: Hashable, Sendable {
 
     /// Everything, in the order of change.
     public init() {}
+
+    /// Beyond all that RFC 3339 can write there is nothing, and sums of times cannot overflow.
+    var bounded: RecordQuery {
+        let times = (Timestamp.range.lowerBound - 1)...(Timestamp.range.upperBound + 1)
+        var query = self
+        query.from = from.map { min(max($0, times.lowerBound), times.upperBound) }
+        query.to = to.map { min(max($0, times.lowerBound), times.upperBound) }
+        return query
+    }
 }
 
 /// One page of an answer, read in one snapshot of the store.

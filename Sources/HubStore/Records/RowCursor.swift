@@ -175,6 +175,24 @@ final class RowCursor {
 
     var number: Int64 { statement.integer(0) }
 
+    /// Of which type and person the row is, 0 for none, and which source gave it.
+    struct Owner: Hashable {
+        let type: Int64
+        let person: Int64
+        let source: Int64
+    }
+
+    var owner: Owner {
+        lane.table == .sample
+            ? Owner(
+                type: statement.integer(SampleColumn.type.rawValue),
+                person: statement.integer(SampleColumn.person.rawValue),
+                source: statement.integer(SampleColumn.source.rawValue))
+            : Owner(
+                type: statement.integer(DayColumn.type.rawValue), person: statement.integer(DayColumn.person.rawValue),
+                source: statement.integer(DayColumn.source.rawValue))
+    }
+
     /// When the row that it has come to began and ended, in the order of time; a day ends a microsecond before the next midnight UTC.
     var span: (start: Int64, end: Int64) {
         guard lane.table == .sample else {

@@ -2,9 +2,12 @@ public import Samples
 
 /// QUERY: a question for one page of an answer (Protocol §8.1).
 public struct QueryRequest: Hashable, Sendable {
-    /// What is asked for; all but `records` is for the owner.
+    /// What is asked for.
     public enum Subject: String, Hashable, Sendable, CaseIterable {
-        case records, status, plugins, persons, accounts, trace
+        case records, sources, status, plugins, persons, accounts, trace
+
+        /// Whether it is about the hub, and the owner's alone to ask; the others are about records, by what a session may read.
+        public var isOfOwner: Bool { self != .records && self != .sources }
     }
 
     public typealias Kind = RecordKind
@@ -114,6 +117,15 @@ extension QueryRequest: BodyCoding {
         if since != nil, let order, order != .sequence {
             throw object.fault(
                 "order", "\"sequence\" together with since", object.value("order"), show: .text, code: .query)
+        }
+        if want == .sources {
+            let others = ["since", "order", "latest", "limit", "numbers"]
+            if let other = others.first(where: { object.value($0) != nil }) {
+                throw object.fault(other, "none with sources", object.value(other), code: .query)
+            }
+            if filter.kinds?.contains(.retraction) == true {
+                throw object.fault("kinds", "no \"retraction\" with sources", object.value("kinds"), code: .query)
+            }
         }
         if want == .trace, number == nil {
             throw object.fault("number", "the number of the record to trace", nil)

@@ -1,3 +1,4 @@
+import Foundation
 public import HubWire
 public import Samples
 
@@ -72,5 +73,23 @@ extension PluginContext {
         var query = QueryRequest(id: 0, filter: filter, since: since, order: order, limit: limit)
         query.isLatest = latest
         return RecordPages(link: link, query: query)
+    }
+
+    /// Which sources have given the records that a filter selects: how many of each type and person, from when to when.
+    ///
+    /// Asks page by page until all are counted, which takes long where there are millions.
+    public func sources(_ filter: QueryRequest.Filter = .init()) async throws -> [SourceTally] {
+        var found = SourcesPage(sources: [], next: nil)
+        repeat {
+            let mark = found.next
+            let answer = try await link.questions.ask(repeats: true) { number in
+                .query(QueryRequest(id: number, want: .sources, filter: filter, next: mark))
+            }
+            guard case .result(let result) = answer, case .answer(.sources, let page) = result.content else {
+                throw AskError(.refused, "the hub answered a question about sources without sources")
+            }
+            found.add(try JSONDecoder().decode(SourcesPage.self, from: Data(page.bytes)))
+        } while found.next != nil
+        return found.sources
     }
 }

@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubWire
+import Samples
+
+struct SourcesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sources",
+        abstract: "Which sources have measured what: how much of each type and person, from when to when.",
+        discussion: """
+            A source is a plugin, and the device and account that it reads from. What was
+            taken back does not count. Times are those of this machine's zone.
+
+            Examples:
+              hub sources
+              hub sources weight stepCount --person anna
+              hub sources heartRate --from 30d
+              hub sources --json | jq -r '.[].source.device'
+
+            All records that fit are looked at: of millions this takes some seconds.
+
+            Exit codes: 0, also when there is none; 64 no such type or person; 69 no hub
+            answers.
+            """)
+
+    @Argument(help: "Types, or other names of them.")
+    var types: [String] = []
+    @OptionGroup var only: RecordFilterOptions
+    @Flag(help: "One JSON document.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() throws {
+        let types = try TypeArgument.resolved(types)
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "sources")
+        let welcome = try door.open()
+        var query = QueryRequest(id: 0, want: .sources)
+        if !types.isEmpty { query.filter.types = types }
+        if !only.person.isEmpty { query.filter.persons = only.person }
+        if !only.source.isEmpty { query.filter.sources = only.source }
+        (query.filter.from, query.filter.to) = try only.span(now: welcome.time.microseconds, zone: .current)
+        var found = SourcesPage(sources: [], next: nil)
+        repeat {
+            query.next = found.next
+            guard case .answer(.sources, let page) = try door.ask(query).content else {
+                throw Failure(.dialogue, "the hub answered a question about sources without sources")
+            }
+            found.add(try JSON.answer(SourcesPage.self, page))
+            if Terminal.showsProgress, found.next != nil {
+                Terminal.progress(NumberText.count(Int(found.sources.reduce(0) { $0 + $1.count }), "record"))
+            }
+        } while found.next != nil
+        if Terminal.showsProgress { Terminal.progress("") }
+        if json { return try Output.json(try JSON.line(found.sources)) }
+        if found.sources.isEmpty { return Terminal.say("no records") }
+        for line in SourcesCommand.lines(found.sources, zone: .current) { try Output.print(line) }
+    }
+
+    /// A table by type and person, of several sources the one with most records first.
+    static func lines(_ sources: [SourceTally], zone: TimeZone) -> [String] {
+        var table = Table([
+            ("TYPE", .left), ("PERSON", .left), ("SOURCE", .left), ("RECORDS", .right), ("FIRST", .left),
+            ("LAST", .left),
+        ])
+        let sorted = sources.sorted {
+            ($0.type, $0.person ?? "", -$0.count, $0.source.plugin) < (
+                $1.type, $1.person ?? "", -$1.count, $1.source.plugin
+            )
+        }
+        for tally in sorted {
+            let source = [tally.source.plugin, tally.source.device, tally.source.account].compactMap(\.self)
+            table.add([
+                tally.type, tally.person ?? Topic.nobody, source.joined(separator: "/"), String(tally.count),
+                date(tally.first, zone), date(tally.last, zone),
+            ])
+        }
+        return table.takeLines()
+    }
+
+    private static func date(_ text: String, _ zone: TimeZone) -> String {
+        guard let time = try? Timestamp(parsing: text) else { return text }
+        let seconds = Double(time.microseconds) / 1_000_000
+        let offset = zone.secondsFromGMT(for: Date(timeIntervalSince1970: seconds))
+        let local = time.microseconds + Int64(offset) * 1_000_000
+        return LocalDate(daysSinceEpoch: Int((Double(local) / 86_400_000_000).rounded(.down))).text
+    }
+}

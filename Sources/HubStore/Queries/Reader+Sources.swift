@@ -1,0 +1,87 @@
+public import Samples
+
+/// Which source has given what: how many records of a type and person, from when to when.
+public struct SourceCount: Hashable, Sendable {
+    public var type: TypeID
+    /// `nil` of records without a person.
+    public var person: Person?
+    public var source: Source
+    public var count: Int64
+    /// The earliest start, and the latest end, in microseconds since 1970.
+    public var first: Int64
+    public var last: Int64
+}
+
+/// What a part of the records says of their sources.
+public struct SourceCountPage: Hashable, Sendable {
+    public var counts: [SourceCount]
+    /// From where the next part goes on; `nil` when this is the last.
+    public var next: String?
+
+    /// - Parameter next: from where to begin; `nil` for the beginning.
+    public init(counts: [SourceCount] = [], next: String? = nil) { (self.counts, self.next) = (counts, next) }
+
+    /// Takes over a later part.
+    public mutating func add(_ later: SourceCountPage) {
+        var places: [Owner: Int] = [:]
+        for (index, count) in counts.enumerated() { places[Owner(count)] = index }
+        for count in later.counts {
+            guard let index = places[Owner(count)] else {
+                counts.append(count)
+                continue
+            }
+            counts[index].count += count.count
+            counts[index].first = min(counts[index].first, count.first)
+            counts[index].last = max(counts[index].last, count.last)
+        }
+        next = later.next
+    }
+
+    private struct Owner: Hashable {
+        let type: TypeID
+        let person: Person?
+        let source: Source
+
+        init(_ count: SourceCount) { (type, person, source) = (count.type, count.person, count.source) }
+    }
+}
+
+extension Reader {
+    /// Counts the rows of a query in the order of time, as far as a slice goes.
+    func sources(_ asked: RecordQuery, within size: PageSlice) throws -> SourceCountPage {
+        var query = asked
+        query.order = .time
+        let token = try token(of: asked)
+        let filter = try Filter(query.bounded, in: db)
+        var page = SourceCountPage()
+        if filter.isEmpty { return page }
+        let slice = (query.condition == nil ? size : size.ofJudgedRows).begun()
+        let after = token.map { Place(key: $0.key, number: $0.number) }
+        let judge = query.condition.map { RowJudge($0.condition, termCache, in: db) }
+        var merge = try Merge(led: try history(filter, Reach(.time, after: after)), .time, judge, termCache, in: db)
+        var tallies: [RowCursor.Owner: (count: Int64, first: Int64, last: Int64)] = [:]
+        var looked = 0
+        while let (place, _) = try merge.next({ cursor in
+            guard try cursor.isFit(judge) else { return }
+            let span = cursor.span
+            let old = tallies[cursor.owner] ?? (0, .max, .min)
+            tallies[cursor.owner] = (old.count + 1, min(old.first, span.start), max(old.last, span.end))
+        }) {
+            looked += 1
+            // A long sample also lies, passed, among the short ones: no part ends between the two.
+            guard slice.isOver(looked), let front = merge.front, front != place else { continue }
+            page.next = PageToken(
+                epoch: here.epoch, head: token?.head ?? head, key: place.key, number: place.number
+            ).text(for: asked)
+            break
+        }
+        page.counts = try tallies.map { owner, tally in
+            SourceCount(
+                type: try termCache.type(owner.type, in: db),
+                person: owner.person == 0 ? nil : try termCache.person(owner.person, in: db),
+                source: try termCache.source(owner.source, in: db), count: tally.count, first: tally.first,
+                last: tally.last)
+        }
+        return page
+    }
+}

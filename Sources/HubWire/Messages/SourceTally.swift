@@ -1,0 +1,65 @@
+import Samples
+
+/// What a source has given of one type and person: an entry of the answer to `sources` (Protocol §8.1.2).
+public struct SourceTally: Codable, Hashable, Sendable {
+    public struct Origin: Codable, Hashable, Sendable {
+        public var plugin: String
+        public var device: String?
+        public var account: String?
+
+        public init(plugin: String, device: String? = nil, account: String? = nil) {
+            (self.plugin, self.device, self.account) = (plugin, device, account)
+        }
+    }
+
+    public var type: String
+    /// `nil` of records without a person.
+    public var person: String?
+    public var personId: String?
+    public var source: Origin
+    /// How many records.
+    public var count: Int64
+    /// The earliest start and the latest end, RFC 3339 in UTC.
+    public var first: String
+    public var last: String
+
+    public init(
+        type: String, person: String?, personId: String?, source: Origin, count: Int64, first: String, last: String
+    ) {
+        (self.type, self.person, self.personId, self.source) = (type, person, personId, source)
+        (self.count, self.first, self.last) = (count, first, last)
+    }
+}
+
+/// One page of the answer to `sources`: what a part of the records says, in the order of time.
+public struct SourcesPage: Codable, Hashable, Sendable {
+    public var sources: [SourceTally]
+    public var next: String?
+
+    public init(sources: [SourceTally], next: String?) { (self.sources, self.next) = (sources, next) }
+
+    /// Takes over a later page: what is of one source, type and person becomes one entry.
+    public mutating func add(_ later: SourcesPage) {
+        var places: [[String?]: Int] = [:]
+        func key(_ tally: SourceTally) -> [String?] {
+            [tally.type, tally.personId, tally.source.plugin, tally.source.device, tally.source.account]
+        }
+        for (index, tally) in sources.enumerated() { places[key(tally)] = index }
+        for tally in later.sources {
+            guard let index = places[key(tally)] else {
+                sources.append(tally)
+                continue
+            }
+            sources[index].count += tally.count
+            // As texts they would not sort: the digits of a fraction differ in number.
+            if SourcesPage.precedes(tally.first, sources[index].first) { sources[index].first = tally.first }
+            if SourcesPage.precedes(sources[index].last, tally.last) { sources[index].last = tally.last }
+        }
+        next = later.next
+    }
+
+    private static func precedes(_ left: String, _ right: String) -> Bool {
+        guard let left = try? Timestamp(parsing: left), let right = try? Timestamp(parsing: right) else { return false }
+        return left.microseconds < right.microseconds
+    }
+}
