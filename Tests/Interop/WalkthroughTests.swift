@@ -2,7 +2,7 @@ import Foundation
 import HubProcess
 import Testing
 
-/// Docs/Walkthrough.md, run as it stands there. The lines are those of seed 004's check list.
+/// Docs/Walkthrough.md, run as it stands there; the lines are those of seed 004's check list.
 @Suite(.serialized) struct WalkthroughTests {
     @Test func `the walk-through authorises, saves, asks and takes back, every line as it stands in the document`()
         async throws
@@ -33,14 +33,33 @@ import Testing
             holds(#""type":"distanceSwimming","value":1000,"unit":"m","original":{"value":1,"unit":"km"}"#, file: lines)
         )
         // Most recent height and weight, in inches and pounds; input that is not a number is a message.
+        #expect(holds("height", "70 in", file: lines) && holds("weight", "177.0 lb", file: lines))
         #expect(holds(#""value":1.778,"unit":"m","original":{"value":70,"unit":"in"}"#, file: lines))
         #expect(holds(#""original":{"value":177,"unit":"lb"}"#, file: lines))
         #expect(holds("\"about 177\": expected a number", file: errors))
+        #expect(holds("unit \"in\"", "expected \"kg\" or a unit of the same dimension", file: errors))
+        // Date of birth to age; nothing is made up where there is none.
+        #expect(holds("not set", file: lines) && holds("51", file: lines))
         // Deleted by number and brought back, then all of it by a filter; nothing is left.
         #expect(lines.contains("1 retracted") && lines.contains("1 is back"))
         #expect(errors.last == "no records", "\(errors)")
         #expect(try await host.command("plugins").lines.contains { $0.contains("fit") })
         hub.signal(SIGTERM)
         #expect(await hub.waitForExit() == 0)
+    }
+
+    @Test func `every test that the document names for a line of the seed's check list is there`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
+        let text = try String(contentsOf: root.appending(path: "Docs/Walkthrough.md"), encoding: .utf8)
+        let named = text.split(separator: "\n").filter { $0.hasPrefix("| ") }.compactMap { line in
+            line.split(separator: "`").dropFirst().first.map(String.init)
+        }
+        #expect(named.count >= 19)
+        var tests = ""
+        let files = FileManager.default.enumerator(at: root.appending(path: "Tests"), includingPropertiesForKeys: nil)
+        for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+            tests += try String(contentsOf: file, encoding: .utf8)
+        }
+        for name in named { #expect(tests.contains("func `\(name)`"), "no test is called \(name)") }
     }
 }
