@@ -78,6 +78,12 @@ import ZeroMQ
         #expect(try await hub.run(["retract", "5", "--yes"]).output == "5 retracted\n6 retracted\n7 retracted\n")
         #expect(try await numbers().count == 5)
         #expect(try await hub.run(["retract", "--undo", "5"]).output == "5 is back\n6 is back\n7 is back\n")
+        let pressure = try await hub.run(["log", "bloodPressure", "120/80", "--at", "2026-03-02T07:30:00+01:00"])
+        let line = try #require(
+            pressure.errors.wholeMatch(of: /hub retract (\d+) takes all 3 of them back\n/), "\(pressure)")
+        let better = try await hub.run(["edit", "\(line.1)", "118/79"])
+        #expect(better.output.contains(" edited: 118 mmHg") && better.output.contains(" edited: 79 mmHg"), "\(better)")
+        #expect(try await hub.run(["retract", "\(line.1)", "--yes"]).code == 0)
         for wrong in [["log", "height", "tall"], ["log", "weight", "70x"], ["log", "swim", "soon"]] {
             let refused = try await hub.run(wrong)
             #expect(refused.code == HubExit.usage.rawValue && refused.errors.hasPrefix("hub: "), "\(refused.errors)")

@@ -290,6 +290,51 @@ import Testing
         }
     }
 
+    @Test func `R8.72 a blood pressure and a workout are edited as a whole, and undone as one`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let pressure = #"{"type":"bloodPressure","values":[120,80],"unit":"mmHg","start":"2024-03-15T07:30:00Z"}"#
+            _ = try await peer.command("log", pressure)
+            let swim =
+                #"{"type":"workout","name":"swimming","members":["activeEnergyBurned"],"values":[300],"units":["kcal"],"start":"2024-03-15T18:00:00Z","end":"2024-03-15T18:30:00Z"}"#
+            _ = try await peer.command("log", swim)
+            let edited = try await peer.command(
+                "edit", #"{"number":1,"values":[118,79],"unit":"mmHg","start":"2024-03-15T07:45:00Z"}"#)
+            #expect(outcomes(edited) == ["stored", "stored", "stored"])
+            func records() async throws -> [JSON] { try await peer.all(#""numbers":[1,2,3,4,5]"#).records }
+            var all = try await records().sorted { $0["number"].int ?? 0 < $1["number"].int ?? 0 }
+            #expect(all.prefix(3).map { $0["value"].double } == [nil, 118, 79])
+            #expect(all.prefix(3).allSatisfy { $0["start"].string == "2024-03-15T07:45:00Z" })
+            let moved = try await peer.command(
+                "edit", #"{"number":4,"start":"2024-03-15T17:00:00Z","end":"2024-03-15T17:30:00Z"}"#)
+            #expect(outcomes(moved) == ["stored", "stored"])
+            let alone = try await peer.command("edit", #"{"number":5,"value":310,"unit":"kcal"}"#)
+            #expect(outcomes(alone) == ["stored"])
+            all = try await records().sorted { $0["number"].int ?? 0 < $1["number"].int ?? 0 }
+            #expect(all.suffix(2).allSatisfy { $0["end"].string == "2024-03-15T17:30:00Z" })
+            #expect(all[4]["value"].double == 310)
+            for number in [1, 4] { _ = try await peer.command("edit", #"{"number":\#(number),"undo":true}"#) }
+            all = try await records().sorted { $0["number"].int ?? 0 < $1["number"].int ?? 0 }
+            #expect(all.map { $0["value"].double } == [nil, 120, 80, nil, 300])
+            #expect(all.allSatisfy { $0["edited"] == .null })
+            for wrong in [#""number":1,"values":[118]"#, #""number":2,"values":[118]"#, #""number":4,"values":[1]"#] {
+                let refused = try await peer.command("edit", "{\(wrong)}")
+                #expect(refused.body["code"].string == "command", "\(refused)")
+            }
+        }
+    }
+
+    @Test func `R6.71 an edit of a value does not ask for the metadata that its record has`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let insulin =
+                #"{"type":"insulinDelivery","value":4,"unit":"IU","start":"2024-03-15T07:30:00Z","metadata":{"insulinDeliveryReason":2,"syncIdentifier":"a","syncVersion":1}}"#
+            #expect(try await peer.give([insulin]).results == ["stored"])
+            #expect(outcomes(try await peer.command("edit", #"{"number":1,"value":5,"unit":"IU"}"#)) == ["stored"])
+            #expect(try await peer.all().records[0].fits(JSON(#"{"value":5,"metadata":{"insulinDeliveryReason":2}}"#)))
+        }
+    }
+
     @Test func `R4.10 no program can pose as a person's own hand`() async throws {
         try await withHub { hub in
             for names in [("x", "hand"), ("hub", "x")] {

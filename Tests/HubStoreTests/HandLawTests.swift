@@ -166,7 +166,8 @@ import Testing
                 guard let record = result.result.placement?.record else { continue }
                 switch action {
                 case .assign(_, let owner, _, _): assigned[result.number] = owner
-                case .edit: if case .sample(let sample) = record.record { edited[result.number] = sample }
+                case .edit, .editTogether:
+                    if case .sample(let sample) = record.record { edited[result.number] = sample }
                 case .undoEdit: edited[result.number] = nil
                 case .retract: gone.insert(result.number)
                 case .undoRetraction: gone.remove(result.number)

@@ -18,7 +18,11 @@ struct EditCommand: ParsableCommand {
               hub edit 1043 80.2kg
               hub edit 1043 --at 'yesterday 7:30' --reason 'the clock was wrong'
               hub edit 1043 --note 'with shoes'
+              hub edit 1050 118/79                    a blood pressure, its two members
               hub edit 1043 --undo
+
+            The times of a meal, a blood pressure and a workout are those of its members
+            too, and move them along; so does --undo.
 
             Values and times are typed as for hub log; times are by the zone where the
             sample was measured, else by the person's.
@@ -70,8 +74,14 @@ struct EditCommand: ParsableCommand {
         let arguments = try arguments(before, welcome)
         let expected = try door.hand("edit", arguments, isDryRun: true)
         try expected.refuseRejections()
-        if !undo, let after = expected.entries.first?.record {
-            let doubts = SlipCheck.about(after, last: before, now: welcome.time.microseconds, options.readingUnits())
+        if !undo {
+            let doubts = expected.entries.flatMap { entry in
+                entry.record.map {
+                    SlipCheck.about(
+                        $0, last: entry.number == number ? before : nil, now: welcome.time.microseconds,
+                        options.readingUnits())
+                } ?? []
+            }
             for doubt in doubts { Terminal.complain(doubt) }
             if !doubts.isEmpty, !dryRun { try Consent.ask("Is that right?", about: [], isGiven: yes) }
         }
@@ -86,6 +96,7 @@ struct EditCommand: ParsableCommand {
         var value: Double?
         var unit: String?
         var name: String?
+        var values: [Double]?
         var start: String?
         var end: String?
         var note: String?
@@ -101,8 +112,7 @@ struct EditCommand: ParsableCommand {
             switch try ValueArgument(value, of: TypeRegistry.standard.type(sample.type)) {
             case .quantity(let number, let unit): (arguments.value, arguments.unit) = (number, unit)
             case .name(let name): arguments.name = name
-            case .several:
-                throw Failure(.usage, "record \(number) is a group; edit its members: hub samples shows their numbers")
+            case .several(let numbers, let unit): (arguments.values, arguments.unit) = (numbers, unit)
             }
         }
         let zone = welcome.persons.first { $0.name == before.assignment.person?.name }?.zone
@@ -113,20 +123,30 @@ struct EditCommand: ParsableCommand {
     }
 
     private func tell(_ answer: ManualAnswer, _ before: StoredRecord?) throws {
-        guard let entry = answer.entries.first, let after = entry.record else {
+        let changed = answer.entries.filter { $0.record != nil }
+        guard !changed.isEmpty else {
             return try Output.print(undo ? "\(number) was not edited" : "\(number) is so already")
         }
+        for entry in changed {
+            guard let after = entry.record else { continue }
+            try tell(after, before.flatMap { $0.number == entry.number ? $0 : nil })
+        }
+        if !undo, !dryRun { Terminal.say("hub edit \(number) --undo brings back what its source says") }
+    }
+
+    /// - Parameter before: the same as it was; of a member of a group it is not known.
+    private func tell(_ after: StoredRecord, _ before: StoredRecord?) throws {
         let units = options.readingUnits()
         let old = before.map { RecordText($0, units) }
         let new = RecordText(after, units)
         var changes: [String] = []
         let values = before.map { ValueText.change(from: $0, to: after, units) } ?? ("", new.value)
-        if values.0 != values.1 { changes.append("\(values.0) → \(values.1)") }
-        if old?.time != new.time { changes.append("\(old?.time ?? "") → \(new.time)") }
-        if let note, !undo { changes.append("note: \(note)") }
+        if values.0 != values.1 { changes.append(before == nil ? values.1 : "\(values.0) → \(values.1)") }
+        if old?.time != new.time { changes.append(before == nil ? new.time : "\(old?.time ?? "") → \(new.time)") }
+        if let note, !undo, after.number == number { changes.append("note: \(note)") }
         let verb =
             dryRun ? "would be \(undo ? "as its source says" : "edited")" : undo ? "is as its source says" : "edited"
-        try Output.print("\(number) \(verb)" + (changes.isEmpty ? "" : ": \(changes.joined(separator: ", "))"))
-        if !undo, !dryRun { Terminal.say("hub edit \(number) --undo brings back what its source says") }
+        try Output.print(
+            "\(after.number) \(verb)" + (changes.isEmpty ? "" : ": \(changes.joined(separator: ", "))"))
     }
 }

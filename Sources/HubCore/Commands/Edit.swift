@@ -10,6 +10,9 @@ struct Edit: OwnCommand {
         "edit", help: "Corrects a sample, or takes its corrections back; no source can undo it.",
         arguments: [SettingDeclaration("number", .integer(Bounds(1)), help: "The record's number.", required: true)]
             + ManualRecord.valueArguments + [
+                SettingDeclaration(
+                    "values", .list(of: .number()),
+                    help: "Of a correlation: the values of its members in their order, such as systolic, diastolic."),
                 SettingDeclaration("start", .string(), help: "When, RFC 3339; of an instant the end moves with it."),
                 SettingDeclaration("end", .string(), help: "The end of an interval, RFC 3339."),
                 SettingDeclaration("note", .string(), help: "A remark, kept in the metadata."),
@@ -23,6 +26,7 @@ struct Edit: OwnCommand {
     var value: Double?
     var unit: String?
     var name: String?
+    var values: [Double]?
     var start: String?
     var end: String?
     var note: String?
@@ -30,7 +34,8 @@ struct Edit: OwnCommand {
     var undo: Bool
 
     func run(_ call: CommandCall, on hub: isolated Commands) async throws -> RawJSON {
-        let isEmpty = value == nil && unit == nil && name == nil && start == nil && end == nil && note == nil
+        let isEmpty =
+            value == nil && unit == nil && name == nil && values == nil && start == nil && end == nil && note == nil
         guard undo == isEmpty, !undo || reason == nil else {
             throw CommandFailure(
                 problems: [undo ? "undo: takes the number alone" : "expected value, name, start, end or note, or undo"])
@@ -48,10 +53,57 @@ struct Edit: OwnCommand {
                                 Rejection(code: "unknown", reason: "no record has the number \(number)")))
                     ], isDryRun: call.isDryRun)
             }
-            action = .edit(number: number, try edit(of: stored, hub.outlet.knownTypes))
+            action = try await change(of: stored, hub)
         }
         let results = try await hub.carryOut(action, isDryRun: call.isDryRun)
         return try await hub.report(results, isDryRun: call.isDryRun)
+    }
+
+    /// The edit, and those of the members that go with it: all that have the times of their correlation or workout.
+    private func change(of stored: StoredRecord, _ hub: isolated Commands) async throws -> ManualChange {
+        let registry = hub.outlet.knownTypes
+        guard case .sample(let whole) = stored.record, whole.value.kind == .correlation || whole.value.kind == .workout
+        else {
+            guard values == nil else { throw CommandFailure(problems: ["values: only a correlation has several"]) }
+            return .edit(number: number, try edit(of: stored, registry))
+        }
+        let required = registry.type(whole.type)?.requiredMembers ?? []
+        guard values == nil || values?.count == required.count && !required.isEmpty else {
+            throw CommandFailure(problems: [
+                required.isEmpty
+                    ? "values: the members of this record are edited by their own numbers"
+                    : "values: expected one for each of \(required.map(\.rawValue).joined(separator: ", "))"
+            ])
+        }
+        var own = self
+        if values != nil { own.unit = nil }
+        var edits = [ManualChange.NumberedEdit(number: number, edit: try own.edit(of: stored, registry))]
+        for member in try await members(of: whole, hub.store) where member.number != number {
+            guard case .sample(let sample) = member.record else { continue }
+            var part = Edit(number: member.number, reason: reason, undo: false)
+            if (sample.start, sample.end) == (whole.start, whole.end) { (part.start, part.end) = (start, end) }
+            if let place = required.firstIndex(of: sample.type), let values {
+                (part.value, part.unit) = (values[place], unit)
+            }
+            guard part.start != nil || part.end != nil || part.value != nil else { continue }
+            edits.append(ManualChange.NumberedEdit(number: member.number, edit: try part.edit(of: member, registry)))
+        }
+        return .editTogether(edits)
+    }
+
+    /// What came in one group with a sample, from plugins of its kind.
+    private func members(of whole: Sample, _ store: Store) async throws -> [StoredRecord] {
+        guard let group = whole.group else { return [] }
+        var query = RecordQuery()
+        (query.group, query.sources) = (group, [whole.source.plugin])
+        query.kinds = KindSelection(nil, followsChanges: false)
+        var found: [StoredRecord] = []
+        while true {
+            let page = try await store.page(query)
+            found += page.records
+            guard let next = page.next else { return found }
+            query.next = next
+        }
     }
 
     private func edit(of stored: StoredRecord, _ registry: TypeRegistry) throws -> SampleEdit {
@@ -63,7 +115,7 @@ struct Edit: OwnCommand {
             var record = ManualRecord(
                 type: sample.type.rawValue, kind: sample.value.kind, start: sample.start.text, key: "edit")
             try record.take(value: value, unit: unit, name: name)
-            let (checked, canonical) = try record.checked(registry)
+            let (checked, canonical) = try record.checked(registry, isPart: true)
             (edit.value, edit.canonical) = (checked.value, canonical)
         }
         edit.start = try start.map { try time($0, "start") }

@@ -66,9 +66,13 @@ struct ManualRecord {
 
     /// The record, with its value in the type's own unit beside it.
     ///
+    /// - Parameter isPart: whether it stands for a change of a record whose metadata was judged when it came.
     /// - Throws: a command's failure under the code of the rejection (Protocol §9.2).
-    func checked(_ registry: TypeRegistry) throws -> (sample: Sample, canonical: StoredRecord.CanonicalValue?) {
+    func checked(
+        _ registry: TypeRegistry, isPart: Bool = false
+    ) throws -> (sample: Sample, canonical: StoredRecord.CanonicalValue?) {
         var decoder = RecordDecoder(plugin: Self.plugin, registry: registry)
+        decoder.judgesMetadata = !isPart
         let plain = RawJSON(encoding: members)
         let json =
             metadata.flatMap { plain.setting([("metadata", RawJSON(trusted: Array($0.text.utf8)))]) } ?? plain

@@ -6,7 +6,9 @@ public enum ManualChange: Hashable, Sendable {
     case log([IntakeRecord])
     /// Changes a sample.
     case edit(number: Int64, SampleEdit)
-    /// Takes edits away: what the source said last shows again.
+    /// Changes samples of one group.
+    case editTogether([NumberedEdit])
+    /// Takes edits away, of a correlation or workout those of its group as well: what the source said last shows again.
     case undoEdit(numbers: [Int64])
     /// Takes records back.
     case retract(numbers: [Int64], reason: String?)
@@ -20,6 +22,15 @@ public enum ManualChange: Hashable, Sendable {
     case eraseNext
     /// Keeps what samples of a day were in numbers: their sum where it is cumulative, else their mean; the samples go by and by.
     case thin(ThinnedDay, isCumulative: Bool)
+
+    /// What a person changes of one of several samples.
+    public struct NumberedEdit: Hashable, Sendable {
+        public var number: Int64
+        public var edit: SampleEdit
+
+        /// An edit of the sample with that number.
+        public init(number: Int64, edit: SampleEdit) { (self.number, self.edit) = (number, edit) }
+    }
 
     /// A record of the inbox and whose it is by the rules as they are now.
     public struct RuledRecord: Hashable, Sendable {

@@ -9,8 +9,14 @@ extension WriteTransaction {
         case .log(let records): return try log(records)
         case .edit(let number, let edit):
             results = try each([number]) { transaction, number in try transaction.edit(number, edit) }
+        case .editTogether(let edits):
+            let byNumber = Dictionary(edits.map { ($0.number, $0.edit) }) { first, _ in first }
+            results = try each(edits.map(\.number)) { transaction, number in
+                guard let edit = byNumber[number] else { return transaction.unknown(number) }
+                return try transaction.edit(number, edit)
+            }
         case .undoEdit(let numbers):
-            results = try each(numbers) { transaction, number in try transaction.undoEdit(number) }
+            results = try each(try withMembers(numbers)) { transaction, number in try transaction.undoEdit(number) }
         case .retract(let numbers, let reason):
             results = try each(try withMembers(numbers)) { transaction, number in
                 try transaction.retract(number, reason: reason)

@@ -70,12 +70,14 @@ extension RecordDecoder {
     private func identity(
         in metadata: JSONObject?, of type: TypeID
     ) throws(RecordRejection) -> (key: RecordKey, version: Int64?) {
-        let known: KnownMetadata
-        do throws(KnownMetadata.Fault) { known = try KnownMetadata(metadata, of: type) } catch {
-            throw RecordRejection(.metadata, error.description)
+        var sync: (identifier: String, version: Int64)?
+        if judgesMetadata {
+            do throws(KnownMetadata.Fault) { sync = try KnownMetadata(metadata, of: type).sync } catch {
+                throw RecordRejection(.metadata, error.description)
+            }
         }
         let (key, version) = (try scan.key(), try scan.integer(.sourceVersion, .key))
-        guard let sync = known.sync else {
+        guard let sync else {
             return (
                 try scan.required(key, .key, .key, expected: "1 to \(RecordKey.maximumBytes) bytes of text"), version
             )

@@ -26,6 +26,8 @@ public struct RecordDecoder {
 
     let plugin: String
     let validation: RecordValidation
+    /// Whether HealthKit's keys in the metadata are judged; not of a part of a record, which has only some of them.
+    package var judgesMetadata = true
     var scan = RecordScan()
     var memory = DecoderMemory()
 

@@ -12,8 +12,8 @@ extension Sample {
     public var workout: WorkoutParts? {
         get {
             guard case .workout = value, let part else { return nil }
-            let seconds = Double(end.microseconds - start.microseconds) / 1_000_000
-            return try? WorkoutParts(part, seconds: seconds, .standard)
+            // A person may have made the interval shorter since it was checked.
+            return try? WorkoutParts(part, seconds: .infinity, .standard)
         }
         set { extra = JSONObject.setting("workout", to: newValue?.json, in: extra) }
     }
