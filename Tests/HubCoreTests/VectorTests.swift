@@ -113,7 +113,7 @@ import Testing
             return passed
         }
         print("message vectors: \(passed) of \(vectors.count)")
-        #expect(passed == vectors.count && passed == 69)
+        #expect(passed == vectors.count && passed == 78)
     }
 
     @Test

@@ -68,10 +68,10 @@ extension Reader {
                 if looked >= enough, slice.isOver(looked) {
                     return Sorted(places: Array(best.places.prefix(certain)), next: .before(bound))
                 }
-            } else if looked > slice.widest {
+            } else if slice.isTooMuch(looked) {
                 throw StoreError(
                     .query,
-                    "order: more than \(slice.widest) records lie so close together that this order cannot be made; ask by time, or of fewer types"
+                    "order: too many records lie so close together that this order cannot be made; ask by time, or of fewer types"
                 )
             }
             let row = try merge.next { cursor in

@@ -193,20 +193,35 @@ struct PageSlice {
     var duration: Duration
     /// Rows that may be read before the first of them is known to be the next, in an order that no index has.
     var widest = 50_000
+    /// How long that may take.
+    var longest = Duration.milliseconds(250)
+    /// How many rows are looked at between two looks at the clock.
+    var step = 32
 
     static let usual = PageSlice(rows: RecordQuery.maximumPage, duration: .milliseconds(10))
 
     /// The same for rows of which each may cost much to judge.
-    var ofJudgedRows: PageSlice { PageSlice(rows: min(rows, 32), duration: duration, widest: widest) }
+    var ofJudgedRows: PageSlice {
+        var slice = self
+        (slice.rows, slice.step) = (1, 1)
+        return slice
+    }
 
-    func begun() -> Begun { Begun(rows: rows, widest: widest, end: .now + duration) }
+    func begun() -> Begun { Begun(slice: self, end: .now + duration, limit: .now + longest) }
 
     struct Begun {
-        fileprivate let rows: Int
-        let widest: Int
+        fileprivate let slice: PageSlice
         fileprivate let end: ContinuousClock.Instant
+        fileprivate let limit: ContinuousClock.Instant
 
-        func isOver(_ looked: Int) -> Bool { looked >= rows && (looked - rows) % 32 == 0 && .now >= end }
+        func isOver(_ looked: Int) -> Bool {
+            looked >= slice.rows && (looked - slice.rows) % slice.step == 0 && .now >= end
+        }
+
+        /// Whether too much has been looked at without a first row that is known to be the next.
+        func isTooMuch(_ looked: Int) -> Bool {
+            looked > slice.widest || looked % slice.step == 0 && .now >= limit
+        }
 
         /// Whether the time is over, for what is so dear that it is asked each time.
         var isSpent: Bool { .now >= end }

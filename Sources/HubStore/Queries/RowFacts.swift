@@ -105,7 +105,7 @@ final class RowFacts {
 }
 
 /// The members of a record's metadata, found once; HealthKit's keys by their one name.
-struct MetadataMembers {
+final class MetadataMembers {
     private let bytes: [UInt8]
     private let members: [(name: String, value: JSONValue)]
 
@@ -168,10 +168,16 @@ struct MetadataMembers {
         return text
     }
 
+    /// Of the members that are objects, what was asked for of them.
+    private var objects: [String: [(name: String, value: JSONValue)]] = [:]
+
     private func inner(_ property: String, in name: String) -> MetadataValue? {
-        guard let object = Self.find(name, members), object.kind == .object else { return nil }
-        return bytes.withUnsafeBytes { bytes in
-            Self.find(property, Self.members(of: bytes, within: object)).flatMap { Self.scalar($0, bytes) }
+        bytes.withUnsafeBytes { bytes in
+            if objects[name] == nil {
+                let object = Self.find(name, members).flatMap { $0.kind == .object ? $0 : nil }
+                objects[name] = object.map { Self.members(of: bytes, within: $0) } ?? []
+            }
+            return objects[name].flatMap { Self.find(property, $0) }.flatMap { Self.scalar($0, bytes) }
         }
     }
 
