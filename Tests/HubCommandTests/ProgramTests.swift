@@ -55,6 +55,7 @@ import ZeroMQ
         ])
         #expect(meal.code == 0, "\(meal.errors)")
         #expect(meal.errors == "hub retract 2 takes all 3 of them back\n")
+        #expect(meal.output.contains(#/food +Ham Sandwich +hand +2\n/#), "\(meal.output)")
         let swim = try await hub.run([
             "log", "swim", "30min", "--energy", "300kcal", "--distance", "1km", "--at", "2026-03-01T07:00:00+01:00",
         ])

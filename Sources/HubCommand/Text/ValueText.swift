@@ -43,10 +43,16 @@ enum ValueText {
     /// - Parameter finer: so many more decimals than people read.
     static func text(_ stored: StoredRecord, _ units: ReadingUnits, finer: Int = 0) -> String {
         guard let (value, unit) = quantity(stored) else {
-            if case .sample(let sample) = stored.record { return word(sample.value) }
+            if case .sample(let sample) = stored.record { return name(of: sample) ?? word(sample.value) }
             return ""
         }
         return units.format(unit, of: stored.type, for: stored.assignment.person?.name).text(value, finer: finer)
+    }
+
+    /// What was eaten, of a food, whose values are its members'.
+    private static func name(of sample: Sample) -> String? {
+        guard sample.value == .correlation else { return nil }
+        return try? KnownMetadata(sample.metadata, of: sample.type).text("foodType")
     }
 
     /// The same, and whether it is hardly true.

@@ -8,7 +8,7 @@ extension Sample {
         return type == .workoutRoute ? "route" : nil
     }
 
-    /// What its source says of a workout besides activity and interval; `nil` for what is no workout, or has nothing of it.
+    /// What its source says of a workout besides activity and interval; `nil` for other types, and where it has nothing of it.
     public var workout: WorkoutParts? {
         get {
             guard case .workout = value, let part else { return nil }
@@ -24,7 +24,7 @@ extension Sample {
         set { extra = JSONObject.setting("route", to: newValue.map { .list($0.map(\.json)) }, in: extra) }
     }
 
-    /// Seconds of a workout without its pauses; `nil` for what is no workout.
+    /// Seconds of a workout without its pauses; `nil` for other types.
     public var workoutDuration: Double? {
         guard case .workout = value else { return nil }
         return (workout ?? WorkoutParts()).duration(from: start, to: end)
