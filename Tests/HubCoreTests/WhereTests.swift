@@ -48,7 +48,10 @@ import Testing
             #""where":{"and":[{"userEntered":true},{"quantity":{">":1,"unit":"kgs"}}]}"#,
             "QUERY.where.and[1].quantity.unit: "
         ),
-        (#""types":["heartRate"],"where":{"quantity":{">":1,"unit":"kg"}}"#, "asked for are heartRate in count/min"),
+        (
+            #""types":["heartRate"],"where":{"quantity":{">":1,"unit":"kg"}}"#,
+            "fits none of the types: heartRate is in count/min"
+        ),
         (
             #""types":["sleepAnalysis"],"where":{"quantity":{">":1,"unit":"kg"}}"#,
             "none of the asked types is a quantity"

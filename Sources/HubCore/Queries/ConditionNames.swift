@@ -79,12 +79,12 @@ struct ConditionNames {
             measures.append(RecordCondition.Measure(type.id, own))
         }
         guard !measures.isEmpty || hasUnregistered else {
-            let shown = quantities.prefix(5).map { "\($0.id) in \($0.unit ?? "")" }.joined(separator: ", ")
-            let fitting = names.registry.all.count == types.count ? "no type has it" : "asked for are \(shown)"
+            let shown = quantities.prefix(5).map { "\($0.id) is in \($0.unit ?? "")" }.joined(separator: ", ")
+            let fitting = names.registry.all.count == types.count ? "" : ": \(shown)"
             throw Self.fault(
                 "\(path).unit",
                 quantities.isEmpty
-                    ? "none of the asked types is a quantity" : "\(Self.shown(unit)) converts to no unit; \(fitting)")
+                    ? "none of the asked types is a quantity" : "\(Self.shown(unit)) fits none of the types\(fitting)")
         }
         return .quantity(measures, unit: unit, comparisons)
     }
