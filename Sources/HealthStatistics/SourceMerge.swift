@@ -3,12 +3,15 @@
 /// A phone and a watch on one walk count the same steps. Time is cut where anything begins or ends. In each slice a bucket counts, the
 /// finest where there are several; else the samples of the best source that has any there. Each gives the share of its value that the
 /// slice is of its length. What has no length counts whole, where no bucket and no sample of a better source covers it.
+///
+/// The share of a slice is what the sample had counted at its end less what it had at its beginning, both rounded once. So slices side by
+/// side give what they give together, whatever cuts them, and all of a sample is the value that its source said.
 public struct SourceMerge: Sendable {
     /// What counts in an interval.
     public struct Total: Sendable {
         public var sum = ExactSum()
-        /// The records of which something counts, by rank.
-        public var counts: [Int: Int] = [:]
+        /// For how long, in microseconds.
+        public var duration: Int64 = 0
     }
 
     /// By start; mirrors and what a file covers are left out.
@@ -69,15 +72,21 @@ private struct Sweep {
     var totals: [SourceMerge.Total?]
 
     private var interval = -1
-    private var now = Int64.min
-    /// How long each source has counted; stands still while a better one, or a bucket, does.
-    private var clocks: [Int: Int64] = [:]
-    /// By rank, the samples under way: what the clock of their source has said when they, or the interval, began.
-    private var running: [Int: [Int: Int64]] = [:]
-    /// The finest first.
+    /// By rank, the samples under way.
+    private var running: [Int: Set<Int>] = [:]
+    /// The buckets under way, the finest first.
     private var buckets: [Int] = []
-    /// How long the buckets have counted in this interval.
-    private var bucketTimes: [Int: Int64] = [:]
+    private var winner = Winner.nothing
+    /// Since when it has counted, in this interval.
+    private var since = Int64.min
+
+    /// What counts.
+    private enum Winner: Hashable {
+        case nothing
+        case bucket(Int)
+        /// Every sample under way of the source of this rank.
+        case source(Int)
+    }
 
     init(_ portions: [Portion], _ borders: [Int64]) {
         (self.portions, self.borders) = (portions, borders)
@@ -89,43 +98,33 @@ private struct Sweep {
         var (start, end, border) = (0, 0, 0)
         while border < borders.count {
             // At one instant what ends goes first, then the border, then what begins: all are half-open.
-            var next = borders[border]
-            if start < portions.count { next = min(next, portions[start].start) }
-            if end < ends.count { next = min(next, portions[ends[end]].end) }
-            advance(to: next)
-            while end < ends.count, portions[ends[end]].end == next {
+            var now = borders[border]
+            if start < portions.count { now = min(now, portions[start].start) }
+            if end < ends.count { now = min(now, portions[ends[end]].end) }
+            while end < ends.count, portions[ends[end]].end == now {
                 finish(ends[end])
                 end += 1
             }
-            if borders[border] == next {
-                cross()
+            if borders[border] == now {
+                count(until: now)
+                interval += 1
                 border += 1
             }
             let first = start
-            while start < portions.count, portions[start].start == next {
+            while start < portions.count, portions[start].start == now {
                 if portions[start].length > 0 { begin(start) }
                 start += 1
             }
+            choose(at: now)
             // What has no length is covered by what begins with it.
             for place in first..<start where portions[place].length == 0 { count(instant: place) }
         }
     }
 
-    private var isCounting: Bool { totals.indices.contains(interval) }
-
-    private mutating func advance(to time: Int64) {
-        if let finest = buckets.first {
-            bucketTimes[finest, default: 0] += time - now
-        } else if let best = running.keys.min() {
-            clocks[best, default: 0] += time - now
-        }
-        now = time
-    }
-
     private mutating func begin(_ place: Int) {
         let portion = portions[place]
         switch portion.form {
-        case .sample: running[portion.rank, default: [:]][place] = clocks[portion.rank] ?? 0
+        case .sample: running[portion.rank, default: []].insert(place)
         case .bucket:
             let at = buckets.firstIndex {
                 (portions[$0].length, portions[$0].number) > (portion.length, portion.number)
@@ -138,45 +137,54 @@ private struct Sweep {
         let portion = portions[place]
         switch portion.form {
         case .bucket:
+            if winner == .bucket(place) { add(place, until: portion.end) }
             buckets.removeAll { $0 == place }
-            add(place, bucketTimes.removeValue(forKey: place) ?? 0)
         case .sample:
-            guard let since = running[portion.rank]?.removeValue(forKey: place) else { return }
+            if winner == .source(portion.rank) { add(place, until: portion.end) }
+            running[portion.rank]?.remove(place)
             if running[portion.rank]?.isEmpty == true { running[portion.rank] = nil }
-            add(place, (clocks[portion.rank] ?? 0) - since)
         }
     }
 
-    /// An interval ends, and the next begins.
-    private mutating func cross() {
-        for (place, time) in bucketTimes { add(place, time) }
-        bucketTimes.removeAll(keepingCapacity: true)
-        for (rank, samples) in running {
-            let clock = clocks[rank] ?? 0
-            for (place, since) in samples { add(place, clock - since) }
-            running[rank] = samples.mapValues { _ in clock }
+    /// What counts from now on.
+    private mutating func choose(at now: Int64) {
+        let next: Winner =
+            if let finest = buckets.first { .bucket(finest) } else { running.keys.min().map(Winner.source) ?? .nothing }
+        guard next != winner else { return }
+        count(until: now)
+        winner = next
+    }
+
+    /// Adds what the winner has counted that is still under way.
+    private mutating func count(until now: Int64) {
+        switch winner {
+        case .nothing: break
+        case .bucket(let place): if buckets.contains(place) { add(place, until: now) }
+        case .source(let rank): for place in running[rank] ?? [] { add(place, until: now) }
         }
-        interval += 1
+        if winner != .nothing, totals.indices.contains(interval), since < now {
+            totals[interval, default: SourceMerge.Total()].duration += now - since
+        }
+        since = now
+    }
+
+    private mutating func add(_ place: Int, until now: Int64) {
+        guard totals.indices.contains(interval) else { return }
+        let before = max(portions[place].start, since)
+        guard before < now else { return }
+        totals[interval, default: SourceMerge.Total()].sum.add(portions[place].counted(until: now))
+        let counted = portions[place].counted(until: before)
+        if counted != 0 { totals[interval, default: SourceMerge.Total()].sum.add(-counted) }
     }
 
     private mutating func count(instant place: Int) {
-        let rank = portions[place].rank
-        guard buckets.isEmpty, !running.keys.contains(where: { $0 < rank }), isCounting else { return }
-        add(portions[place].value, rank)
-    }
-
-    private mutating func add(_ place: Int, _ time: Int64) {
-        guard time > 0, isCounting else { return }
-        let portion = portions[place]
-        // The whole is not divided: its value is what the source said.
-        let share =
-            time == portion.length ? portion.value : portion.value * (Double(time) / Double(portion.length))
-        add(share, portion.rank)
-    }
-
-    private mutating func add(_ value: Double, _ rank: Int) {
-        totals[interval, default: SourceMerge.Total()].sum.add(value)
-        totals[interval, default: SourceMerge.Total()].counts[rank, default: 0] += 1
+        switch winner {
+        case .bucket: return
+        case .source(let rank) where rank < portions[place].rank: return
+        case .source, .nothing: break
+        }
+        guard totals.indices.contains(interval) else { return }
+        totals[interval, default: SourceMerge.Total()].sum.add(portions[place].value)
     }
 }
 
@@ -186,5 +194,13 @@ extension Array {
     where Element == Wrapped? {
         get { self[place] ?? value() }
         set { self[place] = newValue }
+    }
+}
+
+extension Portion {
+    /// What of its value was counted from its start to an instant of it.
+    fileprivate func counted(until time: Int64) -> Double {
+        let passed = time - start
+        return passed >= length ? value : passed <= 0 ? 0 : value * (Double(passed) / Double(length))
     }
 }

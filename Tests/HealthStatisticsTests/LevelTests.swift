@@ -12,40 +12,64 @@ import Testing
         }
     }
 
+    /// Of what lies before `end`; the readings after it only end what holds.
+    private func tally(_ levels: [Level], _ style: AggregationStyle, before end: Int64 = 10_000) -> Tally {
+        Figures.levels(levels, [0, end * 1_000_000], style, bySource: false)[0].total
+    }
+
     @Test func `a plain mean is of the values, and never beyond them`() throws {
-        let three = try #require(LevelStatistic(levels((0, 80.1), (9, 80.1), (12, 80.1)), .discreteArithmetic))
-        #expect(three.average == 80.1 && three.minimum == 80.1 && three.maximum == 80.1 && three.count == 3)
-        #expect(LevelStatistic(levels((0, 80), (1, 81)), .discreteArithmetic)?.average == 80.5)
-        #expect(LevelStatistic([Level](), .discreteArithmetic) == nil)
+        let three = tally(levels((0, 80.1), (9, 80.1), (12, 80.1)), .discreteArithmetic)
+        #expect(three.average(.discreteArithmetic) == 80.1 && three.minimum == 80.1 && three.maximum == 80.1)
+        #expect(three.count == 3 && three.latest?.number == 2)
+        #expect(tally(levels((0, 80), (1, 81)), .discreteArithmetic).average(.discreteArithmetic) == 80.5)
+        #expect(tally([], .discreteArithmetic).average(.discreteArithmetic) == nil)
     }
 
     @Test func `a value weighs as long as it held, five minutes at most`() throws {
+        let style = AggregationStyle.discreteTemporallyWeighted
         // 100 for a minute, 60 for the five minutes that a value holds alone.
-        let two = try #require(LevelStatistic(levels((0, 100), (60, 60)), .discreteTemporallyWeighted))
-        #expect(two.average == 24_000.0 / 360)
+        let two = tally(levels((0, 100), (60, 60)), style).average(style)
+        let expected: Double = 24_000 / 360
+        #expect(two == expected)
         // The next began after ten minutes, or after one, outside of this interval.
-        let ten = LevelStatistic(levels((0, 100), (60, 60)), .discreteTemporallyWeighted, following: 660_000_000)
-        #expect(ten?.average == two.average)
-        let one = LevelStatistic(levels((0, 100), (60, 60)), .discreteTemporallyWeighted, following: 120_000_000)
-        #expect(one?.average == 80)
+        #expect(tally(levels((0, 100), (60, 60), (660, 1)), style, before: 100).average(style) == two)
+        #expect(tally(levels((0, 100), (60, 60), (120, 1)), style, before: 100).average(style) == 80)
         // Two of one instant hold as long as one another.
-        let same = LevelStatistic(
-            levels((0, 90), (0, 110), (60, 60)), .discreteTemporallyWeighted, following: 120_000_000)
-        #expect(same?.average == (90.0 + 110 + 60) / 3)
+        let same = tally(levels((0, 90), (0, 110), (60, 60), (120, 1)), style, before: 100)
+        let mean: Double = (90 + 110 + 60) / 3
+        #expect(same.average(style) == mean)
     }
 
     @Test func `decibels are averaged by their energy`() throws {
-        let level = try #require(
-            LevelStatistic(levels((0, 60), (300, 70)), .discreteEquivalentContinuousLevel))
-        #expect(abs(level.average - 67.40362689494244) < 1e-9)
+        let style = AggregationStyle.discreteEquivalentContinuousLevel
+        let level = tally(levels((0, 60), (300, 70)), style)
+        #expect(abs(try #require(level.average(style)) - 67.40362689494244) < 1e-9)
         #expect(level.minimum == 60 && level.maximum == 70)
     }
 
-    @Test func `a sample with a length holds for it, where no other begins in it`() throws {
+    @Test func `a sample with a length holds for it, where no other begins in it, and a day at most`() throws {
+        let style = AggregationStyle.discreteTemporallyWeighted
         var long = levels((0, 100), (1_200, 50))
         long[0].end = 900_000_000
-        let alone = try #require(LevelStatistic(long, .discreteTemporallyWeighted))
-        #expect(alone.average == 87.5)
+        #expect(tally(long, style).average(style) == 87.5)
+        long[0].end = 2_000_000_000
+        #expect(tally(long, style).average(style) == 90)
+        var endless = levels((0, 100), (1_000_000, 50))
+        endless[0].end = 900_000_000_000
+        let expected: Double = (86_400 * 100 + 300 * 50) / 86_700
+        #expect(tally(endless, style, before: 2_000_000).average(style) == expected)
+    }
+
+    @Test func `each source is averaged as if there were no other`() throws {
+        let style = AggregationStyle.discreteTemporallyWeighted
+        var both = levels((0, 100), (60, 50), (120, 100), (240, 100))
+        both[1].rank = 1
+        let figures = Figures.levels(both, [0, 200_000_000], style, bySource: true)[0]
+        #expect(figures.sources[0]?.average(style) == 100 && figures.sources[1]?.average(style) == 50)
+        // A minute of 100, one of 50, two of 100, and 100 for five more.
+        let mean: Double = (100 + 50 + 2 * 100) / 4
+        #expect(figures.total.average(style) == mean)
+        #expect(figures.sources[0]?.count == 2 && figures.total.count == 3)
     }
 
     @Test func `an option that does not fit is told with those that do`() throws {

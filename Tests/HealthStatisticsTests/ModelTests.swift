@@ -115,8 +115,10 @@ import Testing
                     levels: levels.map {
                         .init(number: $0.number, start: $0.start, end: $0.end, value: $0.value, rank: 0)
                     }, style: style.rawValue, following: following))
-            let statistic = try #require(LevelStatistic(levels, style, following: following))
-            results.append([statistic.average, statistic.minimum, statistic.maximum])
+            let border = (levels.last?.start ?? 0) + 1
+            let next = following.map { [Level(number: 99, start: $0, end: $0, value: 1, rank: 0)] } ?? []
+            let tally = Figures.levels(levels + next, [0, border], style, bySource: false)[0].total
+            results.append([tally.average(style), tally.minimum, tally.maximum].compactMap(\.self))
         }
         let expected = try await answers(questions, [Double].self)
         #expect(expected.count == results.count)

@@ -107,9 +107,31 @@ import Testing
         let again = SourceMerge(portions.shuffled(using: &random)).totals(
             Array(stride(from: 0, through: 30_100, by: 1_003)))
         #expect(days.map { $0?.sum.rounded } == again.map { $0?.sum.rounded }, "seed \(seed)")
-        let month = try #require(SourceMerge(portions).totals([0, 30_090])[0]?.sum.rounded)
-        let sum = days.compactMap { $0?.sum.rounded }.reduce(0, +)
-        #expect(abs(month - sum) < 1e-6 * month, "seed \(seed)")
+        // To the last bit, wherever time is cut.
+        let month = try #require(SourceMerge(portions).totals([0, 30_090])[0])
+        var (sum, duration) = (ExactSum(), Int64(0))
+        for total in days.compactMap(\.self) {
+            sum.add(total.sum)
+            duration += total.duration
+        }
+        #expect(month.sum.rounded == sum.rounded && month.duration == duration, "seed \(seed)")
+        let figures = Figures.sums(portions, Array(stride(from: 0, through: 30_090, by: 1_003)), bySource: true)
+        var year = Figures()
+        for part in figures { year.add(part) }
+        #expect(year.total.total == month.sum.rounded && year.total.count == portions.count { $0.start < 30_090 })
+        for (rank, tally) in year.sources {
+            let own = SourceMerge(portions.filter { $0.rank == rank }).totals([0, 30_090])[0]
+            #expect(tally.total == own?.sum.rounded && tally.duration == own?.duration, "seed \(seed)")
+        }
+    }
+
+    @Test func `what is counted whole is the value that its source said`() {
+        let hundred = Portion(number: 1, start: 0, end: 7_000_003, value: 100, rank: 0)
+        for cut in [Int64(1), 333, 2_333_334, 7_000_002] {
+            var whole = Figures()
+            for part in Figures.sums([hundred], [0, cut, 7_000_003], bySource: false) { whole.add(part) }
+            #expect(whole.total.total == 100 && whole.total.duration == 7_000_003)
+        }
     }
 
     @Test func `one sample that came two ways counts once, with the digits of the file`() {

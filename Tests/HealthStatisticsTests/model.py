@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 HOLD = 300_000_000
+LONGEST = 86_400_000_000
 
 
 def rank_of(piece):
@@ -22,12 +23,17 @@ def without_mirrors(pieces):
     return kept
 
 
+def counted(piece, time):
+    passed, length = time - piece["start"], piece["end"] - piece["start"]
+    return piece["value"] if passed == length else piece["value"] * (passed / length)
+
+
 def totals(question):
     pieces = without_mirrors(question["pieces"])
     answers = []
     for low, high in zip(question["borders"], question["borders"][1:]):
         cuts = sorted({low, high, *(t for p in pieces for t in (p["start"], p["end"]) if low < t < high)})
-        counted = {}
+        terms = []
         for begin, end in zip(cuts, cuts[1:]):
             there = [p for p in pieces if p["start"] <= begin and end <= p["end"]]
             buckets = [p for p in there if p["bucket"]]
@@ -36,18 +42,12 @@ def totals(question):
             best = min(map(rank_of, there), default=0)
             for piece in there:
                 if piece["bucket"] or piece["rank"] == best:
-                    counted[piece["number"]] = counted.get(piece["number"], 0) + end - begin
-        terms = []
-        for piece in pieces:
-            length = piece["end"] - piece["start"]
-            if length == 0:
-                at = piece["start"]
-                over = [p for p in pieces if p["start"] <= at < p["end"] and (p["bucket"] or p["rank"] < piece["rank"])]
-                if low <= at < high and not over:
-                    terms.append(piece["value"])
-            elif piece["number"] in counted:
-                share = counted[piece["number"]]
-                terms.append(piece["value"] if share == length else piece["value"] * (share / length))
+                    terms += [counted(piece, end), -counted(piece, begin)]
+        for piece in (p for p in pieces if p["start"] == p["end"]):
+            at = piece["start"]
+            over = [p for p in pieces if p["start"] <= at < p["end"] and (p["bucket"] or p["rank"] < piece["rank"])]
+            if low <= at < high and not over:
+                terms.append(piece["value"])
         answers.append(math.fsum(terms) if terms else None)
     return answers
 
@@ -58,7 +58,7 @@ def levels(question):
     weights, values = [], []
     for reading in readings:
         later = [s for s in starts if s > reading["start"]]
-        most = max(HOLD, reading["end"] - reading["start"])
+        most = max(HOLD, min(reading["end"] - reading["start"], LONGEST))
         held = min(later[0] - reading["start"], most) if later else most
         weights.append(1.0 if style == "discreteArithmetic" else float(max(1, held)))
         values.append(10 ** (reading["value"] / 10) if style == "discreteEquivalentContinuousLevel" else reading["value"])
