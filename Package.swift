@@ -127,7 +127,7 @@ let package = Package(
         tests("SamplesTests", ["Seeds", "HubProcess", "Samples"]),
         module("HealthStatistics", ["Samples"]),
         tests(
-            "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "Samples", "Seeds"],
+            "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "HubStore", "Samples", "Seeds"],
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
         module("HealthText", ["Samples"]),
         tests("HealthTextTests", ["HealthText", "Samples"], resources: [.copy("formatter-vectors.csv")]),
@@ -155,7 +155,7 @@ let package = Package(
             name: "hub-confine", path: "Sources/PluginLauncher",
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
         .target(name: "CPageSums", path: "Sources/CPageSums", linkerSettings: [.linkedLibrary("sqlite3")]),
-        module("HubStore", ["CPageSums", "Digests", "Files", "JSON", "Samples", grdb, sqlite]),
+        module("HubStore", ["CPageSums", "Digests", "Files", "HealthStatistics", "JSON", "Samples", grdb, sqlite]),
         tests(
             "HubStoreTests",
             ["CPageSums", "OldFormats", "Seeds", "HubProcess", "HubStore", "Samples", "store-torture", grdb]),
@@ -163,9 +163,8 @@ let package = Package(
         module(
             "HubCore",
             [
-                "CLinux", "Files", "HealthText", "HubSessions", "HubSettings", "HubStore", "HubWire", "Samples",
-                "ZeroMQ",
-                logging, lifecycle, subprocess,
+                "CLinux", "Files", "HealthStatistics", "HealthText", "HubSessions", "HubSettings", "HubStore", "HubWire",
+                "JSON", "Samples", "ZeroMQ", logging, lifecycle, subprocess,
             ]),
         tests(
             "HubCoreTests",

@@ -1,7 +1,7 @@
 import FoundationEssentials
 // Without it `TimeZone` knows no zone but GMT.
 import FoundationInternationalization
-import Samples
+public import Samples
 
 /// Cuts time into hours, days, weeks, months or years, in both directions from an anchor, as the clocks of a zone do.
 ///
@@ -39,6 +39,23 @@ public struct Intervals: Sendable {
         secondOfDay = local - Int64(date.daysSinceEpoch) * 86_400
     }
 
+    /// Intervals of which one begins at midnight of Monday, 1 January 2001.
+    ///
+    /// - Parameter zone: IANA name.
+    /// - Returns: `nil` where the machine does not know the zone, or the count is beyond ``counts``.
+    public init?(every count: Int = 1, _ unit: Unit, zone: String) {
+        let day = LocalDate(2001, 1, 1)
+        guard let days = Intervals(every: 1, .day, anchor: 0, zone: zone), let day else { return nil }
+        let midnight = days.instant(day, at: 0) * 1_000_000
+        self.init(every: count, unit, anchor: midnight, zone: zone)
+    }
+
+    /// An instant with the offset that the clocks of the zone have at it.
+    public func local(_ time: Int64) -> Timestamp {
+        let offset = Intervals.offset(zone, at: time.flooredDivision(by: 1_000_000))
+        return Timestamp(microseconds: time, offsetMinutes: Int16(offset.flooredDivision(by: 60)))
+    }
+
     /// The `number`-th border after the anchor; before it for negative numbers.
     public func border(_ number: Int) -> Int64 {
         let steps = number * count
@@ -51,11 +68,11 @@ public struct Intervals: Sendable {
             case .month: date.adding(months: steps)
             case .year: date.adding(months: 12 * steps)
             }
-        return instant(day) * 1_000_000
+        return instant(day, at: secondOfDay) * 1_000_000
     }
 
-    /// When the clocks of the zone show the anchor's time on a day, in seconds since 1970.
-    private func instant(_ day: LocalDate) -> Int64 {
+    /// When the clocks of the zone show a time on a day, in seconds since 1970.
+    private func instant(_ day: LocalDate, at secondOfDay: Int64) -> Int64 {
         let local = Int64(day.daysSinceEpoch) * 86_400 + secondOfDay
         let before = local - Intervals.offset(zone, at: local - 86_400)
         let after = local - Intervals.offset(zone, at: local + 86_400)

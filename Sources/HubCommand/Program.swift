@@ -50,6 +50,7 @@ struct RootCommand: ParsableCommand {
               hub status                         how is it?
               hub samples weight --last 10       what has been measured
               hub days weight                    a value for every day
+              hub stats weight --by month        averages, sums, least and greatest
               hub tap sample/weight/             see weights as they arrive
 
             Results go to stdout, everything else to stderr. With --json there is one
@@ -68,7 +69,8 @@ struct RootCommand: ParsableCommand {
             ApplyCommand.self, RestartCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self,
             DoCommand.self,
             RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
-            SamplesCommand.self, SourcesCommand.self, DaysCommand.self, ProfileCommand.self, LogCommand.self,
+            SamplesCommand.self, SourcesCommand.self, DaysCommand.self, StatsCommand.self, ProfileCommand.self,
+            LogCommand.self,
             EditCommand.self,
             RetractCommand.self,
             EraseCommand.self, RetentionCommand.self, AssignCommand.self,

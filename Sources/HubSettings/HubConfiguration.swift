@@ -208,7 +208,7 @@ public struct PluginInstance: Sendable, Hashable {
     }
 
     /// Names of the hub's own, which neither an instance nor a plugin kind has: itself, and what people enter by hand.
-    public static let reservedNames: Set<String> = ["hub", "hand"]
+    public static let reservedNames: Set<String> = ["hub", Source.byHand]
 
     /// What a plugin may hold where `hub.conf` does not say: many times what one needs that keeps its bounds.
     public static let defaultMemoryLimit = ByteSize(mebibytes: 512)

@@ -254,6 +254,17 @@ public final class Store: Sendable {
         }
     }
 
+    /// Computes on what a question about statistics asks, for some milliseconds.
+    ///
+    /// To be called until the walk is over, or has rows enough.
+    public func advance(_ walk: StatisticsWalk) async throws(StoreError) -> StatisticsWalk {
+        try await read("statistics") { [readerTerms] db in
+            var walk = walk
+            try Reader(db, readerTerms).advance(&walk)
+            return walk
+        }
+    }
+
     /// The raw bytes that a version was read from, where its source's settings keep them.
     public func payload(sequence: Int64) async throws(StoreError) -> [UInt8]? {
         try await read("payload") { db in

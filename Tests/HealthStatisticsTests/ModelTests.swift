@@ -6,6 +6,22 @@ import Testing
 
 @testable import HealthStatistics
 
+/// `model.py`, which has no code of ours.
+enum Model {
+    /// An answer for each question that has one.
+    static func answers<Answer: Decodable>(_ questions: [some Encodable], _: Answer.Type) async throws -> [Answer] {
+        let model = try #require(Bundle.module.path(forResource: "model", ofType: "py"))
+        let folder = try TemporaryFolder()
+        let lines = try questions.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) + "\n" }.joined()
+        let file = try folder.write(lines, to: "questions")
+        let result = try await ChildProcess("/bin/sh", ["-c", "exec python3 '\(model)' < '\(file)'"]).result()
+        try #require(result.code == 0, "\(result.errors)")
+        return try result.output.split(separator: "\n").map {
+            try JSONDecoder().decode(Answer.self, from: Data($0.utf8))
+        }
+    }
+}
+
 /// The same questions asked of a model in Python that has no code of ours.
 @Suite struct ModelTests {
     private struct Question: Encodable {
@@ -45,16 +61,8 @@ import Testing
         }
     }
 
-    private func answers<Answer: Decodable>(_ questions: [Question], _: Answer.Type) async throws -> [Answer] {
-        let model = try #require(Bundle.module.path(forResource: "model", ofType: "py"))
-        let folder = try TemporaryFolder()
-        let lines = try questions.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) + "\n" }.joined()
-        let file = try folder.write(lines, to: "questions")
-        let result = try await ChildProcess("/bin/sh", ["-c", "exec python3 '\(model)' < '\(file)'"]).result()
-        try #require(result.code == 0, "\(result.errors)")
-        return try result.output.split(separator: "\n").map {
-            try JSONDecoder().decode(Answer.self, from: Data($0.utf8))
-        }
+    private func answers<Answer: Decodable>(_ questions: [Question], _ type: Answer.Type) async throws -> [Answer] {
+        try await Model.answers(questions, type)
     }
 
     @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))

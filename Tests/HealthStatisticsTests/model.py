@@ -93,7 +93,71 @@ def borders(question):
     return [border(n) for n in question["numbers"]]
 
 
+def statistics(question):
+    """Of the records of one type that the store has been given: a row for each interval that has something, and between them."""
+    style, low, high = question["style"], question.get("from"), question.get("to")
+    records = [r for r in world[question["type"]] if question.get("plugin") in (None, r["plugin"])]
+    zone, unit, count = question.get("zone"), question.get("unit"), question.get("count")
+    if not records:
+        return []
+    ends = [r["end"] if style == "cumulative" and r["end"] > r["start"] else r["start"] + 1 for r in records]
+    begin = max(low, min(r["start"] for r in records)) if low is not None else min(r["start"] for r in records)
+    end = min(high, max(ends)) if high is not None else max(ends)
+    if begin >= end:
+        return []
+    if unit is None:
+        spans = [(low if low is not None else begin, high if high is not None else max(ends))]
+    else:
+        walls = {"zone": zone, "anchor": question["anchor"] // MICRO, "count": count, "unit": unit}
+        longest = {"hour": 3600, "day": 90000, "week": 608400, "month": 2682000, "year": 31626000}[unit] * count
+        number = (begin // MICRO - walls["anchor"]) // longest - 1
+        while borders({**walls, "numbers": [number]})[0] * MICRO > begin:
+            number -= 1
+        while borders({**walls, "numbers": [number + 1]})[0] * MICRO <= begin:
+            number += 1
+        spans = []
+        while True:
+            first, after = (b * MICRO for b in borders({**walls, "numbers": [number, number + 1]}))
+            if first >= end:
+                break
+            spans.append((max(first, low) if low is not None else first, min(after, high) if high is not None else after))
+            number += 1
+    rows = [row(records, style, *span) for span in spans]
+    full = [n for n, r in enumerate(rows) if r["count"] or r["value"] is not None]
+    if not full:
+        return []
+    if unit is None:
+        first, after = spans[0]
+        there = [r for r in records if first <= r["start"] < after or style == "cumulative" and r["start"] < first < r["end"]]
+        if low is None:
+            rows[0]["from"] = min(r["start"] for r in there)
+        if high is None:
+            rows[0]["to"] = max(max(r["end"], r["start"] + 1) for r in there)
+    return rows[full[0]:full[-1] + 1]
+
+
+def row(records, style, low, high):
+    inside = sorted((r for r in records if low <= r["start"] < high), key=lambda r: (r["start"], r["number"]))
+    answer = {"from": low, "to": high, "count": len(inside), "value": None, "least": None, "latest": None}
+    if inside:
+        answer["latest"] = max(inside, key=lambda r: (r["end"], r["start"], r["number"]))["number"]
+    if style == "cumulative":
+        near = [r for r in records if r["start"] < high and (r["end"] > low or low <= r["start"])]
+        answer["value"] = totals({"pieces": near, "borders": [low, high]})[0]
+    elif inside:
+        later = sorted(r["start"] for r in records if r["start"] > inside[-1]["start"])
+        mean = levels({"levels": inside, "style": style, "following": later[0] if later else None})
+        answer["value"], answer["least"] = mean[0], mean[1]
+    return answer
+
+
+MICRO = 1_000_000
+world = {}
+
 for line in sys.stdin:
     question = json.loads(line)
-    answer = {"totals": totals, "levels": levels, "borders": borders}[question["ask"]](question)
+    if question["ask"] == "world":
+        world = question["world"]
+        continue
+    answer = {"totals": totals, "levels": levels, "borders": borders, "statistics": statistics}[question["ask"]](question)
     print(json.dumps(answer), flush=True)

@@ -14,10 +14,12 @@ struct DateArgument: Hashable {
         case daysAgo(Int)
         case instant(Timestamp)
         case secondsAgo(Int64)
+        /// The same date and time so many years before.
+        case yearsAgo(Int)
     }
 
     static let forms = """
-        a date (2026-03-01), today, yesterday, a span back from now (90min, 12h, 7d, 4w) or \
+        a date (2026-03-01), today, yesterday, a span back from now (90min, 12h, 7d, 4w, 5y) or \
         an RFC 3339 time (2026-03-01T07:30:00+01:00)
         """
 
@@ -39,6 +41,10 @@ struct DateArgument: Hashable {
             let count = Int64(digits), count <= 1_000_000
         {
             meaning = .secondsAgo(count * span.seconds)
+        } else if text.hasSuffix("y"), text.dropLast().allSatisfy({ $0.isASCII && $0.isNumber }),
+            let count = Int(text.dropLast()), count <= 10_000
+        {
+            meaning = .yearsAgo(count)
         } else {
             return nil
         }
@@ -68,6 +74,12 @@ struct DateArgument: Hashable {
             return DateArgument.midnight(today.adding(days: dayOffset - days), zone)
         case .instant(let time): return time
         case .secondsAgo(let seconds): return Timestamp(microseconds: now - seconds * 1_000_000)
+        case .yearsAgo(let years):
+            let moment = Date(timeIntervalSince1970: Double(now) / 1_000_000)
+            var calendar = Calendar(identifier: .gregorian)
+            calendar.timeZone = zone
+            let before = calendar.date(byAdding: .year, value: -years, to: moment) ?? .distantPast
+            return Timestamp(microseconds: Int64(before.timeIntervalSince1970) * 1_000_000)
         }
     }
 

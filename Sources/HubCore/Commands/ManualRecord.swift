@@ -6,9 +6,6 @@ import Samples
 
 /// A record as a person gives it in a command's arguments, checked by the codec that checks what sources send.
 struct ManualRecord {
-    /// The plugin kind of what people enter themselves.
-    static let plugin = "hand"
-
     /// The arguments that say a value, as `log` and `edit` declare them.
     static let valueArguments = [
         SettingDeclaration("value", .number(), help: "A quantity, in unit."),
@@ -71,7 +68,7 @@ struct ManualRecord {
     func checked(
         _ registry: TypeRegistry, isPart: Bool = false
     ) throws -> (sample: Sample, canonical: StoredRecord.CanonicalValue?) {
-        var decoder = RecordDecoder(plugin: Self.plugin, registry: registry)
+        var decoder = RecordDecoder(plugin: Source.byHand, registry: registry)
         decoder.judgesMetadata = !isPart
         let plain = RawJSON(encoding: members)
         let json =

@@ -18,6 +18,8 @@ struct Question {
         case trace(RecordTrace)
         /// What has been counted, and from where it goes on.
         case sources(SourceCountPage)
+        /// How far it has been computed.
+        case statistics(StatisticsQuestion)
     }
 
     init(query: QueryRequest, session: ClientSession) { (self.query, self.session) = (query, session) }

@@ -87,6 +87,7 @@ actor Questions {
             switch query.want {
             case .records: return try await records(question)
             case .sources: return try await sources(question)
+            case .statistics: return try await statistics(question)
             case .status: return .answer(.answer(.status, RawJSON(encoding: await status())))
             case .plugins: return .answer(.answer(.plugins, outlet.facts.catalogue))
             case .persons:
@@ -157,6 +158,21 @@ actor Questions {
             return .more(.sources(found))
         }
         return .answer(.answer(.sources, RawJSON(encoding: SourcesPage(found))))
+    }
+
+    /// One turn: some of the way to an interval, or to a page of them.
+    private func statistics(_ question: Question) async throws -> Step {
+        let began = ContinuousClock.now
+        var asked: StatisticsQuestion
+        if case .statistics(let begun)? = question.progress {
+            asked = begun
+        } else {
+            asked = try StatisticsQuestion(question.query, question.session, outlet.facts)
+        }
+        asked.walk = try await store.advance(asked.walk)
+        let isLong = question.used + began.duration(to: .now) >= Question.budget
+        if !asked.walk.isOver, asked.walk.rows.isEmpty || !isLong { return .more(.statistics(asked)) }
+        return .answer(.answer(.statistics, StatisticsReport.json(of: asked)))
     }
 
     /// One turn: a page of versions, and some of the days that are made of the record.

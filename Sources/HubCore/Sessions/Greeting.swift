@@ -39,7 +39,7 @@ extension Door {
     }
 
     private func policy(for hello: Hello, _ endpoint: Endpoint) throws(WireError) -> InstancePolicy {
-        guard hello.plugin != ManualRecord.plugin, hello.instance != "hub" else {
+        guard hello.plugin != Source.byHand, hello.instance != "hub" else {
             throw WireError(
                 .instance, "HELLO: the plugin \"hand\" and the instance \"hub\" are the hub's own; take other names")
         }

@@ -4,10 +4,10 @@ public import Samples
 public struct QueryRequest: Hashable, Sendable {
     /// What is asked for.
     public enum Subject: String, Hashable, Sendable, CaseIterable {
-        case records, sources, status, plugins, persons, accounts, trace
+        case records, sources, statistics, status, plugins, persons, accounts, trace
 
         /// Whether it is about the hub, and the owner's alone to ask; the others are about records, by what a session may read.
-        public var isOfOwner: Bool { self != .records && self != .sources }
+        public var isOfOwner: Bool { ![.records, .sources, .statistics].contains(self) }
     }
 
     public typealias Kind = RecordKind
@@ -66,6 +66,10 @@ public struct QueryRequest: Hashable, Sendable {
     public var next: String?
     /// With `trace`: the record.
     public var number: Int64?
+    /// With `statistics`: which, by name; without any, those that fit the type best.
+    public var figures: [String]?
+    /// With `statistics`: one for each interval; without it, one.
+    public var interval: StatisticsInterval?
 
     public init(
         id: Int64, want: Subject = .records, filter: Filter = Filter(), since: Cursor? = nil, order: Order? = nil,
@@ -81,7 +85,11 @@ public struct QueryRequest: Hashable, Sendable {
 
 extension QueryRequest: BodyCoding {
     private static let members =
-        ["id", "want"] + Filter.members + ["since", "order", "latest", "limit", "next", "number"]
+        ["id", "want"] + Filter.members + ["since", "order", "latest", "limit", "next", "number", "figures", "interval"]
+    /// What a question about statistics may have.
+    private static let statisticsMembers = [
+        "id", "want", "types", "persons", "sources", "from", "to", "limit", "next", "figures", "interval",
+    ]
 
     init(reading object: ObjectReader) throws(WireError) {
         try object.refuseOthers(than: Self.members)
@@ -101,6 +109,8 @@ extension QueryRequest: BodyCoding {
         limit = try object.integerIfPresent("limit", in: 1...ObjectReader.safeIntegers.upperBound)
         next = try object.textIfPresent("next")
         number = try object.integerIfPresent("number")
+        figures = try object.textsIfPresent("figures")
+        interval = try object.objectIfPresent("interval")
         try check(object)
     }
 
@@ -127,6 +137,11 @@ extension QueryRequest: BodyCoding {
                 throw object.fault("kinds", "no \"retraction\" with sources", object.value("kinds"), code: .query)
             }
         }
+        if want == .statistics {
+            try object.refuseOthers(than: Self.statisticsMembers)
+        } else if let name = ["figures", "interval"].first(where: { object.value($0) != nil }) {
+            throw object.fault(name, "it with want \"statistics\" alone", object.value(name))
+        }
         if want == .trace, number == nil {
             throw object.fault("number", "the number of the record to trace", nil)
         }
@@ -151,6 +166,8 @@ extension QueryRequest: BodyCoding {
         body.member("limit", integer: limit)
         body.member("next", text: next)
         body.member("number", integer: number)
+        body.member("figures", texts: figures)
+        body.member("interval", object: interval)
     }
 }
 

@@ -7,6 +7,9 @@ public struct Source: Hashable, Sendable {
     /// The account the plugin reads from; `nil` when there is none.
     public var account: String?
 
+    /// The `plugin` of what people enter themselves.
+    public static let byHand = "hand"
+
     /// A source; nothing is checked.
     public init(plugin: String, device: String? = nil, account: String? = nil) {
         self.plugin = plugin

@@ -1,0 +1,154 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubWire
+import Samples
+
+struct StatsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stats",
+        abstract: "Sums, averages, least and greatest: by hour, day, week, month or year.",
+        discussion: """
+            Of steps and whatever is added up, the sum; what a phone and a watch have
+            counted of one walk counts once. Of weights and whatever is not added up, the
+            average, the least and the greatest. What a figure is made of is in
+            Docs/Statistics.md.
+
+            Examples:
+              hub stats weight --by month --from 5y
+              hub stats stepCount --by day --from 4w --per-source
+              hub stats heartRate --by hour --on yesterday
+              hub stats weight --person anna               all there is, in one line
+              hub stats stepCount --by month --csv > steps.csv
+              hub stats heartRate --figure maximum --figure mostRecent --on today
+
+            Days, weeks and months are those of the person's zone (hub.conf), or of --zone;
+            weeks begin on Monday. --from, --to and --on are as in hub samples, and may be
+            so many years back as well (5y). An interval that has nothing is empty, not zero.
+
+            Exit codes: 0, also when there is none; 64 no such type, person, zone or figure;
+            69 no hub answers.
+            """)
+
+    @Argument(help: "The type, or another name of it.")
+    var type: String
+    @Option(help: ArgumentHelp("A line for each hour, day, week, month or year.", valueName: "unit"))
+    var by: Unit?
+    @Option(help: ArgumentHelp("So many units together, with --by.", valueName: "n"))
+    var every = 1
+    @Option(help: ArgumentHelp("Whose; needed where hub.conf has several persons.", valueName: "name"))
+    var person: String?
+    @Option(help: ArgumentHelp("From this on.", valueName: "when"), transform: DateArgument.parsed)
+    var from: DateArgument?
+    @Option(help: ArgumentHelp("Up to the end of this.", valueName: "when"), transform: DateArgument.parsed)
+    var to: DateArgument?
+    @Option(help: ArgumentHelp("This alone, such as yesterday.", valueName: "when"), transform: DateArgument.parsed)
+    var on: DateArgument?
+    @Option(help: ArgumentHelp("Only from plugins of this kind; may be repeated.", valueName: "kind"))
+    var source: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "sum, duration, average, minimum, maximum or mostRecent, as they fit the type; may be repeated.",
+            valueName: "name"))
+    var figure: [StatsFigure] = []
+    @Flag(help: "Each source by itself, too.")
+    var perSource = false
+    @Option(help: ArgumentHelp("By whose clocks days begin, such as Europe/Berlin.", valueName: "zone"))
+    var zone: String?
+    @Flag(help: "One JSON document, with every digit: as in Docs/Protocol.md, 8.4.")
+    var json = false
+    @Flag(help: "For spreadsheets (RFC 4180), with every digit.")
+    var csv = false
+    @OptionGroup var options: ConfigurationOptions
+
+    enum Unit: String, ExpressibleByArgument, CaseIterable {
+        case hour, day, week, month, year
+
+        fileprivate var onTheWire: StatisticsInterval.Unit {
+            switch self {
+            case .hour: .hour
+            case .day: .day
+            case .week: .week
+            case .month: .month
+            case .year: .year
+            }
+        }
+    }
+
+    func validate() throws {
+        if json, csv { throw ValidationError("--json and --csv exclude each other.") }
+        if on != nil, from != nil || to != nil { throw ValidationError("--on excludes --from and --to.") }
+        guard StatisticsInterval.counts.contains(Int64(every)) else {
+            throw ValidationError("--every takes a number from 1 to 10000.")
+        }
+        if by == nil, every != 1 || zone != nil {
+            throw ValidationError("--every and --zone need --by: day, say.")
+        }
+    }
+
+    func run() throws {
+        let type = try TypeArgument.resolved([type])[0]
+        let door = try DoorClient(endpoint: try options.endpoints().door, command: "stats")
+        let welcome = try door.open()
+        let persons = welcome.persons.map(\.name)
+        if person == nil, persons.count > 1 {
+            throw Failure(.usage, "whose? Name one with --person: \(persons.joined(separator: ", "))")
+        }
+        let answer = try answer(try query(type, now: welcome.time.microseconds, zone: .current), door)
+        var output = Output()
+        if json {
+            try output.json(answer.json[...])
+        } else if csv {
+            for line in try answer.statistics().csv() { try output.json(Array(line.utf8)[...]) }
+        } else {
+            let text = StatsText(try answer.statistics(), by: by, units: options.readingUnits())
+            if text.isEmpty { Terminal.say("no samples") }
+            for line in text.lines(hasChart: Terminal.hasColours, colours: Terminal.hasColours) {
+                try output.line(line)
+            }
+        }
+        try output.flush()
+    }
+
+    /// The question; dates as they are at `now`, microseconds since 1970.
+    func query(_ type: String, now: Int64, zone machine: TimeZone) throws(Failure) -> QueryRequest {
+        var filter = QueryRequest.Filter()
+        filter.types = [type]
+        if let person { filter.persons = [person] }
+        if !source.isEmpty { filter.sources = source }
+        filter.from = (on ?? from)?.start(now: now, zone: machine)
+        filter.to = (on ?? to)?.end(now: now, zone: machine)
+        if let start = filter.from, let end = filter.to, start.microseconds >= end.microseconds {
+            throw Failure(.usage, "--from \(from?.text ?? "") is not before --to \(to?.text ?? "")")
+        }
+        var query = QueryRequest(id: 0, want: .statistics, filter: filter)
+        if let by { query.interval = StatisticsInterval(every: every, by.onTheWire, zone: zone) }
+        var figures = figure.isEmpty ? nil : figure.map(\.rawValue)
+        if perSource {
+            let style = TypeRegistry.standard.resolve(type)?.aggregation
+            let usual = style == .cumulative ? [StatsFigure.sum] : [.average, .minimum, .maximum]
+            figures = (figures ?? usual.map(\.rawValue)) + ["bySource"]
+        }
+        query.figures = figures
+        return query
+    }
+
+    /// All pages as one.
+    private func answer(_ query: QueryRequest, _ door: DoorClient) throws -> StatsAnswer {
+        var query = query
+        var answer = StatsAnswer()
+        while true {
+            guard case .answer(.statistics, let page) = try door.ask(query).content else {
+                throw Failure(.dialogue, "the hub answered a question about statistics without statistics")
+            }
+            query.next = try answer.add(page)
+            if query.next == nil { return answer }
+            if Terminal.showsProgress { Terminal.progress(NumberText.count(answer.count, "interval")) }
+        }
+    }
+}
+
+/// What may be asked of a type, besides the sources.
+enum StatsFigure: String, ExpressibleByArgument, CaseIterable, Decodable {
+    case sum, duration, average, minimum, maximum, mostRecent
+}

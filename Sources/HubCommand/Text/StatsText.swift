@@ -1,0 +1,87 @@
+import HubClient
+import HubSettings
+import Samples
+
+/// Statistics as a table, with a bar for each interval.
+struct StatsText {
+    private let statistics: Statistics
+    private let unit: StatsCommand.Unit?
+    private let values: ValueText
+
+    /// - Parameter unit: what the intervals are; `nil` for one of all there is.
+    init(_ statistics: Statistics, by unit: StatsCommand.Unit?, units: ReadingUnits) {
+        (self.statistics, self.unit) = (statistics, unit)
+        values = ValueText(statistics.unit, of: try? TypeID(statistics.type), for: units[statistics.person])
+    }
+
+    var isEmpty: Bool { statistics.intervals.isEmpty }
+
+    func lines(hasChart: Bool, colours: Bool) -> [String] {
+        guard !isEmpty else { return [] }
+        let figures = statistics.figures
+        let hasSources = statistics.intervals.contains { $0.sources != nil }
+        var header: [(title: String, alignment: Table.Alignment)] = [
+            (unit?.rawValue.uppercased() ?? "FROM", .left)
+        ]
+        if unit == nil { header.append(("TO", .left)) }
+        if hasSources { header.append(("SOURCE", .left)) }
+        header += figures.map { ($0.title, .right) } + [("SAMPLES", .right)]
+        let bars = hasChart && unit != nil ? self.bars() : nil
+        if bars != nil { header.append(("", .left)) }
+        var table = Table(header)
+        for (place, interval) in statistics.intervals.enumerated() {
+            let time = label(interval)
+            let bar = bars.map { [Shade.faint.paint($0[place], colours && !$0[place].isEmpty)] } ?? []
+            table.add(time + (hasSources ? ["all"] : []) + cells(interval.figures, figures) + bar)
+            for source in interval.sources ?? [] {
+                let row = time.map { _ in "" } + [source.source.text] + cells(source.figures, figures)
+                table.add(row.map { Shade.faint.paint($0, colours && !$0.isEmpty) })
+            }
+        }
+        return table.takeLines()
+    }
+
+    /// When the interval begins, as far as its unit needs; of all there is, from when to when.
+    private func label(_ interval: Statistics.Interval) -> [String] {
+        func minute(_ text: String) -> String { String(text.prefix(16)).replacing("T", with: " ") }
+        return switch unit {
+        case .hour: [minute(interval.from)]
+        case .day, .week: ["\(interval.from.prefix(10))"]
+        case .month: ["\(interval.from.prefix(7))"]
+        case .year: ["\(interval.from.prefix(4))"]
+        case nil: [minute(interval.from), minute(interval.to)]
+        }
+    }
+
+    private func cells(_ row: Statistics.Figures, _ figures: [StatsFigure]) -> [String] {
+        figures.map { figure in
+            guard let value = row[figure] else { return "" }
+            return figure == .duration ? NumberText.duration(seconds: value) : values.text(value)
+        } + [NumberText.grouped(row.count)]
+    }
+
+    /// Of the first figure: sums from zero, averages from a little below the least.
+    private func bars() -> [String]? {
+        guard let figure = statistics.figures.first(where: { $0 != .mostRecent }) else { return nil }
+        let shown = statistics.intervals.map { $0.figures[figure] }
+        guard let high = shown.compactMap(\.self).max(), let low = shown.compactMap(\.self).min(), low >= 0 else {
+            return nil
+        }
+        let isFromZero = figure == .sum || figure == .duration || high == low
+        let base = isFromZero ? 0 : low - (high - low) / 4
+        guard high > base else { return nil }
+        return shown.map { value in
+            guard let value else { return "" }
+            let eighths = Int(((value - base) / (high - base) * Double(Self.barWidth * 8)).rounded())
+            let part = eighths % 8 == 0 ? "" : String(Self.parts[eighths % 8 - 1])
+            return String(repeating: "█", count: eighths / 8) + part
+        }
+    }
+
+    private static let barWidth = 24
+    private static let parts: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"]
+}
+
+extension StatsFigure {
+    fileprivate var title: String { self == .mostRecent ? "LATEST" : rawValue.uppercased() }
+}

@@ -1,0 +1,149 @@
+import HealthStatistics
+import HubSessions
+import HubStore
+import HubWire
+import Samples
+
+/// A QUERY for statistics as the store understands it, and how far its answer has come (Protocol §8.4).
+struct StatisticsQuestion: Sendable {
+    /// The type's id and unit, and the person's name: the answer says them.
+    let type: TypeID
+    let unit: String
+    let person: String
+    let style: AggregationStyle
+    let figures: StatisticsOptions
+    let intervals: Intervals?
+    var walk: StatisticsWalk
+    /// Intervals that may still come after this answer; `nil` for all.
+    private let remaining: Int64?
+
+    /// - Throws: `field` for what cannot be asked, with what can; `cursor` for a page mark of another form.
+    init(_ request: QueryRequest, _ session: ClientSession, _ facts: HubFacts) throws(WireError) {
+        let names = FilterNames("QUERY", session, facts)
+        let type = try Self.type(request, names, session.registry)
+        person = try Self.person(request, names)
+        guard let style = type.aggregation, let unit = type.unit else {
+            throw WireError(
+                .field, "QUERY.types: \(type.id) has no number in its values, and no statistics", closed: false)
+        }
+        (self.type, self.unit, self.style) = (type.id, unit, style)
+        figures = try Self.figures(request.figures, type, style)
+        intervals = try Self.intervals(request.interval, zone: facts.zone(of: person))
+        var query = StatisticsQuery(of: person, type.id, unit: unit, style, intervals: intervals)
+        query.sources = request.filter.sources.map(Set.init)
+        query.isBySource = figures.contains(.bySource)
+        (query.from, query.to) = (request.filter.from?.microseconds, request.filter.to?.microseconds)
+        var remaining = request.limit
+        if let next = request.next { query.first = try Self.mark(next, &remaining, intervals) }
+        query.limit = Int(min(remaining ?? .max, Int64(facts.policy.limits.pageRecords)))
+        self.remaining = remaining
+        walk = StatisticsWalk(query)
+        // What a session may not read is as if it did not exist (R8.7).
+        if let types = names.reading.types, !types.contains(type.id) { walk = .empty(query) }
+    }
+
+    /// The mark of the next page; `nil` after the last.
+    var next: String? {
+        guard let next = walk.next else { return nil }
+        guard let remaining else { return "\(next)" }
+        let left = remaining - Int64(walk.rows.count)
+        return left > 0 ? "\(left):\(next)" : nil
+    }
+
+    private static func type(
+        _ request: QueryRequest, _ names: FilterNames, _ registry: TypeRegistry
+    ) throws(WireError) -> HealthType {
+        guard let asked = request.filter.types, asked.count == 1, let name = asked.first else {
+            throw WireError(.field, "QUERY.types: statistics are of one type; name it", closed: false)
+        }
+        _ = try names.types(asked)
+        guard let type = registry.resolve(name) else {
+            throw WireError(
+                .field, "QUERY.types: the hub does not know how values of this type are added up or averaged",
+                closed: false)
+        }
+        return type
+    }
+
+    private static func person(_ request: QueryRequest, _ names: FilterNames) throws(WireError) -> String {
+        if let asked = request.filter.persons {
+            _ = try names.persons(asked)
+            if asked.count == 1, let person = asked.first { return person }
+        } else if names.persons.count == 1, let person = names.persons.first {
+            return person
+        }
+        throw WireError(
+            .field,
+            "QUERY.persons: statistics are of one person; there are: "
+                + (names.persons.isEmpty ? "none" : names.persons.joined(separator: ", ")), closed: false)
+    }
+
+    private static func figures(
+        _ asked: [String]?, _ type: HealthType, _ style: AggregationStyle
+    ) throws(WireError) -> StatisticsOptions {
+        guard let asked else { return style == .cumulative ? [.sum] : [.average, .minimum, .maximum] }
+        var options: StatisticsOptions = []
+        for name in asked {
+            guard let option = StatisticsOptions.names.first(where: { $0.key == name })?.value else {
+                let names = StatisticsOptions.names.map(\.key).joined(separator: ", ")
+                throw WireError(
+                    .field,
+                    "QUERY.figures: no figure \(RawJSON.string(String(name.prefix(64))).text); there are: \(names)",
+                    closed: false)
+            }
+            options.insert(option)
+        }
+        if let fault = options.fault(for: type) {
+            throw WireError(.field, "QUERY.figures: \(fault)", closed: false)
+        }
+        return options
+    }
+
+    private static func intervals(_ asked: StatisticsInterval?, zone: String) throws(WireError) -> Intervals? {
+        guard let asked else { return nil }
+        let unit: Intervals.Unit =
+            switch asked.unit {
+            case .hour: .hour
+            case .day: .day
+            case .week: .week
+            case .month: .month
+            case .year: .year
+            }
+        let zone = asked.zone ?? zone
+        let intervals =
+            if let anchor = asked.anchor {
+                Intervals(every: asked.every, unit, anchor: anchor.microseconds, zone: zone)
+            } else {
+                Intervals(every: asked.every, unit, zone: zone)
+            }
+        guard let intervals else {
+            throw WireError(
+                .field, "QUERY.interval.zone: no zone \(RawJSON.string(String(zone.prefix(64))).text) on this machine",
+                closed: false)
+        }
+        return intervals
+    }
+
+    private static func mark(
+        _ next: String, _ remaining: inout Int64?, _ intervals: Intervals?
+    ) throws(WireError) -> Int64 {
+        var mark = Substring(next)
+        var left: Int64?
+        if remaining != nil {
+            let parts = next.split(separator: ":", maxSplits: 1)
+            (left, mark) = (parts.first.flatMap { Int64($0) }, parts.last ?? "")
+        }
+        guard let intervals, let time = Int64(mark), Timestamp.range.contains(time),
+            intervals.border(intervals.number(of: time)) == time, left.map({ $0 > 0 && $0 <= remaining ?? 0 }) ?? true
+        else { throw WireError(.cursor, "QUERY.next: not the mark of a page of this query") }
+        remaining = left
+        return time
+    }
+}
+
+extension HubFacts {
+    /// The zone of a person by name or uid, else that of the first person.
+    fileprivate func zone(of person: String) -> String {
+        (persons.first { $0.name == person } ?? persons.first)?.zone ?? "UTC"
+    }
+}

@@ -1,0 +1,120 @@
+import GRDB
+import HealthStatistics
+import Samples
+
+extension Reader {
+    /// Computes on, for about as long as a page may take.
+    func advance(_ walk: inout StatisticsWalk, within duration: Duration = PageSlice.usual.duration) throws {
+        guard !walk.isOver else { return }
+        let end = ContinuousClock.now + duration
+        guard let readings = try StatisticsReadings(walk.query, self) else {
+            (walk.isOver, walk.next) = (true, nil)
+            return
+        }
+        var course: StatisticsWalk.Course
+        if let begun = walk.course {
+            course = begun
+        } else {
+            guard let begun = try begin(walk.query, readings) else {
+                (walk.isOver, walk.next) = (true, nil)
+                return
+            }
+            course = begun
+        }
+        repeat { try step(&walk, &course, readings) } while !walk.isOver && ContinuousClock.now < end
+        walk.course = course
+    }
+
+    private func begin(_ query: StatisticsQuery, _ readings: StatisticsReadings) throws -> StatisticsWalk.Course? {
+        guard let extent = try readings.extent() else { return nil }
+        let from = query.from ?? .min
+        let place = max(query.first ?? extent.lowerBound, from)
+        let end = min(extent.upperBound, query.to ?? .max)
+        guard place < end else { return nil }
+        guard let intervals = query.intervals else {
+            return .init(place: place, end: end, number: 0, reported: 0, hasBegun: true)
+        }
+        let number = intervals.number(of: place)
+        return .init(place: place, end: end, number: number, reported: number, hasBegun: query.first != nil)
+    }
+
+    /// Looks at the next stretch of time.
+    private func step(
+        _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
+    ) throws {
+        let (query, intervals) = (walk.query, walk.query.intervals)
+        let end = min(course.end, course.place + course.stride)
+        // No more intervals than have room in the answer: none is computed in vain.
+        let room = max(1, query.limit - walk.rows.count)
+        var borders = [course.place]
+        if let intervals {
+            while borders.count <= room {
+                let border = intervals.border(course.number + borders.count)
+                guard border < end else { break }
+                borders.append(border)
+            }
+        }
+        if borders.count <= room { borders.append(end) }
+        let (parts, count, reach) = try readings.figures(borders)
+        course.reach = max(course.reach, reach ?? .min)
+        for (place, part) in parts.enumerated() {
+            course.figures.add(part)
+            course.place = borders[place + 1]
+            guard let intervals, intervals.border(course.number + 1) <= course.place else { continue }
+            try close(&walk, &course, readings)
+            if walk.isOver { return }
+        }
+        if count == 0 {
+            try skip(&walk, &course, readings)
+            if walk.isOver { return }
+        } else if count > 5_000 {
+            course.stride = max(StatisticsWalk.Course.strides.lowerBound, course.stride / 4)
+        } else if count < 500 {
+            course.stride = min(StatisticsWalk.Course.strides.upperBound, course.stride * 2)
+        }
+        guard course.place >= course.end else { return }
+        try close(&walk, &course, readings)
+        (walk.isOver, walk.next) = (true, nil)
+    }
+
+    /// Goes to where there is something again.
+    private func skip(
+        _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
+    ) throws {
+        let next = min(try readings.start(from: course.place) ?? course.end, course.end)
+        guard next > course.place else { return }
+        if let intervals = walk.query.intervals, intervals.border(course.number + 1) <= next {
+            try close(&walk, &course, readings)
+            if walk.isOver { return }
+            course.number = intervals.number(of: next)
+        }
+        course.place = next
+    }
+
+    /// The interval under way is over, or nothing more comes into it.
+    private func close(
+        _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
+    ) throws {
+        let (figures, number) = (course.figures, course.number)
+        course.figures = Figures()
+        course.number += 1
+        guard !figures.isEmpty else { return }
+        let query = walk.query
+        guard let intervals = query.intervals else {
+            let from = query.from ?? figures.total.first ?? course.place
+            let to = query.to ?? max(course.reach, from + 1)
+            walk.rows = [try readings.row(figures, from: from, to: to)]
+            return
+        }
+        if !course.hasBegun { (course.hasBegun, course.reported) = (true, number) }
+        while course.reported <= number, walk.rows.count < query.limit {
+            let from = max(intervals.border(course.reported), query.from ?? .min)
+            let to = min(intervals.border(course.reported + 1), query.to ?? .max)
+            let isEmpty = course.reported < number
+            walk.rows.append(try readings.row(isEmpty ? Figures() : figures, from: from, to: to))
+            course.reported += 1
+        }
+        walk.next = intervals.border(course.reported)
+        walk.isOver = walk.rows.count == query.limit
+    }
+}

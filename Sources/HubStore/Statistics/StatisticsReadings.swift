@@ -1,0 +1,180 @@
+import GRDB
+import HealthStatistics
+import Samples
+
+/// The samples that statistics of one person and type are made of, within one snapshot of the store.
+///
+/// Quantities that stand, are not hardly true, and were not filled in by anything.
+struct StatisticsReadings {
+    private let query: StatisticsQuery
+    private let reader: Reader
+    private let range: HistoryRange
+    private let unit: Int64
+    private let conditions: String
+    private let ranks: Ranks
+
+    /// `nil` where the store has nothing of them.
+    init?(_ query: StatisticsQuery, _ reader: Reader) throws {
+        (self.query, self.reader) = (query, reader)
+        var filtered = RecordQuery()
+        (filtered.types, filtered.persons, filtered.sources) = ([query.type], [.person(query.person)], query.sources)
+        let filter = try Filter(filtered, in: reader.db)
+        guard !filter.isEmpty, let range = try HistoryRange.samples(filter, in: reader.db).first,
+            let unit = try Filter.id("SELECT id FROM term WHERE text = ?", query.unit, reader.db)
+        else { return nil }
+        (self.range, self.unit) = (range, unit)
+        ranks = Ranks(reader)
+        conditions =
+            ([
+                "kind = 0", "unit = ?5", "retracted IS NULL", "implausible IS NULL", "provenance <> 2",
+            ] + filter.from).joined(separator: " AND ")
+    }
+
+    /// From where to where there may be something.
+    func extent() throws -> Range<Int64>? {
+        func edge(_ order: String) throws -> Int64? {
+            let statement = try RawStatement(
+                cached: """
+                    SELECT start FROM sample INDEXED BY sample_history WHERE person IS ?1 AND type = ?2
+                    ORDER BY start \(order) LIMIT 1
+                    """, in: reader.db)
+            defer { statement.clear() }
+            bind(statement)
+            return try statement.step() ? statement.integer(0) : nil
+        }
+        guard let first = try edge("ASC"), let last = try edge("DESC") else { return nil }
+        let reach = query.style == .cumulative ? range.longest : 0
+        return first..<last + reach + 1
+    }
+
+    /// When the first sample begins that does so at or after `time`, whether it counts or not.
+    func start(from time: Int64) throws -> Int64? {
+        let statement = try RawStatement(
+            cached: """
+                SELECT start FROM sample INDEXED BY sample_history WHERE person IS ?1 AND type = ?2 AND start >= ?3
+                ORDER BY start LIMIT 1
+                """, in: reader.db)
+        defer { statement.clear() }
+        bind(statement)
+        statement.bind(3, time)
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    /// The figures between each border and the next, how many samples they were made of, and where the last of these ends.
+    func figures(_ borders: [Int64]) throws -> (figures: [Figures], count: Int, reach: Int64?) {
+        guard let from = borders.first, let to = borders.last else { return ([], 0, nil) }
+        if query.style == .cumulative {
+            let portions = try portions(from, to)
+            let reach = portions.lazy.map { max($0.end, $0.start + 1) }.max()
+            return (Figures.sums(portions, borders, bySource: query.isBySource), portions.count, reach)
+        }
+        let levels = try levels(from, to)
+        let reach = levels.lazy.filter { $0.start < to }.map { max($0.end, $0.start + 1) }.max()
+        return (Figures.levels(levels, borders, query.style, bySource: query.isBySource), levels.count, reach)
+    }
+
+    /// All samples that reach into a span.
+    private func portions(_ from: Int64, _ to: Int64) throws -> [Portion] {
+        var spanned = RecordQuery()
+        spanned.from = from
+        var portions: [Portion] = []
+        for (part, low) in Overhang.lanes(spanned, longest: range.longest) {
+            let limits = (part.demand + part.limit).map { " AND \($0)" }.joined()
+            let rows = try rows(
+                from: low, to: to, by: part.index, limits + " AND (start >= ?6 OR start + duration > ?6)")
+            defer { rows.clear() }
+            rows.bind(6, from)
+            while try rows.step() {
+                let start = rows.integer(1)
+                portions.append(
+                    Portion(
+                        number: rows.integer(0), start: start, end: start + rows.integer(2), value: rows.double(3),
+                        rank: try ranks.rank(of: rows.integer(4))))
+            }
+        }
+        return portions
+    }
+
+    /// The readings that begin in a span, by start, and those after it that may end what the last of them hold.
+    private func levels(_ from: Int64, _ to: Int64) throws -> [Level] {
+        var levels = try levels(from: from, to: to) { _ in true }
+        guard query.style != .discreteArithmetic, let last = levels.last else { return levels }
+        var waiting = Set(levels.map(\.rank))
+        let held = levels.map { min($0.end - $0.start, Tally.longestHold) }.max() ?? 0
+        levels += try self.levels(from: to, to: last.start + max(held, Tally.holdTime)) { level in
+            // The next of each source is enough; of all together the next of any is.
+            waiting.remove(level.rank)
+            return query.isBySource && !waiting.isEmpty
+        }
+        return levels
+    }
+
+    private func levels(from: Int64, to: Int64, until goesOn: (Level) -> Bool) throws -> [Level] {
+        let rows = try rows(from: from, to: to, by: "sample_history", "")
+        defer { rows.clear() }
+        var levels: [Level] = []
+        while try rows.step() {
+            let start = rows.integer(1)
+            let level = Level(
+                number: rows.integer(0), start: start, end: start + rows.integer(2), value: rows.double(3),
+                rank: try ranks.rank(of: rows.integer(4)))
+            levels.append(level)
+            if !goesOn(level) { break }
+        }
+        return levels
+    }
+
+    private func rows(from: Int64, to: Int64, by index: String, _ limits: String) throws -> RawStatement {
+        let sql = """
+            SELECT number, start, duration, value, source FROM sample INDEXED BY \(index)
+            WHERE person IS ?1 AND type = ?2 AND start >= ?3 AND start < ?4 AND \(conditions)\(limits)
+            ORDER BY start, number
+            """
+        // Of lists of sources there may be very many.
+        let statement =
+            try query.sources == nil
+            ? RawStatement(cached: sql, in: reader.db) : RawStatement(new: sql, in: reader.db)
+        bind(statement)
+        statement.bind(3, from)
+        statement.bind(4, to)
+        statement.bind(5, unit)
+        return statement
+    }
+
+    private func bind(_ statement: RawStatement) {
+        statement.bind(1, range.person)
+        statement.bind(2, range.type)
+    }
+
+    /// A row of the answer, with the sources by their names.
+    func row(_ figures: Figures, from: Int64, to: Int64) throws -> StatisticsRow {
+        let sources = try figures.sources.sorted { $0.key < $1.key }.map { rank, tally in
+            (try ranks.source(at: rank), tally)
+        }
+        return StatisticsRow(from: from, to: to, total: figures.total, sources: sources)
+    }
+}
+
+/// The order of the sources, the best first.
+///
+/// What is entered by hand comes after what devices and services say; among those whose first sample the hub had first.
+private final class Ranks {
+    private let reader: Reader
+    private var known: [Int64: Int] = [:]
+
+    private static let byHand = 1 << 40
+
+    init(_ reader: Reader) { self.reader = reader }
+
+    func rank(of source: Int64) throws -> Int {
+        if let rank = known[source] { return rank }
+        let isByHand = try reader.termCache.source(source, in: reader.db).plugin == Source.byHand
+        let rank = Int(source) + (isByHand ? Ranks.byHand : 0)
+        known[source] = rank
+        return rank
+    }
+
+    func source(at rank: Int) throws -> Source {
+        try reader.termCache.source(Int64(rank & (Ranks.byHand - 1)), in: reader.db)
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import HubClient
+import HubProcess
+import HubSettings
+import HubWire
+import Samples
+import Testing
+
+@testable import HubCommand
+
+/// `hub stats`, as people, spreadsheets and programs read it.
+@Suite(.timeLimit(.minutes(1))) struct StatsTests {
+    private func steps(_ key: String, _ value: Int, _ start: String, _ end: String) -> String {
+        #"{"type":"stepCount","value":\#(value),"unit":"count","start":"\#(start)","end":"\#(end)","key":"\#(key)","subject":{"name":"anna"}}"#
+    }
+
+    private func statistics(_ intervals: String) throws -> Statistics {
+        var answer = StatsAnswer()
+        let text = #"{"type":"stepCount","person":"anna","unit":"count","intervals":[\#(intervals)],"next":"7"}"#
+        #expect(try answer.add(try #require(RawJSON(text))) == "7")
+        let last = #"{"type":"stepCount","person":"anna","unit":"count","intervals":[]}"#
+        #expect(try answer.add(try #require(RawJSON(last))) == nil)
+        return try answer.statistics()
+    }
+
+    private static let days = """
+        {"from":"2026-03-28T00:00:00+01:00","to":"2026-03-29T00:00:00+01:00","count":31,"sum":8000},\
+        {"from":"2026-03-29T00:00:00+01:00","to":"2026-03-30T00:00:00+02:00","count":0,"sum":null},\
+        {"from":"2026-03-30T00:00:00+02:00","to":"2026-03-31T00:00:00+02:00","count":1,"sum":1000.4}
+        """
+
+    @Test func `a line for each interval, an empty one without a number, and bars where it is a terminal`() throws {
+        let text = StatsText(try statistics(Self.days), by: .day, units: ReadingUnits([]))
+        #expect(
+            text.lines(hasChart: false, colours: false) == [
+                "DAY          SUM  SAMPLES", "2026-03-28  8000       31", "2026-03-29              0",
+                "2026-03-30  1000        1",
+            ])
+        let charts = text.lines(hasChart: true, colours: false)
+        #expect(charts[1].hasSuffix("31  " + String(repeating: "█", count: 24)))
+        #expect(charts[2].hasSuffix(" 0") && charts[3].hasSuffix("1  ███"))
+    }
+
+    @Test func `a spreadsheet gets every digit, and nothing where there is nothing`() throws {
+        #expect(
+            try statistics(Self.days).csv() == [
+                "from,to,type,person,unit,count,sum",
+                "2026-03-28T00:00:00+01:00,2026-03-29T00:00:00+01:00,stepCount,anna,count,31,8000",
+                "2026-03-29T00:00:00+01:00,2026-03-30T00:00:00+02:00,stepCount,anna,count,0,",
+                "2026-03-30T00:00:00+02:00,2026-03-31T00:00:00+02:00,stepCount,anna,count,1,1000.4",
+            ])
+    }
+
+    @Test func `the figures of a hub are shown by day, by source, in the person's unit, and once for all`() async throws
+    {
+        let hub = try await TestHub("[person.anna]\nzone = \"Europe/Berlin\"\nunit = \"lb\"\n[person.ben]\n")
+        try await blocking {
+            try hub.give([
+                self.steps("a", 600, "2026-03-28T08:00:00+01:00", "2026-03-28T08:10:00+01:00"),
+                self.steps("b", 100, "2026-03-30T08:00:00+02:00", "2026-03-30T08:10:00+02:00"),
+            ])
+        }
+        let asked = try await hub.run(["stats", "steps", "--by", "day"])
+        #expect(asked.code == 64 && asked.errors.contains("stepCount"))
+        let whose = try await hub.run(["stats", "stepCount", "--by", "day"])
+        #expect(whose.code == 64 && whose.errors.contains("--person: anna, ben"), "\(whose.errors)")
+        let days = try await hub.run(["stats", "stepCount", "--by", "day", "--person", "anna", "--per-source"])
+        #expect(days.code == 0, "\(days.errors)")
+        let lines = days.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        #expect(lines.map(\.first) == ["DAY", "2026-03-28", lines[2][0], "2026-03-29", "2026-03-30", lines[5][0]])
+        #expect(lines[1].contains("600") && lines[2].last == "1" && lines[3] == ["2026-03-29", "all", "0"])
+        let json = try await hub.run(["stats", "stepCount", "--person", "anna", "--json"])
+        #expect(json.output.contains(#""intervals":[{"from":"2026-03-28T07:00:00Z""#), "\(json.output)")
+        #expect(json.output.contains(#""sum":700"#))
+        let weight = try await hub.run([
+            "log", "weight", "80kg", "--person", "anna", "--at", "2026-03-28T08:00:00Z", "--yes",
+        ])
+        #expect(weight.code == 0, "\(weight.errors)")
+        let months = try await hub.run(["stats", "weight", "--by", "month", "--person", "anna", "--from", "5y"])
+        #expect(months.output.contains("2026-03  176.4 lb"), "\(months.output)\(months.errors)")
+        let wrong = try await hub.run(["stats", "weight", "--person", "anna", "--figure", "sum"])
+        #expect(wrong.code == 64 && wrong.errors.contains("it has average"), "\(wrong.errors)")
+        let none = try await hub.run(["stats", "height", "--person", "anna"])
+        #expect(none.code == 0 && none.output.isEmpty && none.errors == "no samples\n")
+    }
+}

@@ -1,0 +1,147 @@
+import HubSettings
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// What a program is answered that asks for statistics (§8.4).
+@Suite(.timeLimit(.minutes(1))) struct StatisticsTests {
+    private static func steps(_ key: String, _ value: Int, _ start: String, _ end: String, _ more: String = "")
+        -> String
+    {
+        #"{"type":"stepCount","value":\#(value),"unit":"count","start":"\#(start)","end":"\#(end)","key":"\#(key)"\#(more)}"#
+    }
+
+    private static let walk = [
+        steps("a", 600, "2026-03-28T08:00:00+01:00", "2026-03-28T08:10:00+01:00"),
+        steps("b", 200, "2026-03-28T23:50:00+01:00", "2026-03-29T00:10:00+01:00"),
+        steps("c", 90, "2026-03-31T10:00:00+02:00", "2026-03-31T10:00:00+02:00"),
+    ]
+
+    private static let byDay = #""types":["stepCount"],"interval":{"unit":"day","zone":"Europe/Berlin"}"#
+
+    @Test func `R8.50 R8.51 days are side by side, of 23 hours too, empty ones are null, and sources are merged`()
+        async throws
+    {
+        try await withHub { hub in
+            let watch = try await hub.client("watch")
+            #expect(try await watch.give(Self.walk).results.allSatisfy { $0 == "stored" })
+            let phone = try await hub.client("phone")
+            _ = try await phone.give([
+                Self.steps("p", 500, "2026-03-28T08:05:00+01:00", "2026-03-28T08:15:00+01:00")
+            ])
+            let answer = try await watch.query(
+                Self.byDay + #","figures":["sum","duration","mostRecent","bySource"]"#, want: "statistics"
+            ).body["statistics"]
+            #expect(answer["type"].string == "stepCount" && answer["unit"].string == "count")
+            #expect(answer["person"].string == "me" && answer["next"] == .null)
+            let days = answer["intervals"].array
+            #expect(
+                days.map { $0["from"].string?.prefix(16) } == [
+                    "2026-03-28T00:00", "2026-03-29T00:00", "2026-03-30T00:00", "2026-03-31T00:00",
+                ])
+            #expect(days[1]["from"].string == "2026-03-29T00:00:00+01:00")
+            #expect(days[1]["to"].string == "2026-03-30T00:00:00+02:00" && days[2]["from"] == days[1]["to"])
+            #expect(days.map { $0["sum"].double } == [600 + 250 + 100, 100, nil, 90])
+            #expect(days[2]["sum"] == .null && days[2]["duration"] == .null && days[2]["mostRecent"] == .null)
+            #expect(days.map { $0["count"].int } == [3, 0, 0, 1])
+            #expect(days[0]["duration"].double == 15 * 60 + 10 * 60 && days[3]["duration"].double == 0)
+            #expect(days[0]["mostRecent"]["value"].double == 200)
+            #expect(days[0]["sources"].array.map { $0["source"]["plugin"].string } == ["watch", "phone"])
+            #expect(days[0]["sources"].array.map { $0["sum"].double } == [700, 500])
+        }
+    }
+
+    @Test func `R8.52 pages of any size have what one page has, and a limit is of intervals`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give(Self.walk)
+            let whole = try await peer.query(Self.byDay, want: "statistics").body["statistics"]["intervals"].array
+            var (rows, next): ([JSON], String?) = ([], nil)
+            repeat {
+                let mark = next.map { #","next":"\#($0)""# } ?? ""
+                let page = try await peer.query(Self.byDay + #","limit":3"# + mark, want: "statistics").body[
+                    "statistics"]
+                rows += page["intervals"].array
+                next = page["next"].string
+            } while next != nil
+            #expect(rows == Array(whole.prefix(3)))
+            let hours = try await peer.query(
+                #""types":["stepCount"],"interval":{"unit":"hour"},"from":"2026-03-28T08:05:00Z""#, want: "statistics")
+            #expect(hours.body["statistics"]["intervals"].array.count == 59)
+            for mark in ["x", "1", "2:1774652400000001", "9:0"] {
+                let refused = try await peer.query(Self.byDay + #","limit":3,"next":"\#(mark)""#, want: "statistics")
+                #expect(refused.body["code"].string == "cursor", "\(mark)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #""types":["stepCount"],"figures":["average"]"#,
+            "QUERY.figures: average of stepCount, which is added up; it has sum"
+        ),
+        (#""types":["weight"],"figures":["sum"]"#, "it has average, minimum, maximum"),
+        (#""types":["weight"],"figures":["median"]"#, "no figure \"median\"; there are: average"),
+        (#""types":["weight","height"]"#, "statistics are of one type"), ("", "statistics are of one type"),
+        (#""types":["sleepAnalysis"]"#, "sleepAnalysis has no number in its values"),
+        (#""types":["wieght"]"#, "did you mean \"weight\"?"),
+        (#""types":["weight"],"persons":["me","you"]"#, "no person \"you\" here"),
+        (#""types":["weight"],"kinds":["day"]"#, "there is no member \"kinds\""),
+        (#""types":["weight"],"interval":{"unit":"decade"}"#, "QUERY.interval.unit"),
+        (#""types":["weight"],"interval":{"unit":"day","every":0}"#, "QUERY.interval.every"),
+        (#""types":["weight"],"interval":{"unit":"day","zone":"Mars/Olympus"}"#, "no zone \"Mars/Olympus\""),
+        (#""types":["weight"],"interval":{"unit":"day","begin":1}"#, "there is no member \"begin\""),
+    ])
+    func `R8.50 what cannot be asked is refused with what can`(question: String, reason: String) async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let answer = try await peer.query(question, want: "statistics")
+            #expect(answer.verb == "ERROR" && answer.body["code"].string == "field")
+            #expect(answer.body["reason"].string?.contains(reason) == true, "\(answer.body["reason"].string ?? "")")
+            let records = try await peer.query(#""figures":["sum"]"#)
+            #expect(records.body["reason"].string?.contains("QUERY.figures") == true)
+        }
+    }
+
+    @Test func `R8.53 what was taken back, is of nobody or may not be read counts nowhere`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            _ = try await peer.give([weight("a", 80), weight("b", 90), weight("c", 7_000)])
+            func average() async throws -> JSON {
+                try await peer.query(#""types":["bodyMass"]"#, want: "statistics").body["statistics"]["intervals"]
+            }
+            #expect(try await average().array.first?["average"].double == 85)
+            _ = try await peer.give([#"{"kind":"retraction","key":"b"}"#])
+            #expect(try await average().array.first?["average"].double == 80)
+            _ = try await peer.give([#"{"kind":"retraction","key":"a"}"#])
+            #expect(try await average().array.isEmpty)
+        }
+    }
+
+    @Test func `R8.53 a program is answered of what it may read, and not told whether there is more`() async throws {
+        let folder = try Folder()
+        let setting = try GrantTests.setting([("reader", ["weight"], ["me"])], in: folder)
+        try await withHub(setting, in: folder) { hub in
+            let owner = try await hub.client()
+            let mine = #","subject":{"name":"me"}"#
+            _ = try await owner.give([
+                weight("a", 70, mine), weight("b", 90, #","subject":{"name":"anna"}"#),
+                Self.steps("s", 5, "2026-03-28T08:00:00Z", "2026-03-28T08:10:00Z", mine),
+            ])
+            let options = Peer.Options(user: "reader", password: try await hub.token(of: "reader"))
+            let reader = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
+            _ = try await reader.hello("reader", mode: "once")
+            let weights = try await reader.query(#""types":["weight"]"#, want: "statistics").body["statistics"]
+            #expect(weights["intervals"].array.map { $0["count"].int } == [1] && weights["person"].string == "me")
+            let steps = try await reader.query(#""types":["stepCount"]"#, want: "statistics").body["statistics"]
+            #expect(steps["intervals"] == JSON("[]"))
+            let other = try await reader.query(#""types":["weight"],"persons":["anna"]"#, want: "statistics")
+            let none = try await reader.query(#""types":["weight"],"persons":["who"]"#, want: "statistics")
+            #expect(other.body["code"].string == "field")
+            #expect(other.body["reason"].string == none.body["reason"].string?.replacing("who", with: "anna"))
+            let status = try await reader.query("", want: "status")
+            #expect(status.body["code"].string == "forbidden")
+        }
+    }
+}
