@@ -36,6 +36,9 @@ struct HubFacts: Sendable {
     /// How long records are kept.
     var retention: [RetentionRule]
 
+    /// Which sources count before which.
+    var priorities: [PrioritySection]
+
     /// At which the hub leaves; `nil` for none.
     var memoryLimit: Int?
     /// What all sessions together may have it hold, before it is stored.

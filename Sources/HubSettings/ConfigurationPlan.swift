@@ -11,6 +11,8 @@ public struct ConfigurationPlan: Sendable, Hashable {
     public var personChanges: [String]
     /// Retention rules that are new or other than before, by name.
     public var retentionChanges: [String]
+    /// Whether sources count in another order for some type and person.
+    public var prioritiesChange: Bool
     /// Instances on another machine that are new, gone or described differently, sorted: their sessions begin again.
     public var remoteChanges: [String]
     /// What happens to each instance that runs here now or shall run here.
@@ -37,6 +39,8 @@ public struct ConfigurationPlan: Sendable, Hashable {
 
         let former = Self.byName(old.retention, \.name)
         retentionChanges = new.retention.filter { former[$0.name] != $0 }.map(\.name)
+
+        prioritiesChange = old.priorities != new.priorities
 
         let samePersons = Set(before.keys) == Set(after.keys)
         let running = Self.byName(old.plugins.filter(\.startsHere), \.name)

@@ -19,6 +19,7 @@ struct ConfigurationReader {
     var feedPorts: [Int: String] = [:]
     /// The kinds of all plugin tables, and where each rule has its sources: what no plugin is called is seen when all are known.
     var kinds: Set<String> = []
+    var priorityPlaces: [(section: PrioritySection, header: SourcePosition, sources: SourcePosition)] = []
     var rulePlaces: [(rule: RetentionSection, header: SourcePosition, sources: SourcePosition)] = []
     var slotPlaces: [(person: String, instance: String, slot: Int, position: SourcePosition)] = []
 
@@ -43,6 +44,7 @@ struct ConfigurationReader {
             && !document.damaged.contains { $0.isEmpty || $0.first == .key("hub") }
         let persons = tables(of: "person", as: "name").compactMap { person($0, instances: pluginFields.map(\.name)) }
         let retention = tables(of: "retention", as: "name").compactMap { self.retention($0) }
+        let priorities = tables(of: "priority", as: "name").compactMap { priority($0) }
         reportUnknownTables()
         reportClashingNames(personPlaces.map { ($0.key, $0.value) }, table: "person")
         reportClashingSlots()
@@ -67,9 +69,10 @@ struct ConfigurationReader {
         reportTwins(plugins)
         reportUnknownSources()
         reportOverlappingRules()
+        reportCoveredPriorities()
         let configuration = hub.map {
             var configuration = HubConfiguration(hub: $0, persons: persons, plugins: plugins.map(\.instance))
-            configuration.retention = retention
+            (configuration.retention, configuration.priorities) = (retention, priorities)
             return configuration
         }
         return LoadedConfiguration(
@@ -298,7 +301,7 @@ struct ConfigurationReader {
     }
 
     private mutating func reportUnknownTables() {
-        let known = ["hub", "person", "plugin", "retention"]
+        let known = ["hub", "person", "plugin", "retention", "priority"]
         for field in document.fields where !known.contains(field.name) {
             let suggestion = nearestName(to: field.name, among: known)
             guard case .table = field.entry.node else {
@@ -311,7 +314,8 @@ struct ConfigurationReader {
             checker.report(
                 at: field.entry.position, table: bareOrQuoted(field.name),
                 suggestion == nil
-                    ? message + "; the tables are [hub], [person.<name>], [plugin.<instance>] and [retention.<name>]"
+                    ? message
+                        + "; the tables are [hub], [person.<name>], [plugin.<instance>], [retention.<name>] and [priority.<name>]"
                     : message,
                 suggestion: suggestion.map {
                     $0 == "hub" ? "[hub]" : $0 == "plugin" ? "[plugin.<instance>]" : "[\($0).<name>]"

@@ -11,6 +11,8 @@ public struct HubConfiguration: Sendable, Hashable {
     public var plugins: [PluginInstance]
     /// How long records are kept, in the order of the file; what is in no rule is kept for ever.
     public var retention: [RetentionSection] = []
+    /// In the order of the file: the first that concerns a type and person counts.
+    public var priorities: [PrioritySection] = []
 
     /// A configuration of these parts; nothing is checked.
     public init(hub: HubSection, persons: [PersonSection], plugins: [PluginInstance]) {

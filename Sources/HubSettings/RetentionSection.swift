@@ -56,15 +56,8 @@ extension ConfigurationReader {
             checker.report(at: place("types"), table: table, key: "types", "expected at least one type")
         }
         for name in names {
-            let known = TypeRegistry.standard.resolve(name)
-            let own = (try? TypeID(name)).flatMap { $0.form == .vendor || $0.form == .healthConnect ? $0 : nil }
-            guard let type = known?.id ?? own else {
-                checker.report(
-                    at: place("types"), table: table, key: "types", found: quoted(name), "there is no such type",
-                    suggestion: TypeRegistry.standard.suggestion(for: name)?.rawValue)
-                continue
-            }
-            if let kind = known?.kind, kind != .quantity, rule.thinAfterDays != nil {
+            guard let type = type(name, at: place("types"), table: table, key: "types") else { continue }
+            if let kind = TypeRegistry.standard.type(type)?.kind, kind != .quantity, rule.thinAfterDays != nil {
                 checker.report(
                     at: place("thin_after_days"), table: table, key: "thin_after_days",
                     "\(name) has no quantities of which statistics could stay; give it a table of its own with remove_after_days"

@@ -15,6 +15,10 @@ extension FakeHub {
     /// Answers from what it holds, all of it of one person, by types, `since` and the mark of a page.
     private func answer(_ query: QueryRequest, _ peer: [UInt8]) {
         queries.append(query)
+        if query.want == .statistics, let page = behaviour.statistics.first {
+            if behaviour.statistics.count > 1 { behaviour.statistics.removeFirst() }
+            return send(.result(QueryResult(id: query.id, content: .answer(.statistics, page))), to: peer)
+        }
         guard query.want == .records else {
             return send(.error(WireError(.forbidden, "this is the owner's to ask", ref: query.id)), to: peer)
         }

@@ -34,6 +34,8 @@ public actor FakeHub {
         public var wantRefusal: WireError?
         /// What the answer to WANT says of records that are still to come.
         public var pending: Int64 = 1
+        /// The pages that questions about statistics are answered with, one after the other, as in Protocol §8.4; the last stays.
+        public var statistics: [RawJSON] = []
 
         public init() {}
     }

@@ -14,7 +14,7 @@ import Testing
         #"{"type":"stepCount","value":\#(value),"unit":"count","start":"\#(start)","end":"\#(end)","key":"\#(key)","subject":{"name":"anna"}}"#
     }
 
-    private func statistics(_ intervals: String) throws -> Statistics {
+    private func statistics(_ intervals: String) throws -> StatisticsPage {
         var answer = StatsAnswer()
         let text = #"{"type":"stepCount","person":"anna","unit":"count","intervals":[\#(intervals)],"next":"7"}"#
         #expect(try answer.add(try #require(RawJSON(text))) == "7")

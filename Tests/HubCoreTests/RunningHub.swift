@@ -52,6 +52,7 @@ struct Setting: Sendable {
     /// Persons of whom more is known than their names and slots; in the place of `persons`.
     var people: [PersonSection] = []
     var retention: [RetentionSection] = []
+    var priorities: [PrioritySection] = []
     /// Instances whose sections have errors.
     var refused: [String] = []
 
@@ -71,7 +72,7 @@ struct Setting: Sendable {
             return person
         }
         var configuration = HubConfiguration(hub: hub, persons: people.isEmpty ? named : people, plugins: plugins)
-        configuration.retention = retention
+        (configuration.retention, configuration.priorities) = (retention, priorities)
         return CheckedConfiguration(
             loaded: LoadedConfiguration(configuration: configuration, problems: [], refusedInstances: refused),
             manifests: manifests, executables: executables, faults: [:],

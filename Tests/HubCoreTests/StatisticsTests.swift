@@ -1,5 +1,6 @@
 import HubSettings
 import HubWire
+import Samples
 import Testing
 
 @testable import HubCore
@@ -142,6 +143,34 @@ import Testing
             #expect(other.body["reason"].string == none.body["reason"].string?.replacing("who", with: "anna"))
             let status = try await reader.query("", want: "status")
             #expect(status.body["code"].string == "forbidden")
+        }
+    }
+
+    @Test func `which source counts is what hub.conf says of type and person, the first that fits`() async throws {
+        var setting = Setting()
+        setting.priorities = [
+            PrioritySection(name: "others", types: [.weight], sources: ["phone"]),
+            PrioritySection(name: "steps", types: [try TypeID("stepCount")], sources: ["phone/bag", "hand", "phone"]),
+            PrioritySection(name: "late", sources: ["watch"]),
+        ]
+        try await withHub(setting) { hub in
+            let watch = try await hub.client("watch")
+            _ = try await watch.give([Self.walk[0]])
+            let phone = try await hub.client("phone")
+            let (begin, end) = ("2026-03-28T08:05:00+01:00", "2026-03-28T08:15:00+01:00")
+            func sources() async throws -> [String] {
+                let answer = try await watch.query(Self.byDay + #","figures":["sum","bySource"]"#, want: "statistics")
+                let day = answer.body["statistics"]["intervals"][0]
+                let names = day["sources"].array.compactMap {
+                    $0["source"]["device"].string ?? $0["source"]["plugin"].string
+                }
+                return names + ["\(day["sum"].double ?? -1)"]
+            }
+            #expect(try await sources() == ["watch", "600.0"])
+            _ = try await phone.give([Self.steps("p", 500, begin, end, #","source":{"device":"pocket"}"#)])
+            #expect(try await sources() == ["pocket", "watch", "800.0"])
+            _ = try await phone.give([Self.steps("q", 1_000, begin, end, #","source":{"device":"bag"}"#)])
+            #expect(try await sources() == ["bag", "pocket", "watch", "1300.0"])
         }
     }
 }

@@ -196,6 +196,37 @@ private struct Obliging: SourcePlugin {
         try await scene.end(run)
     }
 
+    @Test func `statistics come interval by interval, over all pages, and what is null is nil`() async throws {
+        func page(_ day: Int, _ sum: String, _ more: String) -> RawJSON {
+            let source = #"{"source":{"plugin":"watch","device":"w"},"count":2,"sum":7}"#
+            let interval =
+                #"{"from":"2026-03-0\#(day)T00:00:00+01:00","to":"2026-03-0\#(day + 1)T00:00:00+01:00","count":2,"sum":\#(sum),"sources":[\#(source)]}"#
+            let text = #"{"type":"stepCount","person":"me","unit":"count","intervals":[\#(interval)]\#(more)}"#
+            return RawJSON(trusted: Array(text.utf8))
+        }
+        let scene = try await Scene { behaviour in
+            behaviour.statistics = [page(1, "9000.5", #","next":"7""#), page(2, "null", "")]
+        }
+        let sums = Tally()
+        let run = PluginRun(
+            ScriptedSource { hub in
+                let days = hub.statistics(of: "stepCount", by: StatisticsInterval(.day), bySource: true)
+                for try await day in days {
+                    #expect(day.figures.asked == [.sum] && day.figures.count == 2)
+                    #expect(day.sources?.first?.source == Source(plugin: "watch", device: "w"))
+                    #expect(day.sources?.first?.figures.sum == 7)
+                    await sums.add(Int(day.figures.sum ?? -1))
+                }
+                await hub.untilStopped()
+            }, at: scene.place)
+        await sums.reach(2)
+        #expect(await sums.values == [9_000, -1])
+        let queries = await scene.hub.queries
+        #expect(queries.map(\.next) == [nil, "7"] && queries.allSatisfy { $0.figures == ["sum", "bySource"] })
+        #expect(queries.allSatisfy { $0.want == .statistics && $0.interval == StatisticsInterval(.day) })
+        try await scene.end(run)
+    }
+
     @Test func `a question that the hub refuses throws what it said`() async throws {
         let scene = try await Scene()
         let refusals = Tally()

@@ -132,6 +132,8 @@ struct ModelTests {
         defer { scale.stop() }
         scale.simulator.submit(.away)
         scale.simulator.submit(.stepOn(tenthsOfKilogram: 700, at: Self.first, user: 11))
+        // A search that it answers before it is out of reach would be followed by a dialogue that it does not.
+        while !scale.events.contains(where: { if case .weighing = $0 { true } else { false } }) { sched_yield() }
         var settings = HS5Host.Settings()
         settings.searchEvery = .milliseconds(50)
         var driver = try DialogueDriver(HS5Host(settings: settings), datagramsTo: port(scale))

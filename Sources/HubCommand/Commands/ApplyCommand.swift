@@ -68,6 +68,9 @@ struct ApplyText {
         var others: [String] = []
         if !report.persons.isEmpty { others.append("persons changed: \(report.persons.joined(separator: ", "))") }
         others += report.retention.map { "retention \(RetentionText.plan($0, isDryRun: report.dryRun))" }
+        if report.priorities == true {
+            others.append("priority changed: sources count in another order in statistics, of the past too")
+        }
         if !report.needsRestart.isEmpty {
             let keys = report.needsRestart.joined(separator: ", ")
             others.append("[hub] \(keys): holds when the hub is started again; until then as before")

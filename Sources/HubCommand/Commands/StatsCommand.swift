@@ -23,8 +23,8 @@ struct StatsCommand: ParsableCommand {
               hub stats heartRate --figure maximum --figure mostRecent --on today
 
             Days, weeks and months are those of the person's zone (hub.conf), or of --zone;
-            weeks begin on Monday. --from, --to and --on are as in hub samples, and may be
-            so many years back as well (5y). An interval that has nothing is empty, not zero.
+            weeks begin on Monday. --from, --to and --on are as in hub samples. An interval
+            that has nothing is empty, not zero.
 
             Exit codes: 0, also when there is none; 64 no such type, person, zone or figure;
             69 no hub answers.
@@ -49,8 +49,8 @@ struct StatsCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "sum, duration, average, minimum, maximum or mostRecent, as they fit the type; may be repeated.",
-            valueName: "name"))
-    var figure: [StatsFigure] = []
+            valueName: "name"), transform: StatsCommand.figure)
+    var figure: [StatisticsFigure] = []
     @Flag(help: "Each source by itself, too.")
     var perSource = false
     @Option(help: ArgumentHelp("By whose clocks days begin, such as Europe/Berlin.", valueName: "zone"))
@@ -73,6 +73,14 @@ struct StatsCommand: ParsableCommand {
             case .year: .year
             }
         }
+    }
+
+    static func figure(_ text: String) throws -> StatisticsFigure {
+        guard let figure = StatisticsFigure(rawValue: text) else {
+            let names = StatisticsFigure.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("'\(text)' is none of: \(names)")
+        }
+        return figure
     }
 
     func validate() throws {
@@ -126,8 +134,7 @@ struct StatsCommand: ParsableCommand {
         var figures = figure.isEmpty ? nil : figure.map(\.rawValue)
         if perSource {
             let style = TypeRegistry.standard.resolve(type)?.aggregation
-            let usual = style == .cumulative ? [StatsFigure.sum] : [.average, .minimum, .maximum]
-            figures = (figures ?? usual.map(\.rawValue)) + ["bySource"]
+            figures = (figures ?? StatisticsFigure.usual(style).map(\.rawValue)) + ["bySource"]
         }
         query.figures = figures
         return query
@@ -146,9 +153,4 @@ struct StatsCommand: ParsableCommand {
             if Terminal.showsProgress { Terminal.progress(NumberText.count(answer.count, "interval")) }
         }
     }
-}
-
-/// What may be asked of a type, besides the sources.
-enum StatsFigure: String, ExpressibleByArgument, CaseIterable, Decodable {
-    case sum, duration, average, minimum, maximum, mostRecent
 }

@@ -1,5 +1,6 @@
 import HubClient
 import HubWire
+import Samples
 
 /// Statistics as the hub answers them, all pages together.
 struct StatsAnswer {
@@ -34,90 +35,12 @@ struct StatsAnswer {
         return bytes + "]}".utf8
     }
 
-    func statistics() throws -> Statistics { try JSON.answer(Statistics.self, RawJSON(trusted: json)) }
+    func statistics() throws -> StatisticsPage { try JSON.answer(StatisticsPage.self, RawJSON(trusted: json)) }
 }
 
-/// Statistics of one person and type.
-struct Statistics: Decodable {
-    struct Figures: Decodable {
-        struct Reading: Decodable {
-            var value: Double
-            var start, end: String
-            var number: Int64
-        }
-        var count: Int
-        var sum, duration, average, minimum, maximum: Double?
-        var mostRecent: Reading?
-        /// Those that were asked for, also where there is nothing.
-        private(set) var asked: [StatsFigure] = []
-
-        private enum CodingKeys: CodingKey { case count, sum, duration, average, minimum, maximum, mostRecent }
-
-        init(from decoder: any Decoder) throws {
-            let members = try decoder.container(keyedBy: CodingKeys.self)
-            count = try members.decode(Int.self, forKey: .count)
-            sum = try members.decodeIfPresent(Double.self, forKey: .sum)
-            duration = try members.decodeIfPresent(Double.self, forKey: .duration)
-            average = try members.decodeIfPresent(Double.self, forKey: .average)
-            minimum = try members.decodeIfPresent(Double.self, forKey: .minimum)
-            maximum = try members.decodeIfPresent(Double.self, forKey: .maximum)
-            mostRecent = try members.decodeIfPresent(Reading.self, forKey: .mostRecent)
-            let names = Set(members.allKeys.map(\.stringValue))
-            asked = StatsFigure.allCases.filter { names.contains($0.rawValue) }
-        }
-
-        /// In the type's unit; of durations seconds.
-        subscript(figure: StatsFigure) -> Double? {
-            switch figure {
-            case .sum: sum
-            case .duration: duration
-            case .average: average
-            case .minimum: minimum
-            case .maximum: maximum
-            case .mostRecent: mostRecent?.value
-            }
-        }
-    }
-
-    struct Source: Decodable {
-        struct Name: Decodable {
-            var plugin: String
-            var device, account: String?
-
-            var text: String { [plugin, device, account].compactMap(\.self).joined(separator: " ") }
-        }
-        var source: Name
-        var figures: Figures
-
-        private enum CodingKeys: CodingKey { case source }
-
-        init(from decoder: any Decoder) throws {
-            source = try decoder.container(keyedBy: CodingKeys.self).decode(Name.self, forKey: .source)
-            figures = try Figures(from: decoder)
-        }
-    }
-
-    struct Interval: Decodable {
-        var from, to: String
-        var figures: Figures
-        var sources: [Source]?
-
-        private enum CodingKeys: CodingKey { case from, to, sources }
-
-        init(from decoder: any Decoder) throws {
-            let members = try decoder.container(keyedBy: CodingKeys.self)
-            from = try members.decode(String.self, forKey: .from)
-            to = try members.decode(String.self, forKey: .to)
-            sources = try members.decodeIfPresent([Source].self, forKey: .sources)
-            figures = try Figures(from: decoder)
-        }
-    }
-
-    var type, person, unit: String
-    var intervals: [Interval]
-
+extension StatisticsPage {
     /// The figures that were asked for.
-    var figures: [StatsFigure] { intervals.first?.figures.asked ?? [] }
+    var figures: [StatisticsFigure] { intervals.first?.figures.asked ?? [] }
 
     /// A header and a line for each interval, and each source where that was asked for (RFC 4180).
     func csv() -> [String] {
@@ -136,10 +59,15 @@ struct Statistics: Decodable {
         for interval in intervals {
             let begin = [interval.from, interval.to, type, person, unit]
             lines.append(line(begin + (hasSources ? [""] : []) + numbers(interval.figures)))
-            for source in interval.sources ?? [] {
-                lines.append(line(begin + [source.source.text] + numbers(source.figures)))
+            for part in interval.sources ?? [] {
+                lines.append(line(begin + [part.source.words] + numbers(part.figures)))
             }
         }
         return lines
     }
+}
+
+extension Source {
+    /// `phone pocket`: kind, device and account.
+    var words: String { [plugin, device, account].compactMap(\.self).joined(separator: " ") }
 }

@@ -1,15 +1,16 @@
 import HubClient
 import HubSettings
+import HubWire
 import Samples
 
 /// Statistics as a table, with a bar for each interval.
 struct StatsText {
-    private let statistics: Statistics
+    private let statistics: StatisticsPage
     private let unit: StatsCommand.Unit?
     private let values: ValueText
 
     /// - Parameter unit: what the intervals are; `nil` for one of all there is.
-    init(_ statistics: Statistics, by unit: StatsCommand.Unit?, units: ReadingUnits) {
+    init(_ statistics: StatisticsPage, by unit: StatsCommand.Unit?, units: ReadingUnits) {
         (self.statistics, self.unit) = (statistics, unit)
         values = ValueText(statistics.unit, of: try? TypeID(statistics.type), for: units[statistics.person])
     }
@@ -33,8 +34,8 @@ struct StatsText {
             let time = label(interval)
             let bar = bars.map { [Shade.faint.paint($0[place], colours && !$0[place].isEmpty)] } ?? []
             table.add(time + (hasSources ? ["all"] : []) + cells(interval.figures, figures) + bar)
-            for source in interval.sources ?? [] {
-                let row = time.map { _ in "" } + [source.source.text] + cells(source.figures, figures)
+            for part in interval.sources ?? [] {
+                let row = time.map { _ in "" } + [part.source.words] + cells(part.figures, figures)
                 table.add(row.map { Shade.faint.paint($0, colours && !$0.isEmpty) })
             }
         }
@@ -42,7 +43,7 @@ struct StatsText {
     }
 
     /// When the interval begins, as far as its unit needs; of all there is, from when to when.
-    private func label(_ interval: Statistics.Interval) -> [String] {
+    private func label(_ interval: StatisticsPage.Interval) -> [String] {
         func minute(_ text: String) -> String { String(text.prefix(16)).replacing("T", with: " ") }
         return switch unit {
         case .hour: [minute(interval.from)]
@@ -53,7 +54,7 @@ struct StatsText {
         }
     }
 
-    private func cells(_ row: Statistics.Figures, _ figures: [StatsFigure]) -> [String] {
+    private func cells(_ row: StatisticsPage.Figures, _ figures: [StatisticsFigure]) -> [String] {
         figures.map { figure in
             guard let value = row[figure] else { return "" }
             return figure == .duration ? NumberText.duration(seconds: value) : values.text(value)
@@ -82,6 +83,6 @@ struct StatsText {
     private static let parts: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 }
 
-extension StatsFigure {
+extension StatisticsFigure {
     fileprivate var title: String { self == .mostRecent ? "LATEST" : rawValue.uppercased() }
 }

@@ -13,6 +13,7 @@ struct ApplyPlan {
     let needsRestart: [String]
     let persons: [String]
     let retention: [String]
+    let changesPriorities: Bool
     let steps: [ApplyReport.Step]
     /// Those of ``steps`` whose process is not ours.
     private let elsewhere: Set<String>
@@ -24,7 +25,7 @@ struct ApplyPlan {
     ) {
         let plan = ConfigurationPlan(from: current, to: next)
         needsRestart = plan.hubChanges.filter(Self.hubKeysOfStart.contains)
-        (persons, retention) = (plan.personChanges, plan.retentionChanges)
+        (persons, retention, changesPriorities) = (plan.personChanges, plan.retentionChanges, plan.prioritiesChange)
         var followed = next
         followed.hub = current.hub
         (followed.hub.memoryLimit, followed.hub.keepRaw) = (next.hub.memoryLimit, next.hub.keepRaw)

@@ -25,6 +25,8 @@ public struct ApplyReport: Codable, Hashable, Sendable {
     public var persons: [String]
     /// What retention rules that are new or other than before would do at once; the hub does it within the hour.
     public var retention: [RetentionReport]
+    /// Whether sources count in another order from now on; absent where they do not.
+    public var priorities: Bool?
     /// By name.
     public var instances: [Step]
 

@@ -133,6 +133,7 @@ extension ConfigurationKeeper {
         report.applied = true
         (report.needsRestart, report.persons, report.instances) = (plan.needsRestart, plan.persons, plan.steps)
         report.retention = try await retention(plan)
+        report.priorities = plan.changesPriorities ? true : nil
         guard !isDryRun else { return report }
         let restarting = plan.instances(.restart)
         let former = await wellOnes(restarting)

@@ -48,7 +48,7 @@ struct ConfiguredParts: Sendable {
                 configuration.persons, uids: uids, known: known, certainty: configuration.hub.assignCertainty),
             storePath: directories.storePath, catalogue: PluginCatalogue.json(configuration, checked),
             plugins: PluginCatalogue.statuses(configuration, checked), started: began,
-            retention: configuration.retention.map { RetentionRule($0) },
+            retention: configuration.retention.map { RetentionRule($0) }, priorities: configuration.priorities,
             memoryLimit: configuration.hub.memoryLimit.map { Int($0.bytes) })
     }
 

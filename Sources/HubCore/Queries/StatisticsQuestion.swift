@@ -1,5 +1,6 @@
 import HealthStatistics
 import HubSessions
+import HubSettings
 import HubStore
 import HubWire
 import Samples
@@ -21,7 +22,8 @@ struct StatisticsQuestion: Sendable {
     init(_ request: QueryRequest, _ session: ClientSession, _ facts: HubFacts) throws(WireError) {
         let names = FilterNames("QUERY", session, facts)
         let type = try Self.type(request, names, session.registry)
-        person = try Self.person(request, names)
+        let person = try Self.person(request, names)
+        self.person = person
         guard let style = type.aggregation, let unit = type.unit else {
             throw WireError(
                 .field, "QUERY.types: \(type.id) has no number in its values, and no statistics", closed: false)
@@ -31,6 +33,7 @@ struct StatisticsQuestion: Sendable {
         intervals = try Self.intervals(request.interval, zone: facts.zone(of: person))
         var query = StatisticsQuery(of: person, type.id, unit: unit, style, intervals: intervals)
         query.sources = request.filter.sources.map(Set.init)
+        query.priority = facts.priorities.first { $0.concerns(type.id, of: person) }?.sources ?? []
         query.isBySource = figures.contains(.bySource)
         (query.from, query.to) = (request.filter.from?.microseconds, request.filter.to?.microseconds)
         var remaining = request.limit

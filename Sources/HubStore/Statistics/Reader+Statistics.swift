@@ -3,6 +3,9 @@ import HealthStatistics
 import Samples
 
 extension Reader {
+    /// More are read in several stretches, as long as these are not too short to be divided: a piece of the answer takes milliseconds.
+    private static let samplesAtOnce = 4_000
+
     /// Computes on, for about as long as a page may take.
     func advance(_ walk: inout StatisticsWalk, within duration: Duration = PageSlice.usual.duration) throws {
         guard !walk.isOver else { return }
@@ -55,7 +58,10 @@ extension Reader {
             }
         }
         if borders.count <= room { borders.append(end) }
-        let (parts, count, reach) = try readings.figures(borders)
+        guard let (parts, count, reach) = try readings.figures(borders, most: Self.samplesAtOnce) else {
+            course.stride = max(StatisticsWalk.Course.strides.lowerBound, course.stride / 8)
+            return
+        }
         course.reach = max(course.reach, reach ?? .min)
         for (place, part) in parts.enumerated() {
             course.figures.add(part)
@@ -67,14 +73,13 @@ extension Reader {
         if count == 0 {
             try skip(&walk, &course, readings)
             if walk.isOver { return }
-        } else if count > 5_000 {
-            course.stride = max(StatisticsWalk.Course.strides.lowerBound, course.stride / 4)
-        } else if count < 500 {
+        } else if count < Self.samplesAtOnce / 4 {
             course.stride = min(StatisticsWalk.Course.strides.upperBound, course.stride * 2)
         }
         guard course.place >= course.end else { return }
         try close(&walk, &course, readings)
-        (walk.isOver, walk.next) = (true, nil)
+        // An answer that is full may have room for what lies before the last interval alone.
+        if !walk.isOver || course.reported == course.number { (walk.isOver, walk.next) = (true, nil) }
     }
 
     /// Goes to where there is something again.

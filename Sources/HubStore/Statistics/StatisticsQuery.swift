@@ -11,6 +11,10 @@ public struct StatisticsQuery: Sendable {
     public var style: AggregationStyle
     /// Kinds of plugins, such as `ihealth-hs3`; `nil` for all.
     public var sources: Set<String>?
+    /// Which sources count before which, the best first: kinds of plugins, or `kind/device`.
+    ///
+    /// Those that are not named come after them, as the hub had their first sample, and what was entered by hand at last.
+    public var priority: [String] = []
     /// Each source by itself, too.
     public var isBySource = false
     /// Microseconds since 1970: what lies before it does not count.
@@ -82,7 +86,7 @@ public struct StatisticsWalk: Sendable {
         /// Whether intervals without anything get rows.
         var hasBegun: Bool
         /// How much is looked at together.
-        var stride = Course.strides.upperBound
+        var stride = Course.strides.lowerBound
         /// Where the last of what has been looked at ends.
         var reach = Int64.min
         /// Of the interval under way.

@@ -23,7 +23,7 @@ struct StatisticsReadings {
             let unit = try Filter.id("SELECT id FROM term WHERE text = ?", query.unit, reader.db)
         else { return nil }
         (self.range, self.unit) = (range, unit)
-        ranks = Ranks(reader)
+        ranks = Ranks(query.priority, reader)
         conditions =
             ([
                 "kind = 0", "unit = ?5", "retracted IS NULL", "implausible IS NULL", "provenance <> 2",
@@ -61,20 +61,23 @@ struct StatisticsReadings {
     }
 
     /// The figures between each border and the next, how many samples they were made of, and where the last of these ends.
-    func figures(_ borders: [Int64]) throws -> (figures: [Figures], count: Int, reach: Int64?) {
+    ///
+    /// - Returns: `nil` where more than so many samples begin in more than an hour.
+    func figures(_ borders: [Int64], most: Int) throws -> (figures: [Figures], count: Int, reach: Int64?)? {
         guard let from = borders.first, let to = borders.last else { return ([], 0, nil) }
+        let most = to - from > StatisticsWalk.Course.strides.lowerBound ? most : .max
         if query.style == .cumulative {
-            let portions = try portions(from, to)
+            guard let portions = try portions(from, to, most: most) else { return nil }
             let reach = portions.lazy.map { max($0.end, $0.start + 1) }.max()
             return (Figures.sums(portions, borders, bySource: query.isBySource), portions.count, reach)
         }
-        let levels = try levels(from, to)
+        guard let levels = try levels(from, to, most: most) else { return nil }
         let reach = levels.lazy.filter { $0.start < to }.map { max($0.end, $0.start + 1) }.max()
         return (Figures.levels(levels, borders, query.style, bySource: query.isBySource), levels.count, reach)
     }
 
     /// All samples that reach into a span.
-    private func portions(_ from: Int64, _ to: Int64) throws -> [Portion] {
+    private func portions(_ from: Int64, _ to: Int64, most: Int) throws -> [Portion]? {
         var spanned = RecordQuery()
         spanned.from = from
         var portions: [Portion] = []
@@ -85,6 +88,7 @@ struct StatisticsReadings {
             defer { rows.clear() }
             rows.bind(6, from)
             while try rows.step() {
+                guard portions.count < most else { return nil }
                 let start = rows.integer(1)
                 portions.append(
                     Portion(
@@ -96,8 +100,13 @@ struct StatisticsReadings {
     }
 
     /// The readings that begin in a span, by start, and those after it that may end what the last of them hold.
-    private func levels(_ from: Int64, _ to: Int64) throws -> [Level] {
-        var levels = try levels(from: from, to: to) { _ in true }
+    private func levels(_ from: Int64, _ to: Int64, most: Int) throws -> [Level]? {
+        var count = 0
+        var levels = try levels(from: from, to: to) { _ in
+            count += 1
+            return count <= most
+        }
+        guard count <= most else { return nil }
         guard query.style != .discreteArithmetic, let last = levels.last else { return levels }
         var waiting = Set(levels.map(\.rank))
         let held = levels.map { min($0.end - $0.start, Tally.longestHold) }.max() ?? 0
@@ -156,21 +165,24 @@ struct StatisticsReadings {
 }
 
 /// The order of the sources, the best first.
-///
-/// What is entered by hand comes after what devices and services say; among those whose first sample the hub had first.
 private final class Ranks {
+    private let priority: [String]
     private let reader: Reader
     private var known: [Int64: Int] = [:]
 
-    private static let byHand = 1 << 40
+    /// Above the number of the source: whether it is entered by hand; above that, its place among those that are named.
+    private static let (byHand, place) = (1 << 40, 1 << 41)
 
-    init(_ reader: Reader) { self.reader = reader }
+    init(_ priority: [String], _ reader: Reader) { (self.priority, self.reader) = (priority, reader) }
 
-    func rank(of source: Int64) throws -> Int {
-        if let rank = known[source] { return rank }
-        let isByHand = try reader.termCache.source(source, in: reader.db).plugin == Source.byHand
-        let rank = Int(source) + (isByHand ? Ranks.byHand : 0)
-        known[source] = rank
+    func rank(of id: Int64) throws -> Int {
+        if let rank = known[id] { return rank }
+        let source = try reader.termCache.source(id, in: reader.db)
+        let named = source.device.map { "\(source.plugin)/\($0)" }
+        let place = priority.firstIndex { $0 == named || $0 == source.plugin } ?? priority.count
+        let isByHand = source.plugin == Source.byHand
+        let rank = Int(id) + (isByHand ? Ranks.byHand : 0) + place * Ranks.place
+        known[id] = rank
         return rank
     }
 

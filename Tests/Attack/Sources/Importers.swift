@@ -14,12 +14,14 @@ extension Attack {
             let door = host.door
             let most = MostMemory(of: hub)
             let areDone = Latch()
+            // Made before: what the importers do beside sending takes cores from the hub.
+            let batches = (0..<16).map { Importer.batches("importer\($0)", each, of: 500) }
             let scale = Task { try await scene.onThread { try weighings(door, until: areDone) } }
             let begin = ContinuousClock.now
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for index in 0..<16 {
+                for (index, batches) in batches.enumerated() {
                     group.addTask {
-                        try await scene.onThread { try Importer(door, "importer\(index)").give(each, batch: 500) }
+                        try await scene.onThread { try Importer(door, "importer\(index)").give(batches) }
                     }
                 }
                 try await group.waitForAll()
@@ -46,7 +48,8 @@ extension Attack {
                 for index in 0..<scene.size(60, quick: 20) {
                     group.addTask {
                         let count = scene.size(5_000, quick: 500)
-                        try await scene.onThread { try Importer(door, "single\(index)").give(count, batch: 1) }
+                        let batches = Importer.batches("single\(index)", count, of: 1)
+                        try await scene.onThread { try Importer(door, "single\(index)").give(batches) }
                     }
                 }
                 try await group.waitForAll()
@@ -100,7 +103,6 @@ final class Importer {
     private let peer: DoorPeer
     private let name: String
     private var (records, bytes): (Int, Int)
-    private var lastBatch = 0
 
     private struct Terms: Decodable {
         struct Credit: Decodable { var records, bytes: Int }
@@ -120,42 +122,52 @@ final class Importer {
         return #"{"type":"heartRate","value":60.5,"unit":"count/min","start":"\#(time)","key":"\#(name)-\#(number)"}"#
     }
 
+    /// A batch that is ready to be sent.
+    struct Batch {
+        let body: String
+        let records: Int
+    }
+
+    static func batches(_ name: String, _ count: Int, of size: Int) -> [Batch] {
+        stride(from: 0, to: count, by: size).enumerated().map { number, first in
+            batch(name, number, first..<min(first + size, count))
+        }
+    }
+
+    private static func batch(_ name: String, _ number: Int, _ places: Range<Int>) -> Batch {
+        let all = places.map { record(name, $0) }.joined(separator: ",")
+        return Batch(body: "{\"batch\":\(number),\"records\":[\(all)]}", records: places.count)
+    }
+
     /// Returns when all are STORED.
-    func give(_ count: Int, batch size: Int) throws {
+    func give(_ batches: [Batch]) throws {
         var (sent, answered) = (0, 0)
-        let batches = (count + size - 1) / size
-        while answered < batches {
-            while sent < batches, let cost = try sendBatch(from: sent * size, min(size, count - sent * size)) {
-                records -= cost.records
-                bytes -= cost.bytes
-                sent += 1
-            }
-            let answer = try JSONDecoder().decode(Terms.self, from: peer.receive("STORED"))
-            records += answer.credit.records
-            bytes += answer.credit.bytes
+        while answered < batches.count {
+            while sent < batches.count, try send(batches[sent]) { sent += 1 }
+            let answer = try peer.receive("STORED")
+            // The credit stands at the end, after a result for each record.
+            let end = answer.range(of: Data("\"credit\":".utf8), options: .backwards)?.upperBound ?? answer.endIndex
+            let credit = try JSONDecoder().decode(Terms.Credit.self, from: answer[end...].dropLast())
+            records += credit.records
+            bytes += credit.bytes
             answered += 1
         }
     }
 
     /// Sends as much as it may, and reads nothing.
     func spendAll(batch size: Int) throws {
-        var from = 0
-        while let cost = try sendBatch(from: from, size) {
-            records -= cost.records
-            bytes -= cost.bytes
-            from += size
-        }
+        var number = 0
+        while try send(Self.batch(name, number, number * size..<(number + 1) * size)) { number += 1 }
     }
 
-    /// - Returns: what it cost; `nil` where the credit does not allow it.
-    private func sendBatch(from first: Int, _ count: Int) throws -> (records: Int, bytes: Int)? {
-        guard count <= records else { return nil }
-        let all = (first..<(first + count)).map { Self.record(name, $0) }.joined(separator: ",")
-        let body = "{\"batch\":\(lastBatch),\"records\":[\(all)]}"
-        guard body.utf8.count <= bytes else { return nil }
-        lastBatch += 1
-        try peer.send("SAMPLES", body)
-        return (count, body.utf8.count)
+    /// - Returns: whether the credit allowed it.
+    private func send(_ batch: Batch) throws -> Bool {
+        let cost = batch.body.utf8.count
+        guard batch.records <= records, cost <= bytes else { return false }
+        try peer.send("SAMPLES", batch.body)
+        records -= batch.records
+        bytes -= cost
+        return true
     }
 }
 

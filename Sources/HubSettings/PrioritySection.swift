@@ -1,0 +1,110 @@
+public import Samples
+
+/// A table `[priority.<name>]`: which sources count before which, where several have measured the same.
+public struct PrioritySection: Sendable, Hashable {
+    /// The name of the table.
+    public var name: String
+    /// nil: all.
+    public var types: [TypeID]?
+    /// Names; nil: all.
+    public var persons: Set<String>?
+    /// The best first: a kind of plugin, or `kind/device`.
+    public var sources: [String]
+
+    /// A table of these values; nothing is checked.
+    public init(name: String, types: [TypeID]? = nil, persons: Set<String>? = nil, sources: [String]) {
+        (self.name, self.types, self.persons, self.sources) = (name, types, persons, sources)
+    }
+
+    /// Whether it says something of what was measured of a person.
+    public func concerns(_ type: TypeID, of person: String) -> Bool {
+        types?.contains(type) ?? true && persons?.contains(person) ?? true
+    }
+}
+
+extension HubConfiguration {
+    /// The settings of `[priority.<name>]`.
+    public static let priorityDeclarations: [SettingDeclaration] = [
+        .init("types", .list(of: .string()), help: "Types that the order is for; all if not set."),
+        .init("persons", .list(of: .string()), help: "Persons that it is for; all if not set."),
+        .init(
+            "sources", .list(of: .string()), help: "Kinds of plugins, or KIND/DEVICE: the best first.", required: true),
+    ]
+}
+
+extension ConfigurationReader {
+    /// An order, or nil after its mistakes were reported.
+    mutating func priority(_ field: Field) -> PrioritySection? {
+        guard case .table(let fields) = field.entry.node else { return nil }
+        let table = "priority.\(field.name)"
+        let before = checker.problems.count
+        let values = checker.values(
+            of: fields, table: table, declarations: HubConfiguration.priorityDeclarations,
+            header: field.entry.position)
+        func place(_ key: String) -> SourcePosition {
+            fields.first { $0.name == key }?.entry.position ?? field.entry.position
+        }
+        let sources = values["sources"]?.strings ?? []
+        for key in ["types", "persons", "sources"] where values[key]?.strings?.isEmpty == true {
+            checker.report(at: place(key), table: table, key: key, "expected at least one")
+        }
+        for (index, source) in sources.enumerated() where sources[..<index].contains(source) {
+            checker.report(
+                at: place("sources"), table: table, key: "sources", found: quoted(source), "it is named twice")
+        }
+        let types = values["types"]?.strings.map { names in
+            names.compactMap { type($0, at: place("types"), table: table, key: "types") }
+        }
+        let persons = values["persons"]?.strings.map(Set.init)
+        for person in (persons ?? []).sorted() where !personPlaces.keys.contains(person) {
+            checker.report(
+                at: place("persons"), table: table, key: "persons", found: quoted(person),
+                "there is no [person.\(person)]", suggestion: nearestName(to: person, among: personPlaces.keys.sorted())
+            )
+        }
+        guard !Array(checker.problems[before...]).hasErrors else { return nil }
+        let section = PrioritySection(name: field.name, types: types, persons: persons, sources: sources)
+        priorityPlaces.append((section, field.entry.position, place("sources")))
+        return section
+    }
+
+    /// A type by any of its names; nil after it was reported.
+    mutating func type(_ name: String, at position: SourcePosition, table: String, key: String) -> TypeID? {
+        let known = TypeRegistry.standard.resolve(name)?.id
+        let own = (try? TypeID(name)).flatMap { $0.form == .vendor || $0.form == .healthConnect ? $0 : nil }
+        if let type = known ?? own { return type }
+        checker.report(
+            at: position, table: table, key: key, found: quoted(name), "there is no such type",
+            suggestion: TypeRegistry.standard.suggestion(for: name)?.rawValue)
+        return nil
+    }
+
+    /// Of two orders for the same, the first of the file counts.
+    mutating func reportCoveredPriorities() {
+        for (index, later) in priorityPlaces.enumerated() {
+            for source in later.section.sources {
+                let kind = String(source.prefix { $0 != "/" })
+                guard kind != Source.byHand, !kinds.contains(kind) else { continue }
+                checker.report(
+                    .warning, at: later.sources, table: "priority.\(later.section.name)", key: "sources",
+                    found: quoted(source),
+                    "no plugin of this file is of that kind: right for a program that connects by itself or has left records here",
+                    suggestion: nearestName(to: kind, among: kinds.sorted()))
+            }
+            for earlier in priorityPlaces[..<index] where earlier.section.covers(later.section) {
+                checker.report(
+                    .warning, at: later.header, table: "priority.\(later.section.name)",
+                    "[priority.\(earlier.section.name)] stands before it and is for all that it is for: it has no effect"
+                )
+            }
+        }
+    }
+}
+
+extension PrioritySection {
+    fileprivate func covers(_ other: PrioritySection) -> Bool {
+        let isOfTypes = types.map { types in other.types?.allSatisfy(types.contains) ?? false } ?? true
+        let isOfPersons = persons.map { persons in other.persons?.isSubset(of: persons) ?? false } ?? true
+        return isOfTypes && isOfPersons
+    }
+}
