@@ -163,7 +163,8 @@ let package = Package(
         module(
             "HubCore",
             [
-                "CLinux", "Files", "HealthStatistics", "HealthText", "HubSessions", "HubSettings", "HubStore", "HubWire",
+                "CLinux", "Files", "HealthStatistics", "HealthText", "HubSessions", "HubSettings", "HubStore",
+                "HubWire",
                 "JSON", "Samples", "ZeroMQ", logging, lifecycle, subprocess,
             ]),
         tests(

@@ -52,6 +52,7 @@ public final class RateLimiter: Sendable {
     private let patience: Duration
     private let told: [Duration]
     private let state = Mutex(State())
+    private let listener = Mutex<(@Sendable (Duration) async -> Void)?>(nil)
 
     /// - Parameters:
     ///   - patience: how long a request waits for its turn; one that had to wait longer fails at once with `throttled`.
@@ -63,6 +64,14 @@ public final class RateLimiter: Sendable {
 
     /// What the service has last said of its windows, in its order; empty where it says nothing.
     public var allowances: [Allowance] { state.withLock(\.allowances) }
+
+    /// Calls `body` whenever a request begins to wait, with how long: before it waits.
+    public func onWait(_ body: @escaping @Sendable (Duration) async -> Void) { listener.withLock { $0 = body } }
+
+    func noteWait(_ wait: Duration) async {
+        let body = listener.withLock { $0 }
+        await body?(wait)
+    }
 
     /// How long the next request will wait at least, because of what the service has said.
     public func closing(_ pace: Pace) -> Duration {
@@ -80,6 +89,7 @@ public final class RateLimiter: Sendable {
                     .throttled, "the budget of requests is used up for another \(Self.words(wait))")
                 throw CloudError(error.code, error.message, mayHaveHadEffect: false, retryAfter: wait)
             }
+            await noteWait(wait)
             try await pace.wait(wait)
         }
     }

@@ -36,6 +36,7 @@ extension CloudClient {
                 wait = max(backOff.next(pace), error.retryAfter ?? .zero)
                 guard wait <= retry.patience else { throw error }
             }
+            await limiter?.noteWait(wait)
             try await pace.wait(wait)
         }
         preconditionFailure("the last attempt returns or throws")

@@ -33,8 +33,8 @@ import Testing
         let text = StatsText(try statistics(Self.days), by: .day, units: ReadingUnits([]))
         #expect(
             text.lines(hasChart: false, colours: false) == [
-                "DAY          SUM  SAMPLES", "2026-03-28  8000       31", "2026-03-29              0",
-                "2026-03-30  1000        1",
+                "DAY           SUM  SAMPLES", "2026-03-28  8,000       31", "2026-03-29               0",
+                "2026-03-30  1,000        1",
             ])
         let charts = text.lines(hasChart: true, colours: false)
         #expect(charts[1].hasSuffix("31  " + String(repeating: "█", count: 24)))

@@ -1,5 +1,5 @@
+import HealthText
 import HubClient
-import HubSettings
 import HubWire
 import Samples
 
@@ -7,12 +7,15 @@ import Samples
 struct StatsText {
     private let statistics: StatisticsPage
     private let unit: StatsCommand.Unit?
-    private let values: ValueText
+    private let values: ValueFormat
+    private let reader: Reader
 
     /// - Parameter unit: what the intervals are; `nil` for one of all there is.
     init(_ statistics: StatisticsPage, by unit: StatsCommand.Unit?, units: ReadingUnits) {
         (self.statistics, self.unit) = (statistics, unit)
-        values = ValueText(statistics.unit, of: try? TypeID(statistics.type), for: units[statistics.person])
+        let person = statistics.person
+        values = units.format(statistics.unit, of: try? TypeID(statistics.type), for: person)
+        reader = units[person]
     }
 
     var isEmpty: Bool { statistics.intervals.isEmpty }
@@ -44,10 +47,13 @@ struct StatsText {
 
     /// When the interval begins, as far as its unit needs; of all there is, from when to when.
     private func label(_ interval: StatisticsPage.Interval) -> [String] {
-        func minute(_ text: String) -> String { String(text.prefix(16)).replacing("T", with: " ") }
+        func day(_ text: String) -> String {
+            LocalDate(text.prefix(10)).map { reader.date($0) } ?? String(text.prefix(10))
+        }
+        func minute(_ text: String) -> String { "\(day(text)) \(text.dropFirst(11).prefix(5))" }
         return switch unit {
         case .hour: [minute(interval.from)]
-        case .day, .week: ["\(interval.from.prefix(10))"]
+        case .day, .week: [day(interval.from)]
         case .month: ["\(interval.from.prefix(7))"]
         case .year: ["\(interval.from.prefix(4))"]
         case nil: [minute(interval.from), minute(interval.to)]

@@ -81,7 +81,7 @@ struct StatisticsReadings {
         var spanned = RecordQuery()
         spanned.from = from
         var portions: [Portion] = []
-        for (part, low) in Overhang.lanes(spanned, longest: range.longest) {
+        for (part, low, _) in Overhang.lanes(spanned, longest: range.longest, endFloor: nil, isSplit: false) {
             let limits = (part.demand + part.limit).map { " AND \($0)" }.joined()
             let rows = try rows(
                 from: low, to: to, by: part.index, limits + " AND (start >= ?6 OR start + duration > ?6)")

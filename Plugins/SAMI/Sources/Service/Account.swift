@@ -58,7 +58,6 @@ struct Account: ServiceCalls {
         if request.method == .post, request.path == SAMIService.messagesPath {
             return try await service.posts.send(authorized, retrying: retry)
         }
-        await watch.noteCall()
         let answer = try await service.client.send(authorized, retrying: retry)
         await watch.noteAnswer()
         return answer

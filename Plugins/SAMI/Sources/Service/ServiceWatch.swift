@@ -18,14 +18,16 @@ final class ServiceWatch: Sendable {
     private static let tolerance: Int64 = 300_000
     private static let longWait = Duration.seconds(60)
 
-    init(_ hub: PluginContext, _ troubles: StatusReporter) { (self.hub, self.troubles) = (hub, troubles) }
+    init(_ hub: PluginContext, _ troubles: StatusReporter) {
+        (self.hub, self.troubles) = (hub, troubles)
+        limiter.onWait { [weak self] wait in await self?.note(wait: wait) }
+    }
 
     /// Milliseconds since 1970 by the service's clock, as far as it has shown it.
     var now: Int64 { hub.clock.now() / 1_000 + offset.withLock { $0 } }
 
-    /// Before a call: tells when it will have to wait.
-    func noteCall() async {
-        let wait = limiter.closing(Pace(hub))
+    /// A call begins to wait, its first time or after a refusal.
+    private func note(wait: Duration) async {
         guard wait > Self.longWait else { return }
         let time = Timestamp(microseconds: hub.clock.now(), offsetMinutes: 0)
         let until = Timestamp(
@@ -38,7 +40,8 @@ final class ServiceWatch: Sendable {
 
     /// After an answer.
     func noteAnswer() async {
-        await troubles.end(.limits)
+        // Others may wait all the same: of two calls at a time one may have been the last that was allowed.
+        if limiter.closing(Pace(hub)) <= Self.longWait { await troubles.end(.limits) }
         // The minute's window opens within a minute of now: what it says beyond that, its clock says.
         guard let minute = limiter.allowances.first else { return }
         let (now, reset) = (hub.clock.now() / 1_000, minute.reset / 1_000)
