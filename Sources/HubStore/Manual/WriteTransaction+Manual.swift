@@ -184,16 +184,15 @@ extension WriteTransaction {
         return result
     }
 
-    /// The numbers, and after a correlation or workout those of its group, which are nothing without it; each once.
+    /// The numbers as they are, and after a correlation or workout those of its group, which are nothing without it.
     private mutating func withMembers(_ numbers: [Int64]) throws -> [Int64] {
-        var (all, seen): ([Int64], Set<Int64>) = ([], [])
+        var (all, seen): ([Int64], Set<Int64>) = ([], Set(numbers))
         for number in numbers {
-            let isWhole =
-                switch try find(SampleRow.byNumber, number)?.sample.value {
-                case .correlation, .workout: true
-                default: false
-                }
-            all += (isWhole ? try withGroups([number]) : [number]).filter { seen.insert($0).inserted }
+            all.append(number)
+            switch try find(SampleRow.byNumber, number)?.sample.value {
+            case .correlation, .workout: all += try withGroups([number]).filter { seen.insert($0).inserted }
+            default: break
+            }
         }
         return all
     }
