@@ -101,9 +101,15 @@ public final class ChildProcess: Sendable {
     public var isRunning: Bool { end.status == nil }
 
     /// The memory that it holds; `nil` once it has ended.
-    public var residentBytes: Int? {
-        let fields = try? String(contentsOfFile: "/proc/\(pid)/statm", encoding: .utf8).split(separator: " ")
-        return fields.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 * 4_096 }
+    public var residentBytes: Int? { memory.map(\.resident) }
+
+    /// The same without pages of files, such as its program's.
+    public var ownBytes: Int? { memory.map { $0.resident - $0.ofFiles } }
+
+    private var memory: (resident: Int, ofFiles: Int)? {
+        let text = try? String(contentsOfFile: "/proc/\(pid)/statm", encoding: .utf8)
+        let pages = text?.split(separator: " ").prefix(3).compactMap { Int($0) } ?? []
+        return pages.count == 3 ? (pages[1] * 4_096, pages[2] * 4_096) : nil
     }
 
     /// Sends a signal, unless the program has ended.
