@@ -172,9 +172,9 @@ import Testing
         let type = try await Programs.hub(["samples", "wieght"])
         #expect(type.code == HubExit.usage.rawValue)
         #expect(type.errors == "hub: there is no type wieght; did you mean weight?\n")
-        let command = try await Programs.hub(["statu"])
+        let command = try await Programs.hub(["statuss"])
         #expect(command.code == HubExit.usage.rawValue)
-        #expect(command.errors == "hub: there is no command statu; did you mean hub status?\n")
+        #expect(command.errors == "hub: there is no command statuss; did you mean hub status?\n")
         let none = try await Programs.hub(["xyzzy"])
         #expect(none.errors == "hub: there is no command xyzzy; hub --help lists them\n")
     }
