@@ -50,9 +50,9 @@ import Testing
         let ask = ["days", "weight", "--person", "anna", "--from", "2025-03-01", "--json"]
         let deadline = ContinuousClock.now + .seconds(30)
         var (before, days): (String, [Substring]) = ("", [])
-        // The clock ran fast until a moment ago: the last days may still be on their way.
+        // The clock ran fast until a moment ago: the last days may still be on their way, and the exporter about to be there.
         repeat {
-            _ = try await hub(["do", "exist", "sync"])
+            _ = try await Programs.hub(["do", "exist", "sync", "--config", folder + "/hub.conf"])
             days = try await hub(ask).split(separator: "\n")
             before = try await shown()
         } while !before.contains("· \(days.count) days, 2025-03-01 to 2026-0") && ContinuousClock.now < deadline
