@@ -21,7 +21,11 @@ extension Attack {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, batches) in batches.enumerated() {
                     group.addTask {
-                        try await scene.onThread { try Importer(door, "importer\(index)").give(batches) }
+                        try await scene.onThread {
+                            // They are elsewhere in life, and do not take the cores that hub and scale have here.
+                            setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+                            try Importer(door, "importer\(index)").give(batches)
+                        }
                     }
                 }
                 try await group.waitForAll()
