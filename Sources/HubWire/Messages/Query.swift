@@ -85,7 +85,8 @@ public struct QueryRequest: Hashable, Sendable {
 
 extension QueryRequest: BodyCoding {
     private static let members =
-        ["id", "want"] + Filter.members + ["since", "order", "latest", "limit", "next", "number", "figures", "interval"]
+        ["id", "want"] + Filter.members
+        + ["since", "order", "latest", "limit", "next", "number", "figures", "interval"]
     /// What a question about statistics may have.
     private static let statisticsMembers = [
         "id", "want", "types", "persons", "sources", "from", "to", "limit", "next", "figures", "interval",
