@@ -332,6 +332,7 @@ public final class Store: Sendable {
         do {
             guard !isClosed.withLock({ $0 }) else { return }
             restSinks()
+            checkpoints.end()
             // The pool closes its writer before its readers, so SQLite would leave all of it in the write-ahead log; a program that copies the
             // file of a hub that is stopped should have everything. One that cannot be folded in now is read from the log next time.
             try? pool.writeWithoutTransaction { db in

@@ -32,8 +32,8 @@ struct BatchQueue {
     static let little = 64
     /// The records of one turn; a batch is never cut.
     private static let turn = 500
-    /// The most records of one transaction; larger ones gain nothing, and what they hold in memory counts.
-    private static let most = 10_000
+    /// The most records of one transaction: larger ones gain nothing, a scale would wait for their end, and what they hold in memory counts.
+    private static let most = 4_000
 
     /// Of the sessions for which something waits.
     private var lines: [Line] = []
