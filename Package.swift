@@ -83,6 +83,7 @@ let package = Package(
         .library(name: "JSON", targets: ["JSON"]),
         .library(name: "Samples", targets: ["Samples"]),
         .library(name: "DaySeries", targets: ["DaySeries"]),
+        .library(name: "HealthStatistics", targets: ["HealthStatistics"]),
         .library(name: "HubStore", targets: ["HubStore"]),
         .library(name: "HubWire", targets: ["HubWire"]),
         .library(name: "PluginKit", targets: ["PluginKit"]),

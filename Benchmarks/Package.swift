@@ -26,6 +26,13 @@ let package = Package(
                 .product(name: "HubStore", package: "health-hub"), .product(name: "Samples", package: "health-hub"),
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "store-statistics",
+            dependencies: [
+                .product(name: "HealthStatistics", package: "health-hub"),
+                .product(name: "HubStore", package: "health-hub"), .product(name: "Samples", package: "health-hub"),
+            ],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -2,7 +2,7 @@
 ///
 /// A sum of parts of a year is the sum of the year, to the last bit, whatever the parts and their order: what is added up once and kept,
 /// and what is added up when it is asked for, cannot differ. By Shewchuk's expansions, as Python's `math.fsum`.
-public struct ExactSum: Sendable {
+public struct ExactSum: Sendable, Hashable {
     /// Doubles that do not overlap, the smallest first; together they are the sum.
     public private(set) var parts: [Double]
 
@@ -35,6 +35,18 @@ public struct ExactSum: Sendable {
     public mutating func add(_ other: ExactSum) {
         for part in other.parts { add(part) }
     }
+
+    /// Whether the sums are the same number, of whichever parts.
+    public static func == (left: ExactSum, right: ExactSum) -> Bool {
+        if left.parts == right.parts { return true }
+        // Beyond all doubles they are not told apart.
+        guard left.rounded != nil, right.rounded != nil else { return left.rounded == right.rounded }
+        var difference = left
+        for part in right.parts { difference.add(-part) }
+        return difference.parts.isEmpty
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(rounded) }
 
     /// The double nearest to the sum; `nil` where it is beyond all doubles.
     public var rounded: Double? {

@@ -5,7 +5,7 @@
 public import Samples
 
 /// What was measured in a span of time, kept so that spans can be added up: a month's is its days', to the last bit.
-public struct Tally: Sendable {
+public struct Tally: Sendable, Hashable {
     /// A reading as it was measured.
     public struct Reading: Hashable, Sendable {
         public var number: Int64
@@ -20,18 +20,18 @@ public struct Tally: Sendable {
     }
 
     /// The records that begin in the span, also those that count for nothing because a better source's do.
-    public private(set) var count = 0
+    public internal(set) var count = 0
     /// When the first of them begins.
-    public private(set) var first: Int64?
+    public internal(set) var first: Int64?
     /// The one of them that ends last.
-    public private(set) var latest: Reading?
+    public internal(set) var latest: Reading?
     /// Whether anything counts: a sum of zeros is no empty one.
-    public private(set) var isCounted = false
+    public internal(set) var isCounted = false
     /// For how long something counts, in microseconds, of a type that is added up.
-    public private(set) var duration: Int64 = 0
-    public private(set) var minimum, maximum: Double?
-    private var sum = ExactSum()
-    private var weights = ExactSum()
+    public internal(set) var duration: Int64 = 0
+    public internal(set) var minimum, maximum: Double?
+    var sum = ExactSum()
+    var weights = ExactSum()
 
     public init() {}
 
@@ -71,7 +71,7 @@ public struct Tally: Sendable {
         note(latest: reading)
     }
 
-    private mutating func note(latest reading: Reading) {
+    mutating func note(latest reading: Reading) {
         if let latest, !reading.isLater(than: latest) { return }
         latest = reading
     }
@@ -91,7 +91,7 @@ public struct Tally: Sendable {
         isCounted = true
         minimum = min(minimum ?? level.value, level.value)
         maximum = max(maximum ?? level.value, level.value)
-        let weight = style == .discreteArithmetic ? 1 : Tally.weight(of: level, until: next)
+        let weight = style.isWeighed ? Tally.weight(of: level, until: next) : 1
         sum.add((style == .discreteEquivalentContinuousLevel ? pow(10, level.value / 10) : level.value) * weight)
         weights.add(weight)
     }

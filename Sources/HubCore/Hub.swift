@@ -216,6 +216,11 @@ public final class Hub: Service, Sendable {
                 return nil
             }
             group.addTask {
+                await RollupRounds(store: store, committer: committer, clock: clock)
+                    .run(until: leaving, for: doorParts.commands)
+                return nil
+            }
+            group.addTask {
                 await doorParts.commands.eraser.run(until: leaving)
                 return nil
             }

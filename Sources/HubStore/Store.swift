@@ -17,7 +17,7 @@ public final class Store: Sendable {
     private let checkpoints: CheckpointWatch
     private let lock: FileLock
     private let isClosed = Mutex(false)
-    private let writer: Writer
+    let writer: Writer
     private let reserve: SequenceReserve
     private let latch: DamageLatch
     let marks: OfferMarks

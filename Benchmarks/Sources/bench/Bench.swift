@@ -55,6 +55,7 @@ struct Bench {
         ready()
         days()
         lateWeighIn()
+        statistics()
     }
 
     // MARK: - How

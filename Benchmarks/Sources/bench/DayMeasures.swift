@@ -41,7 +41,48 @@ extension Bench {
     }
 }
 
+/// The rows of statistics, in a store of ten million records.
+extension Bench {
+    mutating func statistics() {
+        let names = (
+            "statistics_year_of_weight_ms", "statistics_ten_years_daily_ms", "statistics_latest_of_100_ms"
+        )
+        guard wants(names.0, names.1, names.2) else { return }
+        let place = place
+        do {
+            let folder = place.data.appendingPathComponent("statistics")
+            try place.renew(folder)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let store = folder.path + "/hub.sqlite"
+            let made = try figures(place.storeStatistics, [store, "10000000", "\(runs)"], upTo: 600)
+            func row(_ name: String, _ figure: String, _ promise: Promise, _ note: String) -> Row {
+                let value = made[figure] ?? .nan
+                return Row(
+                    name: name, value: value, unit: "ms", promise: promise.text, isMet: promise.isMet(value),
+                    note: note,
+                    runs: runs)
+            }
+            add(row(names.0, "year_of_weight_ms", .below(10), "365 of 10 M records"))
+            let seconds = (made["rollup_seconds"] ?? .nan).rounded()
+            var daily = row(names.1, "ten_years_daily_ms", .below(50), "peer: a scan; kept in \(seconds) s before")
+            daily.peer = try median(
+                (0..<runs).map { _ in try figures(place.program("scan"), [store])["scan_ms"] ?? .nan })
+            daily.ratio = (daily.value ?? .nan) / (daily.peer ?? .nan)
+            add(daily)
+            add(row(names.2, "latest_of_100_ms", .below(5), "of 10 M records"))
+        } catch {
+            add(failed(names.0, "ms", error, .below(10)))
+            add(failed(names.1, "ms", error, .below(50)))
+            add(failed(names.2, "ms", error, .below(5)))
+        }
+    }
+}
+
 extension Place {
+    /// Beside the store alone.
+    var storeStatistics: String {
+        URL(fileURLWithPath: storeIngest).deletingLastPathComponent().path + "/store-statistics"
+    }
     /// Beside the hub.
     var gapFiller: String { URL(fileURLWithPath: hub).deletingLastPathComponent().path + "/hub-gap-filler" }
     /// Beside the store alone.

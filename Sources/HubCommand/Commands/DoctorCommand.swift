@@ -132,9 +132,11 @@ extension Doctor {
 }
 
 extension Finding {
-    /// Gives the file its mode, where that is what is wrong, and lets the hub go on with a store that was found whole.
+    /// Gives the file its mode, where that is what is wrong, lets the hub go on with a store that was found whole, and ends figures that
+    /// are wrong.
     mutating func repairIfPossible() {
         if let damaged { isFixed = (try? damaged.forgetDamage()) != nil }
+        if let rolledUp { isFixed = (try? rolledUp.forgetRollups()) != nil }
         guard let mode else { return }
         isFixed = chmod(mode.path, mode.mode) == 0
     }

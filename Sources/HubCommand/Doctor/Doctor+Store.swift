@@ -51,6 +51,7 @@ extension Doctor {
                 )
             }
             if let damage = try knownDamage(file, isWhole: isDeep && found.isEmpty) { found.append(damage) }
+            if isDeep, found.isEmpty { found += try rollups(file) }
             if case .system = configuration?.hub.clock ?? .system { found += try times(file, summary) }
             if found.isEmpty {
                 found.append(
@@ -92,6 +93,17 @@ extension Doctor {
                     : "hub doctor --deep")
         if isWhole { finding.damaged = file }
         return finding
+    }
+
+    /// Whether what is kept for statistics is what the samples say.
+    private func rollups(_ file: StoreFile) throws(StoreError) -> [Finding] {
+        try file.rollupFaults().map { fault in
+            var finding = Finding(
+                .error, "store", "\(fault): hub stats may be wrong, the samples are not",
+                repair: "stop the hub, then hub doctor --deep --fix: it is computed again")
+            finding.rolledUp = file
+            return finding
+        }
     }
 
     /// What the store was found to lack when it was opened.

@@ -31,6 +31,8 @@ struct Finding: Encodable, Hashable {
     var mode: Mode?
     /// What `--fix` does: let the hub confirm again what it stores here.
     var damaged: StoreFile?
+    /// What `--fix` does: have the figures for statistics computed again.
+    var rolledUp: StoreFile?
 
     struct Mode: Hashable {
         let path: String

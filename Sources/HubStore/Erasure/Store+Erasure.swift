@@ -123,6 +123,8 @@ extension Store {
             return true
         }
         if state.stage == .words { try await forgetWords() }
+        // They have sums with what was erased in them.
+        while try await removeEndedRollups() {}
         guard try await emptyLog() else { return false }
         let removes = try await read("erasure") { db in
             try Bool.fetchOne(db, sql: "SELECT copies FROM erasure") ?? false

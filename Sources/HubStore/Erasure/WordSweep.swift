@@ -116,6 +116,9 @@ extension WriteTransaction {
     /// - Parameter head: up to where the sweep has looked.
     mutating func forgetWords(_ sweep: WordSweep, after head: Int64) throws -> Bool {
         guard try Int64.fetchOne(db, sql: "SELECT stage FROM erasure") == 2 else { return false }
+        // The order of sources has their names in it.
+        try db.execute(
+            sql: "UPDATE rollup SET not_valid = 1 WHERE priority <> '' AND EXISTS (SELECT 1 FROM erasure_source)")
         var sweep = sweep
         try sweep.look(after: head, in: db)
         var isMore = false

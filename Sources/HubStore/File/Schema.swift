@@ -25,6 +25,7 @@ enum Schema {
             try db.execute(sql: ErasureSchema.version14)
             try db.execute(sql: RetentionSchema.version14)
         }
+        migrator.registerMigration("v15") { db in try db.execute(sql: RollupSchema.version15) }
         return migrator
     }
 

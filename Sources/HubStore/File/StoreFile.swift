@@ -61,6 +61,24 @@ public struct StoreFile: Hashable, Sendable {
         }
     }
 
+    /// Which of the figures that are kept for statistics are not what the samples say, a sentence each; reads all their samples.
+    public func rollupFaults() throws(StoreError) -> [String] {
+        try read("check") { db in
+            try Schema.migrator.hasCompletedMigrations(db) ? RollupCheck.discrepancies(in: db) : []
+        }
+    }
+
+    /// Ends what is kept for statistics, which the hub then computes again; not while a hub has the store.
+    public func forgetRollups() throws(StoreError) {
+        let store = try Store(path: path, now: 1)
+        do {
+            try store.pool.write { db in try db.execute(sql: "UPDATE rollup SET not_valid = 1") }
+        } catch {
+            throw StoreError(error, doing: "end the rollups of \(path)")
+        }
+        try store.close()
+    }
+
     /// What a glance has seen.
     public struct Glance: Hashable, Sendable {
         /// What is damaged, a sentence each.

@@ -36,6 +36,11 @@ final class Writer: @unchecked Sendable {
         return outcome.value
     }
 
+    /// From now on it is noted whether what is stored concerns these days.
+    ///
+    /// - Returns: `false` where that is not known, or the rollup is not any more.
+    func build(_ rollup: Rollup, _ days: Range<Int64>) -> Bool { caches?.rollups.build(rollup, days) ?? false }
+
     /// Runs `body` in a transaction that is taken back, so that its outcome is what a real one would have had.
     ///
     /// What the writer knows stays as it is: the rehearsal has a memory of its own, which goes with it.

@@ -37,6 +37,11 @@ extension WriteTransaction {
                 key, to: sequence, duration: duration, fresh: sample.value.kind.code, in: db)
             if references.person == 0 { previous = try caches.advance(.inbox, to: sequence, in: db) }
             charge(sample.extra)
+            if references.person != 0, sample.value.kind == .quantity {
+                caches.rollups.touch(
+                    Rollup.Key(person: references.person, type: references.type), start: sample.start.microseconds,
+                    duration: duration)
+            }
             caches.tallies.add(isInbox: references.person == 0, isImplausible: !intake.implausible.isEmpty)
             learn(
                 sample, intake, number: sequence, person: references.person, isByHand: judgement?.isByHand ?? false)
@@ -132,6 +137,8 @@ extension WriteTransaction {
         try archive(SampleRow.archive, known.number)
         try write(row, SampleRow.replace)
         caches.tallies.replace(known, with: row)
+        touchRollups(of: known)
+        touchRollups(of: row)
         try supersede(row.number, known.facts, by: row.facts)
         if !caches.trends.isEmpty {
             caches.trends.forget(known.personID)

@@ -47,6 +47,7 @@ struct WriterCaches {
     var persons: [Person] = []
     var ledger: LedgerCache
     var tombstones: Tombstones
+    var rollups: WriterRollups
     /// Empty unless persons have to be told from one another by weight.
     var trends = WeightTrends()
     let termCache = TermCache()
@@ -68,6 +69,7 @@ struct WriterCaches {
         tallies = try Tallies(from: db)
         ledger = try LedgerCache(from: db)
         tombstones = try Tombstones(from: db)
+        rollups = try WriterRollups(from: db)
         for account in try Account.all(in: db) { accounts[account.instance] = account }
         for row in try Row.fetchAll(db, sql: "SELECT id, uid, name FROM person ORDER BY id") {
             remember(Person(uid: row[1], name: row[2]), id: row[0])
@@ -216,6 +218,7 @@ struct WriterCaches {
             lastStream = nil
         }
         try tallies.save(to: db)
+        try rollups.save(to: db)
         try ledger.save(to: db, head: head, marks)
         for instance in changedAccounts {
             if let account = accounts[instance] { try account.save(to: db) }

@@ -137,7 +137,8 @@ private struct RowSalvage {
             target,
             sql: """
                 SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                    AND name <> 'grdb_migrations' ORDER BY name
+                    -- What is computed from the samples is computed again from those that are left.
+                    AND name NOT IN ('grdb_migrations', 'rollup', 'rollup_day') ORDER BY name
                 """)
         let expected = try expectedRows()
         var (rows, breaks) = (0 as Int64, [String: Int]())

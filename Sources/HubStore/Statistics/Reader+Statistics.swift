@@ -35,7 +35,10 @@ extension Reader {
         let end = min(extent.upperBound, query.to ?? .max)
         guard place < end else { return nil }
         guard let intervals = query.intervals else {
-            return .init(place: place, end: end, number: 0, reported: 0, hasBegun: true)
+            var course = StatisticsWalk.Course(place: place, end: end, number: 0, reported: 0, hasBegun: true)
+            // What is kept of an hour does not say how far reaches what had begun before.
+            if query.from != nil, let reach = try readings.reach(over: place) { course.reach = reach }
+            return course
         }
         let number = intervals.number(of: place)
         return .init(place: place, end: end, number: number, reported: number, hasBegun: query.first != nil)
@@ -46,7 +49,21 @@ extension Reader {
         _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
     ) throws {
         let (query, intervals) = (walk.query, walk.query.intervals)
-        let end = min(course.end, course.place + course.stride)
+        var end = min(course.end, course.place + course.stride)
+        if let rolled = readings.rolled {
+            let border = intervals?.border(course.number + 1) ?? .max
+            switch try rolled.stretch(from: course.place, to: min(course.end, border)) {
+            case .kept(let hour, let until):
+                let figures = try readings.figures(hour)
+                course.figures.add(figures)
+                course.place = until
+                if let latest = figures.total.latest { course.reach = max(course.reach, latest.end, latest.start + 1) }
+                if border <= until { try close(&walk, &course, readings) }
+                if !walk.isOver, figures.isEmpty { try skip(&walk, &course, readings) }
+                return try finish(&walk, &course, readings)
+            case .unknown(let until): end = min(end, until)
+            }
+        }
         // No more intervals than have room in the answer: none is computed in vain.
         let room = max(1, query.limit - walk.rows.count)
         var borders = [course.place]
@@ -76,7 +93,14 @@ extension Reader {
         } else if count < Self.samplesAtOnce / 4 {
             course.stride = min(StatisticsWalk.Course.strides.upperBound, course.stride * 2)
         }
-        guard course.place >= course.end else { return }
+        try finish(&walk, &course, readings)
+    }
+
+    /// Ends the answer where there is nothing more.
+    private func finish(
+        _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
+    ) throws {
+        guard !walk.isOver, course.place >= course.end else { return }
         try close(&walk, &course, readings)
         // An answer that is full may have room for what lies before the last interval alone.
         if !walk.isOver || course.reported == course.number { (walk.isOver, walk.next) = (true, nil) }
@@ -93,7 +117,9 @@ extension Reader {
             if walk.isOver { return }
             course.number = intervals.number(of: next)
         }
-        course.place = next
+        // Where an hour begins, it may be kept.
+        let begin = walk.query.intervals?.border(course.number) ?? .min
+        course.place = max(course.place, begin, readings.rolled?.hour(of: next) ?? next)
     }
 
     /// The interval under way is over, or nothing more comes into it.

@@ -27,6 +27,8 @@ public struct StatisticsQuery: Sendable {
     public var limit: Int
     /// Where the interval begins to go on with, from ``StatisticsWalk/next``.
     public var first: Int64?
+    /// Whether figures that are kept may answer it; the answer is the same.
+    var usesRollups = true
 
     public init(
         of person: String, _ type: TypeID, unit: String, _ style: AggregationStyle, intervals: Intervals? = nil,

@@ -9,9 +9,11 @@ struct StatisticsReadings {
     private let query: StatisticsQuery
     private let reader: Reader
     private let range: HistoryRange
-    private let unit: Int64
+    let unit: Int64
     private let conditions: String
     private let ranks: Ranks
+    /// What is kept of whole hours; `nil` where nothing is, or where the question asks for some sources alone.
+    let rolled: RolledHours?
 
     /// `nil` where the store has nothing of them.
     init?(_ query: StatisticsQuery, _ reader: Reader) throws {
@@ -24,14 +26,25 @@ struct StatisticsReadings {
         else { return nil }
         (self.range, self.unit) = (range, unit)
         ranks = Ranks(query.priority, reader)
+        rolled = try RolledHours(query, Rollup.Key(person: range.person, type: range.type), unit: unit, reader.db)
         conditions =
             ([
                 "kind = 0", "unit = ?5", "retracted IS NULL", "implausible IS NULL", "provenance <> 2",
             ] + filter.from).joined(separator: " AND ")
     }
 
+    /// Whose they are; `nil` where they have no person.
+    var key: Rollup.Key? { range.person == 0 ? nil : Rollup.Key(person: range.person, type: range.type) }
+
     /// From where to where there may be something.
     func extent() throws -> Range<Int64>? {
+        guard let starts = try starts() else { return nil }
+        let reach = query.style == .cumulative ? range.longest : 0
+        return starts.lowerBound..<starts.upperBound + reach + 1
+    }
+
+    /// When the first and the last sample begin, whether they count or not.
+    func starts() throws -> ClosedRange<Int64>? {
         func edge(_ order: String) throws -> Int64? {
             let statement = try RawStatement(
                 cached: """
@@ -43,8 +56,7 @@ struct StatisticsReadings {
             return try statement.step() ? statement.integer(0) : nil
         }
         guard let first = try edge("ASC"), let last = try edge("DESC") else { return nil }
-        let reach = query.style == .cumulative ? range.longest : 0
-        return first..<last + reach + 1
+        return first...last
     }
 
     /// When the first sample begins that does so at or after `time`, whether it counts or not.
@@ -107,7 +119,7 @@ struct StatisticsReadings {
             return count <= most
         }
         guard count <= most else { return nil }
-        guard query.style != .discreteArithmetic, let last = levels.last else { return levels }
+        guard query.style.isWeighed, let last = levels.last else { return levels }
         var waiting = Set(levels.map(\.rank))
         let held = levels.map { min($0.end - $0.start, Tally.longestHold) }.max() ?? 0
         levels += try self.levels(from: to, to: last.start + max(held, Tally.holdTime)) { level in
@@ -155,6 +167,27 @@ struct StatisticsReadings {
         statement.bind(2, range.type)
     }
 
+    /// What was kept, with the sources by their ranks.
+    func figures(_ hour: RolledDay.Hour) throws -> Figures {
+        var figures = Figures()
+        figures.total = hour.total
+        for (source, tally) in hour.sources { figures.sources[try ranks.rank(of: source)] = tally }
+        return figures
+    }
+
+    /// The same the other way round.
+    func rolled(_ figures: Figures) -> RolledDay.Hour {
+        var hour = RolledDay.Hour(total: figures.total)
+        for (rank, tally) in figures.sources { hour.sources[Ranks.id(of: rank)] = tally }
+        return hour
+    }
+
+    /// Where the last of what reaches over an instant ends.
+    func reach(over time: Int64) throws -> Int64? {
+        guard query.style == .cumulative else { return nil }
+        return try portions(time, time + 1, most: .max)?.lazy.map { max($0.end, $0.start + 1) }.max()
+    }
+
     /// A row of the answer, with the sources by their names.
     func row(_ figures: Figures, from: Int64, to: Int64) throws -> StatisticsRow {
         let sources = try figures.sources.sorted { $0.key < $1.key }.map { rank, tally in
@@ -186,7 +219,7 @@ private final class Ranks {
         return rank
     }
 
-    func source(at rank: Int) throws -> Source {
-        try reader.termCache.source(Int64(rank & (Ranks.byHand - 1)), in: reader.db)
-    }
+    func source(at rank: Int) throws -> Source { try reader.termCache.source(Ranks.id(of: rank), in: reader.db) }
+
+    static func id(of rank: Int) -> Int64 { Int64(rank & (Ranks.byHand - 1)) }
 }

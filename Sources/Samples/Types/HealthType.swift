@@ -41,6 +41,9 @@ public enum AggregationStyle: String, Hashable, Sendable, CaseIterable, Codable 
     case discreteTemporallyWeighted
     /// The energy mean of decibels (IEC 61672-1).
     case discreteEquivalentContinuousLevel
+
+    /// Whether a value counts for as long as it held.
+    public var isWeighed: Bool { self == .discreteTemporallyWeighted || self == .discreteEquivalentContinuousLevel }
 }
 
 /// One value of a category or characteristic type.

@@ -1,0 +1,114 @@
+import HealthStatistics
+import HubStore
+import Samples
+
+/// A store of many records, and how long it takes to answer what is asked of years.
+///
+/// Heart rates over ten years, a weight a day, and 98 types of ten samples each.
+@main
+enum StoreStatistics {
+    private static let day: Int64 = 86_400_000_000
+    private static let days: Int64 = 3_650
+    /// 1 January 2014.
+    private static let begin = 16_071 * day
+
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 4, let count = Int64(arguments[2]), count >= 10 * days, let runs = Int(arguments[3])
+        else {
+            fatalError("usage: store-statistics NEW_STORE RECORDS RUNS")
+        }
+        let store = try Store(path: arguments[1], now: 0)
+        try await fill(store, count)
+        let heart = try heart()
+        let begun = ContinuousClock.now
+        while try await store.rollUp(heart, phase: 0, now: .max / 2) {}
+        print("rollup_seconds", (ContinuousClock.now - begun) / .seconds(1))
+
+        var weight = RecordQuery()
+        (weight.types, weight.persons, weight.order) = ([try TypeID("weight")], [.person("me")], .time)
+        (weight.from, weight.to, weight.limit) = (begin + 8 * 365 * day, begin + 9 * 365 * day, 1_000)
+        var latest = RecordQuery()
+        (latest.order, latest.limit) = (.latest, 1_000)
+        try await time("year_of_weight_ms", runs) { [weight] in
+            let found = try await store.page(weight).records.count
+            precondition(found == 365)
+        }
+        try await time("ten_years_daily_ms", runs) {
+            var walk = StatisticsWalk(heart)
+            var rows = 0
+            while true {
+                while !walk.isOver { walk = try await store.advance(walk) }
+                rows += walk.rows.count
+                guard let next = walk.next else { break }
+                var rest = heart
+                rest.first = next
+                walk = StatisticsWalk(rest)
+            }
+            precondition((days...days + 1).contains(Int64(rows)))
+        }
+        try await time("latest_of_100_ms", runs) { [latest] in
+            let found = try await store.page(latest).records.count
+            precondition(found == 100)
+        }
+        try store.close()
+    }
+
+    private static func heart() throws -> StatisticsQuery {
+        StatisticsQuery(
+            of: "me", try TypeID("heartRate"), unit: "count/min", .discreteTemporallyWeighted,
+            intervals: Intervals(.day, zone: "Europe/Berlin"))
+    }
+
+    /// Prints the median.
+    private static func time(_ name: String, _ runs: Int, _ body: () async throws -> Void) async throws {
+        var times: [Double] = []
+        for _ in 0..<max(1, runs) {
+            let begun = ContinuousClock.now
+            try await body()
+            times.append((ContinuousClock.now - begun) / .milliseconds(1))
+        }
+        times.sort()
+        print(name, times[times.count / 2])
+    }
+
+    private static func fill(_ store: Store, _ count: Int64) async throws {
+        let me = Assignment.person(try await store.ensurePersons(["me"], recordedAt: 0)[0])
+        var batch: [IntakeRecord] = []
+        var number: Int64 = 0
+        func put(_ type: String, _ value: Double, _ unit: String, at time: Int64, in store: Store) async throws {
+            guard let key = RecordKey("\(number)") else { return }
+            number += 1
+            let moment = Timestamp(microseconds: time, offsetMinutes: 60)
+            batch.append(
+                IntakeRecord(
+                    record: .sample(
+                        Sample(
+                            source: Source(plugin: "watch"), key: key, type: try TypeID(type),
+                            value: .quantity(value, unit: unit), start: moment, end: moment)), assignment: me))
+            guard batch.count == 4_000 else { return }
+            try await flush()
+        }
+        func flush() async throws {
+            _ = try await store.commit([IntakeBatch(instance: "bench", records: batch)], recordedAt: 0)
+            batch.removeAll(keepingCapacity: true)
+        }
+        for type in 0..<98 {
+            for time in 0..<10 {
+                try await put("x.bench.type\(type)", 1, "count", at: begin + Int64(time) * day, in: store)
+            }
+        }
+        let hearts = count - days - number
+        var placed: Int64 = 0
+        for today in 0..<days {
+            try await put("weight", 80 + Double(today % 7) / 10, "kg", at: begin + today * day + day / 3, in: store)
+            while placed < hearts * (today + 1) / days {
+                let time = begin + placed * (days * day / hearts)
+                try await put("heartRate", 55 + Double(placed % 61), "count/min", at: time, in: store)
+                placed += 1
+            }
+        }
+        try await flush()
+        precondition(store.head == count, "not every record was stored")
+    }
+}

@@ -1,0 +1,72 @@
+import HealthStatistics
+import HubSettings
+import HubStore
+import HubWire
+import Samples
+
+/// Has the store keep figures of whole hours where there are many samples, in small pieces, a tenth of the time at most.
+struct RollupRounds: Sendable {
+    let store: Store
+    let committer: Committer
+    let clock: HubClock
+    /// A hub that is started looks after those who wait first.
+    var beginning = Duration.seconds(30)
+    var interval = Duration.seconds(60)
+    /// So many times what a piece has taken nothing is done; at least `pause`.
+    var rest = 9
+    var pause = Duration.milliseconds(20)
+
+    /// While more than this waits to be stored, that goes first.
+    private static let backlog = 500
+
+    /// - Parameter commands: who knows the persons and sources of `hub.conf` as it is now, and the declared types.
+    func run(until leaving: Flag, for commands: Commands) async {
+        await leaving.wait(upTo: beginning)
+        while !leaving.isRaised {
+            // A store that does not work says so itself.
+            try? await followOnce(
+                await commands.facts.priorities, await commands.knownTypes, await commands.zones, until: leaving)
+            await leaving.wait(upTo: interval)
+        }
+    }
+
+    /// One turn of all persons and types.
+    func followOnce(
+        _ priorities: [PrioritySection], _ types: TypeRegistry, _ zones: [String: String], until leaving: Flag
+    ) async throws(StoreError) {
+        try await repeatedly(until: leaving) { () throws(StoreError) in try await store.removeEndedRollups() }
+        for candidate in try await store.rollupCandidates() {
+            guard let type = types.resolve(candidate.type.rawValue), let style = type.aggregation, let unit = type.unit
+            else { continue }
+            let person = candidate.person
+            var query = StatisticsQuery(of: person.uid, type.id, unit: unit, style)
+            query.priority = priorities.first { $0.concerns(type.id, of: person.name) }?.sources ?? []
+            let zone = zones[person.name] ?? zones.values.min() ?? "UTC"
+            let (asked, phase) = (query, Self.phase(of: zone, at: clock.now()))
+            try await repeatedly(until: leaving) { () throws(StoreError) in
+                try await store.rollUp(asked, phase: phase, now: clock.now())
+            }
+        }
+    }
+
+    private func repeatedly(
+        until leaving: Flag, _ piece: () async throws(StoreError) -> Bool
+    ) async throws(StoreError) {
+        var isOver = false
+        while !leaving.isRaised, !isOver, store.damage == nil {
+            guard committer.waitingRecords <= Self.backlog else {
+                await leaving.wait(upTo: pause)
+                continue
+            }
+            let begun = ContinuousClock.now
+            isOver = try await !piece()
+            if !isOver { await leaving.wait(upTo: max(pause, (ContinuousClock.now - begun) * rest)) }
+        }
+    }
+
+    /// Minutes after a whole hour of UTC at which an hour of a zone begins.
+    static func phase(of zone: String, at time: Int64) -> Int64 {
+        let offset = Intervals(.day, zone: zone)?.local(time).offsetMinutes ?? 0
+        return (60 - Int64(offset) % 60) % 60
+    }
+}

@@ -1,0 +1,91 @@
+import GRDB
+import HealthStatistics
+import Samples
+
+/// What is kept of the hours of one person and type, for a question within one snapshot.
+final class RolledHours {
+    /// What is known from an instant on.
+    enum Stretch {
+        /// Up to `until` it is kept.
+        case kept(RolledDay.Hour, until: Int64)
+        /// Up to `until` the samples have to be read.
+        case unknown(until: Int64)
+    }
+
+    private enum Row {
+        case changed
+        case day(total: [UInt8], hours: [UInt8])
+    }
+
+    /// Days that are read together.
+    private static let daysAtOnce: Int64 = 64
+
+    private let rollup: Rollup
+    private let isBySource: Bool
+    private let db: Database
+    private var rows: [Int64: Row] = [:]
+    /// The days of which `rows` has all.
+    private var known: Range<Int64> = 0..<0
+
+    /// - Returns: `nil` where nothing is kept that answers the question.
+    init?(_ query: StatisticsQuery, _ key: Rollup.Key, unit: Int64, _ db: Database) throws {
+        guard query.usesRollups, query.sources == nil, key.person != 0, let rollup = try Rollup.find(key, in: db),
+            rollup.terms == Rollup.Terms(unit: unit, query.style, query.priority, phase: rollup.terms.phase)
+        else { return nil }
+        (self.rollup, self.db, isBySource) = (rollup, db, query.isBySource)
+    }
+
+    /// - Parameters:
+    ///   - place: microseconds since 1970.
+    ///   - border: how far it is asked for together.
+    func stretch(from place: Int64, to border: Int64) throws -> Stretch {
+        let day = rollup.day(of: place)
+        guard day < rollup.through else { return .unknown(until: .max) }
+        let start = rollup.start(of: day)
+        let (hour, rest) = (place - start).quotientAndRemainder(dividingBy: Rollup.hour)
+        let end = Int(min(24, (border - start) / Rollup.hour))
+        guard rest == 0, hour < end else {
+            return .unknown(until: min(border, start + (hour + 1) * Rollup.hour))
+        }
+        let until = start + Int64(end) * Rollup.hour
+        var sums = RolledDay.Hour()
+        switch try row(day) {
+        // What begins later cannot be here.
+        case nil: return .kept(sums, until: until)
+        case .changed: return .unknown(until: min(border, start + Rollup.day))
+        case .day(let total, let hours):
+            let isRight =
+                hour == 0 && end == 24
+                ? RolledDay.add(total: total, to: &sums, bySource: isBySource)
+                : RolledDay.add(hours: hours, Int(hour)..<end, to: &sums, bySource: isBySource)
+            // Nothing that was written is so; the samples say the same in any case.
+            return isRight ? .kept(sums, until: until) : .unknown(until: min(border, start + Rollup.day))
+        }
+    }
+
+    /// When the hour begins in which an instant lies.
+    func hour(of time: Int64) -> Int64 {
+        let start = rollup.start(of: rollup.day(of: time))
+        return start + (time - start) / Rollup.hour * Rollup.hour
+    }
+
+    private func row(_ day: Int64) throws -> Row? {
+        if known.contains(day) { return rows[day] }
+        known = day..<min(day + Self.daysAtOnce, rollup.through)
+        rows.removeAll(keepingCapacity: true)
+        let statement = try RawStatement(
+            cached: "SELECT slot, total, hours FROM rollup_day WHERE slot >= ?1 AND slot < ?2", in: db)
+        defer { statement.clear() }
+        statement.bind(1, rollup.slot(known.lowerBound))
+        statement.bind(2, rollup.slot(known.upperBound))
+        while try statement.step() {
+            let day = rollup.day(ofSlot: statement.integer(0))
+            if let total = statement.bytes(1), let hours = statement.bytes(2) {
+                rows[day] = .day(total: total, hours: hours)
+            } else {
+                rows[day] = .changed
+            }
+        }
+        return rows[day]
+    }
+}

@@ -1,0 +1,94 @@
+import GRDB
+import HealthStatistics
+import Samples
+
+/// What is kept of one person and type, and how it was made.
+struct Rollup: Hashable {
+    /// Whose days, and of which type.
+    struct Key: Hashable {
+        var person: Int64
+        var type: Int64
+    }
+
+    /// What a rollup is made by; one that was made by something else says nothing about a question.
+    struct Terms: Hashable {
+        var unit: Int64
+        var style: AggregationStyle
+        /// The order of the sources, where it counts.
+        var priority: String
+        /// Minutes after a whole hour of UTC at which an hour begins.
+        var phase: Int64
+
+        init(unit: Int64, _ style: AggregationStyle, _ priority: [String], phase: Int64) {
+            (self.unit, self.style, self.phase) = (unit, style, phase)
+            // Only sums of several sources depend on which is better.
+            self.priority = style == .cumulative ? priority.joined(separator: "\n") : ""
+        }
+    }
+
+    let id: Int64
+    let key: Key
+    let terms: Terms
+    /// How far after its beginning a sample counts at most, in microseconds, where that depends on what comes after it.
+    var hold: Int64
+    /// The first day that is not kept.
+    var through: Int64
+
+    static let hour: Int64 = 3_600_000_000
+    static let day = 24 * hour
+
+    /// The day in which an instant lies.
+    func day(of time: Int64) -> Int64 { (time - phase).flooredDivision(by: Rollup.day) }
+
+    /// When a day begins, in microseconds since 1970.
+    func start(of day: Int64) -> Int64 { day * Rollup.day + phase }
+
+    private var phase: Int64 { terms.phase * 60_000_000 }
+
+    /// The row of a day: those of one rollup lie side by side.
+    func slot(_ day: Int64) -> Int64 { id << 24 + (day + 1 << 23) }
+
+    /// The day of a row of this rollup.
+    func day(ofSlot slot: Int64) -> Int64 { slot - id << 24 - 1 << 23 }
+
+    /// The rows that a rollup may have.
+    static func slots(of id: Int64) -> ClosedRange<Int64> { (id << 24)...(id << 24 + 1 << 24 - 1) }
+
+    /// The days whose figures a sample may have a part in.
+    func days(start: Int64, duration: Int64) -> ClosedRange<Int64> {
+        let (first, last) = (day(of: start - hold), day(of: terms.style == .cumulative ? start + duration : start))
+        return first...max(first, last)
+    }
+}
+
+extension Rollup {
+    private static let columns = "id, person, type, unit, style, priority, phase, hold, through"
+
+    static func all(in db: Database) throws -> [Rollup] {
+        try rows(RawStatement(new: "SELECT \(columns) FROM rollup WHERE not_valid IS NULL", in: db))
+    }
+
+    static func find(_ key: Key, in db: Database) throws -> Rollup? {
+        let statement = try RawStatement(
+            cached: "SELECT \(columns) FROM rollup WHERE person = ?1 AND type = ?2 AND not_valid IS NULL", in: db)
+        statement.bind(1, key.person)
+        statement.bind(2, key.type)
+        return try rows(statement).first
+    }
+
+    private static func rows(_ statement: RawStatement) throws -> [Rollup] {
+        defer { statement.clear() }
+        var found: [Rollup] = []
+        while try statement.step() {
+            // One of a style that a later hub knows is read by that hub.
+            guard let style = statement.text(4).flatMap(AggregationStyle.init) else { continue }
+            var terms = Terms(unit: statement.integer(3), style, [], phase: statement.integer(6))
+            terms.priority = statement.text(5) ?? ""
+            found.append(
+                Rollup(
+                    id: statement.integer(0), key: Key(person: statement.integer(1), type: statement.integer(2)),
+                    terms: terms, hold: statement.integer(7), through: statement.integer(8)))
+        }
+        return found
+    }
+}

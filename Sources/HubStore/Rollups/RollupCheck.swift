@@ -1,0 +1,55 @@
+import GRDB
+import HealthStatistics
+import Samples
+
+/// Computes again from the samples what is kept of whole hours.
+enum RollupCheck {
+    static func discrepancies(in db: Database) throws -> [String] {
+        var found: [String] = []
+        let reader = try Reader(db, TermCache())
+        for rollup in try Rollup.all(in: db) {
+            let type = try reader.termCache.type(rollup.key.type, in: db)
+            let person = try reader.termCache.person(rollup.key.person, in: db)
+            var query = StatisticsQuery(
+                of: person.uid, type, unit: try reader.termCache.term(rollup.terms.unit, in: db), rollup.terms.style)
+            query.priority = rollup.terms.priority.split(separator: "\n").map(String.init)
+            (query.isBySource, query.usesRollups) = (true, false)
+            guard let wrong = try firstWrongDay(of: rollup, query, reader) else { continue }
+            let date = LocalDate(daysSinceEpoch: Int(wrong)).text
+            found.append("statistics of \(type) of \(person.name): what is kept of \(date) is not what its samples say")
+        }
+        return found
+    }
+
+    private static func firstWrongDay(
+        of rollup: Rollup, _ query: StatisticsQuery, _ reader: Reader
+    ) throws -> Int64? {
+        let rows = try RawStatement(
+            new: "SELECT slot, total, hours FROM rollup_day WHERE slot BETWEEN ? AND ? ORDER BY slot", in: reader.db)
+        rows.bind(1, Rollup.slots(of: rollup.id).lowerBound)
+        rows.bind(2, Rollup.slots(of: rollup.id).upperBound)
+        let readings = try StatisticsReadings(query, reader)
+        var day = try readings?.starts().map { rollup.day(of: $0.lowerBound) } ?? rollup.through
+        var isRow = try rows.step()
+        while day < rollup.through || isRow {
+            let kept = isRow ? rollup.day(ofSlot: rows.integer(0)) : rollup.through
+            guard kept >= day, kept < rollup.through || !isRow else { return kept }
+            if isRow, kept == day, rows.isNull(2) {
+                // It is to be computed yet.
+                (day, isRow) = (day + 1, try rows.step())
+                continue
+            }
+            guard let readings else { return kept }
+            let (figures, count) = try RollupPiece.figures(of: rollup, day, readings)
+            let bytes = isRow && kept == day ? rows.bytes(2) : nil
+            guard RolledDay.areSame(bytes, figures?.hours) else { return day }
+            if isRow, kept == day { isRow = try rows.step() }
+            day += 1
+            if count == 0, day < rollup.through {
+                let next = try readings.start(from: rollup.start(of: day)).map(rollup.day(of:)) ?? rollup.through
+                day = max(day, min(next, rollup.through, isRow ? rollup.day(ofSlot: rows.integer(0)) : .max))
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,104 @@
+import GRDB
+import HealthStatistics
+import Samples
+
+/// What is to be done next for one person and type.
+enum RollupPlan {
+    case nothing
+    case begin(Rollup.Key, Rollup.Terms)
+    /// As many of these days as are computed in a moment.
+    case build(Rollup, Range<Int64>)
+
+    /// Of fewer samples it is not worth while: reading them is as quick.
+    struct Density {
+        var samples: Int64
+        var ofDay: Int64
+
+        static let usual = Density(samples: 2_000, ofDay: 16)
+    }
+    /// Days of one piece.
+    private static let daysAtOnce: Int64 = 64
+
+    init(_ query: StatisticsQuery, phase: Int64, now: Int64, _ density: Density, _ reader: Reader) throws {
+        self = .nothing
+        guard let readings = try StatisticsReadings(query, reader), let key = readings.key,
+            let starts = try readings.starts()
+        else { return }
+        let terms = Rollup.Terms(unit: readings.unit, query.style, query.priority, phase: phase)
+        guard let rollup = try Rollup.find(key, in: reader.db), rollup.terms == terms else {
+            let days = (starts.upperBound - starts.lowerBound) / Rollup.day + 1
+            let fewest = max(density.samples, days * density.ofDay)
+            if try Self.count(key, reader.db) >= fewest { self = .begin(key, terms) }
+            return
+        }
+        // What is new comes mostly to the last days.
+        let end = rollup.day(of: min(starts.upperBound, now)) - 1
+        let hole = try RawStatement(
+            cached: "SELECT slot FROM rollup_day WHERE hours IS NULL AND slot BETWEEN ?1 AND ?2 ORDER BY slot LIMIT 1",
+            in: reader.db)
+        defer { hole.clear() }
+        hole.bind(1, Rollup.slots(of: rollup.id).lowerBound)
+        hole.bind(2, Rollup.slots(of: rollup.id).upperBound)
+        if try hole.step() {
+            let day = rollup.day(ofSlot: hole.integer(0))
+            self = .build(rollup, day..<(day + 1))
+        } else if rollup.through < end {
+            self = .build(rollup, rollup.through..<min(end, rollup.through + Self.daysAtOnce))
+        }
+    }
+
+    /// How many samples there were of them.
+    private static func count(_ key: Rollup.Key, _ db: Database) throws -> Int64 {
+        let statement = try RawStatement(
+            cached: "SELECT sum(count) FROM stream WHERE kind = 0 AND person = ?1 AND type = ?2", in: db)
+        defer { statement.clear() }
+        statement.bind(1, key.person)
+        statement.bind(2, key.type)
+        return try statement.step() ? statement.integer(0) : 0
+    }
+}
+
+/// The figures of some days, computed in one snapshot.
+struct RollupPiece: Sendable {
+    /// The rollup they are for.
+    let id: Int64
+    /// `nil` for a day in which there is nothing.
+    private(set) var days: [(day: Int64, figures: RolledDay?)] = []
+    /// The first day that was not looked at.
+    private(set) var end: Int64
+
+    /// A day of more samples is computed hour by hour.
+    private static let samplesAtOnce = 100_000
+
+    init(of rollup: Rollup, _ days: Range<Int64>, _ query: StatisticsQuery, _ reader: Reader) throws {
+        (id, end) = (rollup.id, days.lowerBound)
+        guard let readings = try StatisticsReadings(query, reader) else { return }
+        let limit = ContinuousClock.now + PageSlice.usual.duration
+        while end < days.upperBound, self.days.isEmpty || ContinuousClock.now < limit {
+            let (figures, count) = try Self.figures(of: rollup, end, readings)
+            self.days.append((end, figures))
+            end += 1
+            guard count == 0, end < days.upperBound else { continue }
+            // Nothing reaches into the day: nothing does before another sample begins.
+            let next = try readings.start(from: rollup.start(of: end)).map(rollup.day(of:)) ?? days.upperBound
+            end = max(end, min(next, days.upperBound))
+        }
+    }
+
+    /// The figures of a day, and of how many samples.
+    static func figures(
+        of rollup: Rollup, _ day: Int64, _ readings: StatisticsReadings
+    ) throws -> (figures: RolledDay?, count: Int) {
+        let borders = (0...24).map { rollup.start(of: day) + $0 * Rollup.hour }
+        if let (figures, count, _) = try readings.figures(borders, most: samplesAtOnce) {
+            return (RolledDay(figures.map(readings.rolled)), count)
+        }
+        var (hours, count) = ([RolledDay.Hour](), 0)
+        for hour in 0..<24 {
+            guard let part = try readings.figures(Array(borders[hour...hour + 1]), most: .max) else { continue }
+            hours += part.figures.map(readings.rolled)
+            count += part.count
+        }
+        return (RolledDay(hours), count)
+    }
+}

@@ -1,0 +1,33 @@
+/// Figures of whole hours, kept so that statistics of years need not read every sample.
+///
+/// They are nothing that the samples do not say: without them every answer is the same.
+enum RollupSchema {
+    static let version15 = """
+        -- One row for each person and type of which hours are kept. What it says besides is what they were made by: another unit, style,
+        -- order of sources or place of the hours begins a new one. not_valid: its days are to be removed.
+        CREATE TABLE rollup (
+            id INTEGER PRIMARY KEY,
+            person INTEGER NOT NULL REFERENCES person (id),
+            type INTEGER NOT NULL REFERENCES term (id),
+            unit INTEGER NOT NULL REFERENCES term (id),
+            style TEXT NOT NULL,
+            priority TEXT NOT NULL,
+            -- Minutes after a whole hour of UTC at which hours, and after midnight at which days begin.
+            phase INTEGER NOT NULL CHECK (phase BETWEEN 0 AND 59),
+            -- How far after its beginning a sample may count, in microseconds, where the type is weighed by time.
+            hold INTEGER NOT NULL,
+            -- The first day since 1970 that is not kept; a day before it that has no row has nothing in it.
+            through INTEGER NOT NULL,
+            not_valid INTEGER CHECK (not_valid = 1)
+        ) STRICT;
+        CREATE UNIQUE INDEX rollup_identity ON rollup (person, type) WHERE not_valid IS NULL;
+
+        -- slot: the rollup and the day. total: the day's figures. hours: of each hour that has any; NULL where something changed since.
+        CREATE TABLE rollup_day (
+            slot INTEGER PRIMARY KEY,
+            total BLOB,
+            hours BLOB
+        ) STRICT;
+        CREATE INDEX rollup_hole ON rollup_day (slot) WHERE hours IS NULL;
+        """
+}

@@ -1,0 +1,79 @@
+import GRDB
+import HealthStatistics
+import Samples
+
+extension WriteTransaction {
+    /// Begins to keep figures of a person and type; what was kept of them by other terms does not hold any more.
+    mutating func begin(_ key: Rollup.Key, _ terms: Rollup.Terms) throws {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT (SELECT min(start) FROM sample INDEXED BY sample_history WHERE person = ?1 AND type = ?2),
+                    (SELECT max(longest) FROM stream WHERE kind = 0 AND person = ?1 AND type = ?2)
+                """, arguments: [key.person, key.type])
+        guard let first = row?[0] as Int64? else { return }
+        let longest = min(max(row?[1] ?? 0, Tally.holdTime), Tally.longestHold)
+        try db.execute(
+            sql: "UPDATE rollup SET not_valid = 1 WHERE person = ? AND type = ? AND not_valid IS NULL",
+            arguments: [key.person, key.type])
+        var rollup = Rollup(
+            id: 0, key: key, terms: terms, hold: terms.style.isWeighed ? longest : 0, through: 0)
+        rollup.through = rollup.day(of: first)
+        try db.execute(
+            sql: """
+                INSERT INTO rollup (person, type, unit, style, priority, phase, hold, through)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                key.person, key.type, terms.unit, terms.style.rawValue, terms.priority, terms.phase, rollup.hold,
+                rollup.through,
+            ])
+        caches.rollups.begin(
+            Rollup(id: db.lastInsertedRowID, key: key, terms: terms, hold: rollup.hold, through: rollup.through))
+    }
+
+    /// Keeps figures that were computed, unless something has changed in those days since that began.
+    mutating func keep(_ piece: RollupPiece) throws {
+        guard let rollup = caches.rollups.finish(piece.id, through: piece.end) else { return }
+        for (day, figures) in piece.days {
+            let put = try RawStatement(
+                cached: figures == nil
+                    ? "DELETE FROM rollup_day WHERE slot = ?1"
+                    : "INSERT OR REPLACE INTO rollup_day (slot, total, hours) VALUES (?1, ?2, ?3)", in: db)
+            put.bind(1, rollup.slot(day))
+            if let figures {
+                put.bind(2, figures.total)
+                put.bind(3, figures.hours)
+            }
+            try put.run()
+        }
+        let update = try RawStatement(cached: "UPDATE rollup SET through = ?2 WHERE id = ?1", in: db)
+        update.bind(1, rollup.id)
+        update.bind(2, rollup.through)
+        try update.run()
+    }
+
+    /// Days that are removed in one transaction.
+    private static let daysRemovedAtOnce = 200
+
+    func removeEnded() throws {
+        guard let id = try Int64.fetchOne(db, sql: "SELECT id FROM rollup WHERE not_valid IS NOT NULL LIMIT 1") else {
+            return
+        }
+        let slots = Rollup.slots(of: id)
+        try db.execute(
+            sql: """
+                DELETE FROM rollup_day WHERE slot IN (
+                    SELECT slot FROM rollup_day WHERE slot BETWEEN ? AND ? LIMIT \(Self.daysRemovedAtOnce))
+                """, arguments: [slots.lowerBound, slots.upperBound])
+        if db.changesCount == 0 { try db.execute(sql: "DELETE FROM rollup WHERE id = ?", arguments: [id]) }
+    }
+
+    /// Notes that what is kept of a sample's time does not hold any more: the sample is new, or is not what it was.
+    mutating func touchRollups(of row: SampleRow) {
+        guard row.sample.value.kind == .quantity, row.personID != 0 else { return }
+        caches.rollups.touch(
+            Rollup.Key(person: row.personID, type: row.typeID), start: row.sample.start.microseconds,
+            duration: row.sample.end.microseconds - row.sample.start.microseconds)
+    }
+}

@@ -1,0 +1,136 @@
+import GRDB
+import HealthStatistics
+import Samples
+
+/// What the writer knows of rollups: which days a transaction changes, so that what is kept of them ends with it.
+///
+/// Most records are newer than what is kept, or of a type of which nothing is: those cost a comparison.
+struct WriterRollups {
+    /// Days that are being computed beside the commits.
+    struct Building {
+        let rollup: Int64
+        let key: Rollup.Key
+        let days: Range<Int64>
+        /// Whether a sample that concerns them has been stored since it began.
+        var isTouched = false
+    }
+
+    /// More changed days of one person and type in a transaction end all that is kept of them: an import costs less so than by days.
+    static let most = 32
+
+    private var rollups: [Rollup.Key: Rollup] = [:]
+    private(set) var building: Building?
+    private var touched: [Rollup.Key: Set<Int64>] = [:]
+    private var ended: Set<Int64> = []
+    private var held: Set<Rollup.Key> = []
+    /// Of the record before: its key, before which start it would concern what is kept, and how long it may be.
+    private var last: (key: Rollup.Key, before: Int64, hold: Int64)?
+
+    init() {}
+
+    init(from db: Database) throws {
+        for rollup in try Rollup.all(in: db) { rollups[rollup.key] = rollup }
+    }
+
+    /// Notes that a sample is new, or was there and is not any more.
+    mutating func touch(_ key: Rollup.Key, start: Int64, duration: Int64) {
+        guard !rollups.isEmpty else { return }
+        if let last, last.key == key, start >= last.before, duration <= last.hold { return }
+        guard var rollup = rollups[key] else {
+            last = (key, .min, .max)
+            return
+        }
+        if rollup.terms.style.isWeighed, duration > rollup.hold {
+            rollup.hold = min(duration, Tally.longestHold)
+            rollups[key] = rollup
+            held.insert(key)
+        }
+        let days = rollup.days(start: start, duration: duration)
+        var limit = rollup.through
+        if let building, building.key == key {
+            limit = max(limit, building.days.upperBound)
+            if building.days.overlaps(days) { self.building?.isTouched = true }
+        }
+        let isWeighed = rollup.terms.style.isWeighed && rollup.hold < Tally.longestHold
+        last = (key, rollup.start(of: limit) + rollup.hold, isWeighed ? rollup.hold : .max)
+        guard days.lowerBound < rollup.through else { return }
+        let kept = days.lowerBound..<min(days.upperBound + 1, rollup.through)
+        guard kept.count <= Self.most, touched[key]?.count ?? 0 < Self.most else {
+            end(rollup)
+            return
+        }
+        touched[key, default: []].formUnion(kept)
+    }
+
+    private mutating func end(_ rollup: Rollup) {
+        rollups[rollup.key] = nil
+        touched[rollup.key] = nil
+        held.remove(rollup.key)
+        if building?.key == rollup.key { building = nil }
+        ended.insert(rollup.id)
+        last = nil
+    }
+
+    /// Writes down what does not hold any more, within the transaction that has changed it.
+    mutating func save(to db: Database) throws {
+        for id in ended {
+            let end = try RawStatement(cached: "UPDATE rollup SET not_valid = 1 WHERE id = ?1", in: db)
+            end.bind(1, id)
+            try end.run()
+        }
+        for (key, days) in touched {
+            guard let rollup = rollups[key] else { continue }
+            for day in days.sorted() {
+                let empty = try RawStatement(
+                    cached: """
+                        INSERT INTO rollup_day (slot) VALUES (?1)
+                        ON CONFLICT (slot) DO UPDATE SET total = NULL, hours = NULL WHERE hours IS NOT NULL
+                        """, in: db)
+                empty.bind(1, rollup.slot(day))
+                try empty.run()
+            }
+        }
+        for key in held {
+            guard let rollup = rollups[key] else { continue }
+            let update = try RawStatement(cached: "UPDATE rollup SET hold = ?2 WHERE id = ?1", in: db)
+            update.bind(1, rollup.id)
+            update.bind(2, rollup.hold)
+            try update.run()
+        }
+        (ended, touched, held) = ([], [:], [])
+    }
+
+    // MARK: - Building
+
+    /// Begins one, in the place of another.
+    mutating func begin(_ rollup: Rollup) {
+        if let known = rollups[rollup.key] { end(known) }
+        rollups[rollup.key] = rollup
+        last = nil
+    }
+
+    /// From now on it is known whether a sample concerns these days.
+    ///
+    /// - Returns: `false` where the rollup is not any more.
+    mutating func build(_ rollup: Rollup, _ days: Range<Int64>) -> Bool {
+        guard rollups[rollup.key]?.id == rollup.id else { return false }
+        building = Building(rollup: rollup.id, key: rollup.key, days: days)
+        last = nil
+        return true
+    }
+
+    /// Ends it.
+    ///
+    /// - Returns: the rollup where what was computed still holds.
+    mutating func finish(_ id: Int64, through: Int64?) -> Rollup? {
+        defer { (building, last) = (nil, nil) }
+        guard let building, building.rollup == id, !building.isTouched, var rollup = rollups[building.key] else {
+            return nil
+        }
+        if let through {
+            rollup.through = max(rollup.through, through)
+            rollups[building.key] = rollup
+        }
+        return rollup
+    }
+}
