@@ -61,7 +61,9 @@ enum StoreStatistics {
     }
 
     /// Prints the median.
-    private static func time(_ name: String, _ runs: Int, _ body: () async throws -> Void) async throws {
+    private static func time(
+        _ name: String, _ runs: Int, _ body: @Sendable () async throws -> Void
+    ) async throws {
         var times: [Double] = []
         for _ in 0..<max(1, runs) {
             let begun = ContinuousClock.now
