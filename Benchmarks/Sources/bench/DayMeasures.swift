@@ -45,9 +45,10 @@ extension Bench {
 extension Bench {
     mutating func statistics() {
         let names = (
-            "statistics_year_of_weight_ms", "statistics_ten_years_daily_ms", "statistics_latest_of_100_ms"
+            "statistics_year_of_weight_ms", "statistics_ten_years_daily_ms", "statistics_latest_of_100_ms",
+            "statistics_commits_with_rollups"
         )
-        guard wants(names.0, names.1, names.2) else { return }
+        guard wants(names.0, names.1, names.2, names.3) else { return }
         let place = place
         do {
             let folder = place.data.appendingPathComponent("statistics")
@@ -70,10 +71,17 @@ extension Bench {
             daily.ratio = (daily.value ?? .nan) / (daily.peer ?? .nan)
             add(daily)
             add(row(names.2, "latest_of_100_ms", .below(5), "of 10 M records"))
+            let (with, without) = (made["commits_with_per_s"] ?? .nan, made["commits_without_per_s"] ?? .nan)
+            add(
+                Row(
+                    name: names.3, value: with, unit: "records/s", peer: without, ratio: with / without,
+                    promise: Promise.atLeast(0.9).text, isMet: Promise.atLeast(0.9).isMet(with / without),
+                    note: "peer: before anything is kept", runs: 1))
         } catch {
             add(failed(names.0, "ms", error, .below(10)))
             add(failed(names.1, "ms", error, .below(50)))
             add(failed(names.2, "ms", error, .below(5)))
+            add(failed(names.3, "records/s", error, .atLeast(0.9)))
         }
     }
 }

@@ -21,9 +21,13 @@ enum StoreStatistics {
         let store = try Store(path: arguments[1], now: 0)
         try await fill(store, count)
         let heart = try heart()
+        // What is added later, without and with what is kept: the same, at other times.
+        let without = try await append(200_000, to: store)
         let begun = ContinuousClock.now
         while try await store.rollUp(heart, phase: 0, now: .max / 2) {}
         print("rollup_seconds", (ContinuousClock.now - begun) / .seconds(1))
+        print("commits_without_per_s", without)
+        print("commits_with_per_s", try await append(200_000, to: store))
 
         var weight = RecordQuery()
         (weight.types, weight.persons, weight.order) = ([try TypeID("weight")], [.person("me")], .time)
@@ -61,9 +65,11 @@ enum StoreStatistics {
     }
 
     private static func heart() throws -> StatisticsQuery {
-        StatisticsQuery(
+        var query = StatisticsQuery(
             of: "me", try TypeID("heartRate"), unit: "count/min", .discreteTemporallyWeighted,
             intervals: Intervals(.day, zone: "Europe/Berlin"))
+        query.to = begin + days * day
+        return query
     }
 
     /// Prints the median.
@@ -78,6 +84,27 @@ enum StoreStatistics {
         }
         times.sort()
         print(name, times[times.count / 2])
+    }
+
+    /// Adds heart rates behind those that are there, and says how many a second were stored.
+    private static func append(_ count: Int64, to store: Store) async throws -> Double {
+        let me = Assignment.person(try await store.ensurePersons(["me"], recordedAt: 0)[0])
+        let head = store.head
+        let batches = try stride(from: 0, to: count, by: 4_000).map { first in
+            let records = try (first..<first + 4_000).map { number in
+                let time = Timestamp(
+                    microseconds: begin + days * day + (head + number) * 1_000_000, offsetMinutes: 60)
+                guard let key = RecordKey("later \(head + number)") else { fatalError("no key") }
+                let sample = Sample(
+                    source: Source(plugin: "watch"), key: key,
+                    type: try TypeID("heartRate"), value: .quantity(60, unit: "count/min"), start: time, end: time)
+                return IntakeRecord(record: .sample(sample), assignment: me)
+            }
+            return IntakeBatch(instance: "bench", records: records)
+        }
+        let begun = ContinuousClock.now
+        for batch in batches { _ = try await store.commit([batch], recordedAt: 0) }
+        return Double(count) / ((ContinuousClock.now - begun) / .seconds(1))
     }
 
     private static func fill(_ store: Store, _ count: Int64) async throws {
