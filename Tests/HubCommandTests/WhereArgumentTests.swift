@@ -19,6 +19,10 @@ import Testing
         ("activity running", #"{"activity":["running"]}"#),
         ("userEntered", #"{"userEntered":true}"#), ("partOf workout", #"{"partOf":"workout"}"#),
         ("partOf 17", #"{"partOf":17}"#),
+        (
+            "contains bloodPressureSystolic (value > 140mmHg) and contains bloodPressureDiastolic",
+            #"{"and":[{"contains":{"bloodPressureSystolic":{"quantity":{">":140,"unit":"mmHg"}}}},{"contains":{"bloodPressureDiastolic":{"type":["bloodPressureDiastolic"]}}}]}"#
+        ),
         ("type weight,height", #"{"type":["weight","height"]}"#), ("number 1, 2", #"{"number":[1,2]}"#),
         (#"key "a b""#, #"{"key":["a b"]}"#), ("metadata foodType", #"{"metadata":{"name":"foodType"}}"#),
         ("metadata a != 5", #"{"metadata":{"name":"a","!=":5}}"#),

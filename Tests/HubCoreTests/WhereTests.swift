@@ -78,14 +78,81 @@ import Testing
         }
     }
 
-    @Test func `R8.84 where is asked neither of changes nor of what was taken back`() async throws {
+    @Test
+    func `R8.130 R8.131 who asks with where since a cursor is told of what came and of what does not meet it now`()
+        async throws
+    {
         try await withHub { hub in
-            let peer = try await hub.peer()
-            let epoch = try #require(try await peer.hello()["epoch"].string)
-            for more in [#""since":"\#(epoch)-0""#, #""kinds":["retraction"]"#] {
-                let answer = try await peer.query(more + #","where":{"userEntered":true}"#)
-                #expect(answer.body["code"].string == "query", "\(more)")
+            let peer = try await hub.client()
+            _ = try await peer.give([weight("a", 90), weight("b", 95), weight("c", 60)])
+            let heavy = #""types":["weight"],"where":{"quantity":{">":80,"unit":"kg"}}"#
+            let first = try await peer.all(heavy)
+            #expect(first.records.compactMap { $0["key"].string } == ["a", "b"])
+            let anchor = first.cursor
+            _ = try await peer.give([weight("a", 70), weight("d", 99), weight("e", 50)])
+            let answer = try await peer.all(heavy + #","since":"\#(anchor)","limit":9"#)
+            #expect(answer.records.compactMap { $0["key"].string } == ["a", "d"])
+            #expect(answer.records[0]["kind"].string == "retraction" && answer.records[0]["number"].int == 1)
+            #expect(answer.records[0]["reason"].string == "does not meet the query now")
+            // One of two: the cursor goes on with the other.
+            let one = try await peer.query(heavy + #","since":"\#(anchor)","limit":1"#)
+            #expect(one.body["records"].array.count == 1)
+            let next = try #require(one.body["cursor"].string)
+            let rest = try await peer.all(heavy + #","since":"\#(next)""#)
+            #expect(rest.records.compactMap { $0["key"].string } == ["d"])
+
+            let group = try await peer.query(#""since":"\#(anchor)","where":{"partOf":1}"#)
+            #expect(group.body["code"].string == "query")
+        }
+    }
+
+    @Test func `R8.133 a correlation is found by what it contains, each type by an expression of its own`() async throws
+    {
+        let folder = try Folder()
+        let setting = try GrantTests.setting([("reader", ["bloodPressure", "bloodPressureSystolic"], nil)], in: folder)
+        try await withHub(setting) { hub in
+            let owner = try await hub.client()
+            func pressure(_ key: String, _ systolic: Int, _ diastolic: Int) -> [String] {
+                let rest = #""start":"2024-03-15T07:30:05Z","group":"\#(key)""#
+                return [
+                    #"{"type":"bloodPressure","key":"\#(key)",\#(rest)}"#,
+                    #"{"type":"bloodPressureSystolic","value":\#(systolic),"unit":"mmHg","key":"\#(key)-s",\#(rest)}"#,
+                    #"{"type":"bloodPressureDiastolic","value":\#(diastolic),"unit":"mmHg","key":"\#(key)-d",\#(rest)}"#,
+                ]
             }
+            let given = try await owner.give(pressure("x", 150, 70) + pressure("y", 150, 95) + pressure("z", 110, 95))
+            #expect(given.results.allSatisfy { $0 == "stored" })
+            let systolic = #""bloodPressureSystolic":{"quantity":{">":140,"unit":"mmHg"}}"#
+            let diastolic = #""bloodPressureDiastolic":{"quantity":{">":12,"unit":"kPa"}}"#
+            func keys(_ peer: Peer, _ contains: String) async throws -> [String] {
+                try await peer.all(#""where":{"contains":{\#(contains)}}"#).records.compactMap { $0["key"].string }
+            }
+            #expect(try await keys(owner, systolic) == ["x", "y"])
+            #expect(try await keys(owner, diastolic) == ["y", "z"])
+            #expect(try await keys(owner, systolic + "," + diastolic) == ["y"])
+            #expect(try await keys(owner, #""weight":{"not":{"key":["none"]}}"#) == [])
+            let wrong = try await owner.query(
+                #""where":{"contains":{"bloodPressureSystolic":{"quantity":{">":1,"unit":"kg"}}}}"#)
+            #expect(
+                wrong.body["reason"].string?.contains("QUERY.where.contains.bloodPressureSystolic.quantity.unit")
+                    == true)
+
+            // What may not be read is as if it were not there.
+            let door = try await Peer.dealer(
+                hub.hub.endpoints.pluginDoor,
+                Peer.Options(user: "reader", password: try await hub.token(of: "reader")))
+            _ = try await door.hello("reader", mode: "once")
+            #expect(try await keys(door, systolic) == ["x", "y"])
+            #expect(try await keys(door, diastolic) == [])
+            await door.close()
+        }
+    }
+
+    @Test func `R8.84 where is not asked of what was taken back`() async throws {
+        try await withHub { hub in
+            let peer = try await hub.client()
+            let answer = try await peer.query(#""kinds":["retraction"],"where":{"userEntered":true}"#)
+            #expect(answer.body["code"].string == "query")
         }
     }
 

@@ -173,6 +173,34 @@ import Testing
         #expect(try await keys(.total(try type("stepCount"), [Comparison(.unequal, 1)])) == [])
     }
 
+    @Test func `R8.133 a correlation is met by records of its group, each type by its own condition`() async throws {
+        func pressure(_ key: String, _ systolic: Double, _ diastolic: Double?) async throws {
+            _ = try await store.put(
+                try make(key, .correlation, "bloodPressure", group: key),
+                try make("\(key)-s", .quantity(systolic, unit: "mmHg"), "bloodPressureSystolic", group: key))
+            guard let diastolic else { return }
+            _ = try await store.put(
+                try make("\(key)-d", .quantity(diastolic, unit: "mmHg"), "bloodPressureDiastolic", group: key))
+        }
+        try await pressure("x", 150, 70)
+        try await pressure("y", 150, 95)
+        try await pressure("z", 110, 95)
+        try await pressure("half", 150, nil)
+        let (systolic, diastolic) = (try type("bloodPressureSystolic"), try type("bloodPressureDiastolic"))
+        func over(_ value: Double, _ type: TypeID) -> RecordCondition.Contained {
+            .init(type, .quantity([], unit: "mmHg", [Comparison(.over, value)]))
+        }
+        #expect(try await keys(.contains([over(140, systolic)])) == ["x", "y", "half"])
+        #expect(try await keys(.contains([over(140, systolic), over(90, diastolic)])) == ["y"])
+        let low = RecordCondition.Contained(diastolic, .not(over(90, diastolic).condition))
+        #expect(try await keys(.contains([over(140, systolic), low])) == ["x"])
+        // One within another reads side by side.
+        let inner = RecordCondition.contains([over(140, systolic)])
+        #expect(try await keys(.contains([.init(diastolic, .not(inner))])) == ["x", "y", "z"])
+        _ = try await store.retract(try make("y-d", .quantity(95, unit: "mmHg"), "bloodPressureDiastolic", group: "y"))
+        #expect(try await keys(.contains([over(90, diastolic)])) == ["z"])
+    }
+
     @Test func `the mark of a page is good for one condition alone`() async throws {
         _ = try await store.put(try sample("a"), try sample("b"))
         var query = RecordQuery()
@@ -274,6 +302,7 @@ import Testing
             return [
                 .partOf([.workout], types: nil), .partOf([.correlation], types: nil), .activity([37]),
                 .total(try TypeID("weight"), comparisons(&random, number)),
+                .contains([.init(try TypeID("weight"), try expression(0, &random))]),
             ].randomElement(using: &random) ?? .userEntered
         case 14, 15: return .not(try expression(depth - 1, &random))
         case 16, 17:
@@ -359,6 +388,11 @@ import Testing
             return !values.isEmpty && !asked.contains { !holds($0.relation, sum < $0.value, sum == $0.value) }
         case .partOf(let kinds, _): return group.contains { $0.key != number && kinds.contains($0.value.value.kind) }
         case .partOfRecord(let whole, _): return whole != number && group[whole] != nil
+        case .contains(let contained):
+            guard [.correlation, .workout].contains(sample.value.kind) else { return false }
+            return contained.allSatisfy { part in
+                group.contains { $0.key != number && $0.value.type == part.type && fits(part.condition, $0.key, all) }
+            }
         }
     }
 

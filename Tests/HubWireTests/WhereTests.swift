@@ -33,6 +33,7 @@ import Testing
         #"{"quantity":{">=":70,"<":80,"unit":"kg"}}"#, #"{"category":["asleepCore",3]}"#,
         #"{"activity":["running",37]}"#,
         #"{"duration":{">":30,"unit":"min"}}"#, #"{"total":{"type":"activeEnergyBurned",">=":300,"unit":"kcal"}}"#,
+        #"{"contains":{"bloodPressureSystolic":{"quantity":{">":130,"unit":"mmHg"}},"bloodPressureDiastolic":{"key":["a"]}}}"#,
         #"{"partOf":"correlation"}"#, #"{"partOf":"workout"}"#, #"{"partOf":17}"#,
         #"{"and":[{"or":[{"partOf":1},{"not":{"userEntered":true}}]},{"not":{"not":{"type":["weight"]}}}]}"#,
     ])
@@ -77,6 +78,13 @@ import Testing
         (#"{"device":{}}"#, "expected at least one of name, manufacturer"),
         (#"{"device":{"nam":"x"}}"#, #"did you mean "name"?"#),
         (#"{"source":{"device":5}}"#, "QUERY.where.source.device: expected a string, or null for none"),
+        (#"{"contains":{}}"#, "QUERY.where.contains: expected types with an expression for each"),
+        (#"{"contains":{"a":{"key":["k"]},"a":{"key":["l"]}}}"#, "every type once"),
+        (#"{"contains":{"weight":7}}"#, "QUERY.where.contains.weight: expected an object"),
+        (
+            #"{"contains":{"food":{"not":{"contains":{"weight":{"key":["k"]}}}}}}"#,
+            "QUERY.where.contains.food.not.contains: no contains within another"
+        ),
         (#"{"partOf":"sleep"}"#, #"expected "correlation", "workout" or the number of one, found "sleep""#),
         (#"{"userEntered":1}"#, "expected true or false"), (#"{"time":{}}"#, "expected from, to or both"),
         (
@@ -117,10 +125,18 @@ import Testing
         #expect(try #require(Self.error(#"{"quantity":{">":NaN,"unit":"kg"}}"#)).code == .json)
     }
 
-    @Test(arguments: [#","since":"k7qz2m5a-3""#, #","kinds":["quantity","retraction"]"#])
-    func `R8.84 where is not asked of changes nor of what was taken back`(more: String) throws {
-        let error = try #require(Self.error(#"{"userEntered":true}"#, more))
-        #expect(error.code == .query && error.reason.hasPrefix("QUERY.where: expected no since"))
+    @Test(arguments: [
+        (#"{"userEntered":true}"#, #","kinds":["quantity","retraction"]"#),
+        (#"{"not":{"partOf":1}}"#, #","since":"k7qz2m5a-3""#),
+        (#"{"and":[{"total":{"type":"stepCount",">":1,"unit":"count"}}]}"#, #","since":"k7qz2m5a-3""#),
+        (#"{"contains":{"weight":{"userEntered":true}}}"#, #","since":"k7qz2m5a-3""#),
+    ])
+    func `R8.84 where is not asked of what was taken back, nor what depends on a group of changes`(
+        expression: String, more: String
+    ) throws {
+        let error = try #require(Self.error(expression, more))
+        #expect(error.code == .query && error.reason.hasPrefix("QUERY.where: expected no "))
+        #expect(Self.error(#"{"userEntered":true}"#, #","since":"k7qz2m5a-3""#) == nil)
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)

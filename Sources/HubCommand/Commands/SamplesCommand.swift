@@ -37,6 +37,8 @@ struct SamplesCommand: ParsableCommand {
               metadata foodType        is there; compared: metadata a > 5
                                        metadata a in 1, "two"
               partOf workout           partOf correlation, partOf 1043
+              contains bloodPressureSystolic (value > 140mmHg)
+                                       a record of this type in its group meets this
               device.name = "Watch"    also source. and revision.; none for no text
               type weight, height      number 12, 13    key "a b"
             A record that has no such thing does not meet a condition, also not with !=.

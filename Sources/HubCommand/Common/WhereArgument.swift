@@ -29,13 +29,13 @@ struct WhereArgument {
     private var tokens: [Token] = []
     private var position = 0
     private var depth = 0
-    /// Whose units and values are meant, where one type is asked for.
-    private let type: HealthType?
+    /// Whose units and values are meant, where one type is asked for, or a contained one.
+    private var type: HealthType?
 
     /// What may begin a condition, for errors and help.
     static let words = [
-        "value", "duration", "total", "category", "activity", "userEntered", "metadata", "partOf", "type", "number",
-        "key", "source.", "device.", "revision.",
+        "value", "duration", "total", "category", "activity", "userEntered", "metadata", "partOf", "contains", "type",
+        "number", "key", "source.", "device.", "revision.",
     ]
 
     /// - Parameter types: those that are asked for.
@@ -155,6 +155,7 @@ struct WhereArgument {
                 }
                 return .part(of: .record(number))
             }
+        case "contains": return try contained()
         case "type": return .types(try list("a type"))
         case "key": return .keys(try list("a key"))
         case "number":
@@ -168,6 +169,16 @@ struct WhereArgument {
             return .numbers(numbers)
         default: return try property(word)
         }
+    }
+
+    /// `contains bloodPressureSystolic (value > 130mmHg)`; without parentheses any record of the type.
+    private mutating func contained() throws(Failure) -> QueryRequest.Condition {
+        let name = try text("a type, such as bloodPressureSystolic")
+        guard next == .open else { return .contains(name, .types([name])) }
+        let outer = type
+        type = TypeRegistry.standard.resolve(name)
+        defer { type = outer }
+        return .contains(name, try one())
     }
 
     private mutating func property(_ word: String) throws(Failure) -> QueryRequest.Condition {

@@ -47,6 +47,7 @@ struct ConditionNames {
         case .part(of: .correlation): return .partOf([.correlation], types: readable)
         case .part(of: .workout): return .partOf([.workout], types: readable)
         case .part(of: .record(let number)): return .partOfRecord(number, types: readable)
+        case .contains(let contained): return try contains(contained, at: "\(path).contains")
         }
     }
 
@@ -54,6 +55,21 @@ struct ConditionNames {
         var conditions: [RecordCondition] = []
         for (index, part) in parts.enumerated() { conditions.append(try resolved(part, at: "\(path)[\(index)]")) }
         return conditions
+    }
+
+    /// Each expression is read as of its own type alone.
+    private func contains(
+        _ contained: [QueryRequest.Condition.Contained], at path: String
+    ) throws(WireError) -> RecordCondition {
+        var (parts, isReadable): ([RecordCondition.Contained], Bool) = ([], true)
+        for part in contained {
+            let types = try names.types([part.type], at: path)
+            guard let type = types.first else { continue }
+            let condition = try ConditionNames(names, types).resolved(part.condition, at: "\(path).\(part.type)")
+            parts.append(RecordCondition.Contained(type, condition))
+            isReadable = isReadable && names.reading.types?.contains(type) ?? true
+        }
+        return isReadable ? .contains(parts) : .any([])
     }
 
     private var readable: [TypeID]? { names.reading.types?.sorted() }

@@ -26,6 +26,7 @@ enum Schema {
             try db.execute(sql: RetentionSchema.version14)
         }
         migrator.registerMigration("v15") { db in try db.execute(sql: RollupSchema.version15) }
+        migrator.registerMigration("v16") { db in try db.execute(sql: RetentionSchema.version16) }
         return migrator
     }
 

@@ -16,6 +16,9 @@ struct Filter {
     let query: RecordQuery
     private let kinds: KindSelection
 
+    /// The reason of a retraction that tells a follower of what does not meet the query now.
+    static let ceased = "does not meet the query now"
+
     /// A day in microseconds.
     static let dayLength: Int64 = 86_400_000_000
 
@@ -77,8 +80,14 @@ struct Filter {
         var conditions: [String] = []
         if let types { conditions.append("type IN (\(Filter.list(types)))") }
         if let persons { conditions.append("ifnull(person, 0) IN (\(Filter.list(persons)))") }
-        if query.isImplausible { conditions.append("implausible IS NOT NULL") }
         return conditions + from
+    }
+
+    var doubtful: [String] { query.isImplausible ? ["implausible IS NOT NULL"] : [] }
+
+    /// What besides `who` a sample may cease to meet when it changes, as far as SQL can tell.
+    var sampleCeasing: [String] {
+        sampleTimes + doubtful + (query.group == nil ? [] : ["grouping = ?1"])
     }
 
     /// Which departures a follower must learn; `nil` where all persons, types and kinds are asked for, or no retractions.
@@ -86,7 +95,7 @@ struct Filter {
     /// When the sample was is no question here: where it was may be what changed. To who asks for persons alone, types alone or kinds
     /// alone, it has left only while it is another's, of another type, or of a type of another kind.
     var departures: [String]? {
-        guard wantsRetractions, !query.isImplausible, query.condition == nil else { return nil }
+        guard wantsRetractions, query.since != nil || !query.isImplausible && query.condition == nil else { return nil }
         var ways: [String] = []
         if persons != nil { ways.append("ifnull(s.person, 0) <> ifnull(d.person, 0)") }
         if types != nil {

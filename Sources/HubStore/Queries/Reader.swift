@@ -31,7 +31,7 @@ struct Reader {
             throw StoreError(.query, "latest: neither group nor implausible fits beside it")
         }
         let token = try token(of: query)
-        try check(query.since, in: query.order)
+        try check(query)
         query = query.bounded
 
         let head = token?.head ?? here.sequence
@@ -109,9 +109,9 @@ struct Reader {
         return token
     }
 
-    private func check(_ since: Samples.Cursor?, in order: RecordQuery.Order) throws {
-        guard let since else { return }
-        guard order == .sequence else {
+    private func check(_ query: RecordQuery) throws {
+        guard let since = query.since else { return }
+        guard query.order == .sequence else {
             throw StoreError(.query, "since: only the order of change has a since; leave out order")
         }
         guard since.epoch == here.epoch else {
@@ -130,6 +130,21 @@ struct Reader {
                 "since \(since): what the hub had stored up to there was lost when the machine went down; take a new snapshot"
             )
         }
+        // From the beginning on everything is told that there is.
+        guard since.sequence > 0, try since.sequence < removedChanges(query.canBeCeased) else { return }
+        throw StoreError(
+            .epoch,
+            "since \(since): what was taken back or changed after it was removed by a rule of retention; take a new snapshot"
+        )
+    }
+
+    /// The newest change that retention has removed.
+    ///
+    /// - Parameter all: also of a record that was not taken back and did not leave a person or type.
+    private func removedChanges(_ all: Bool) throws -> Int64 {
+        let statement = try RawStatement(cached: "SELECT last_taken, last_changed FROM removed", in: db)
+        defer { statement.clear() }
+        return try statement.step() ? max(statement.integer(0), all ? statement.integer(1) : 0) : 0
     }
 
     /// The order of change: rows never changed lie in the order of their numbers, the others in an index of their own.
@@ -140,18 +155,19 @@ struct Reader {
         if let numbers = filter.numbers {
             let asked = ["number IN (\(numbers))", "+seq \(range)"]
             if let kinds = filter.sampleKinds {
-                let fits = [kinds] + filter.who + filter.sampleTimes + (text == nil ? [] : ["grouping = ?1"])
+                let fits = [kinds] + filter.who + filter.sampleCeasing
                 lanes.append(Lane(.sample, "NOT INDEXED", asked, fits: fits, by: .sequence, text: text))
             }
             if let kinds = filter.dayKinds, text == nil {
                 let fits = [kinds] + filter.who + filter.dayTimes
                 lanes.append(Lane(.day, "NOT INDEXED", asked, fits: fits, by: .sequence))
             }
+            lanes += ceased(filter, ("NOT INDEXED", "NOT INDEXED"), asked + ["seq <> number"])
             let left = ["d.ended IS NULL", "d.number IN (\(numbers))", "+d.seq \(range)"]
             return lanes + departures(filter, "INDEXED BY departure_open", left, text)
         }
         if let kinds = filter.sampleKinds {
-            let fits = [kinds] + filter.who + filter.sampleTimes
+            let fits = [kinds] + filter.who + filter.sampleCeasing
             if text != nil {
                 let group = ["grouping = ?1", "+seq \(range)"]
                 lanes.append(
@@ -166,6 +182,8 @@ struct Reader {
         if let kinds = filter.dayKinds, text == nil {
             lanes += changes(.day, "day_moved", range, [kinds] + filter.who + filter.dayTimes)
         }
+        let moved = ("INDEXED BY sample_moved", "INDEXED BY day_moved")
+        lanes += ceased(filter, moved, ["seq <> number", "seq \(range)"])
         return lanes + departures(filter, "", ["d.seq \(range)"], text)
     }
 
@@ -177,9 +195,31 @@ struct Reader {
         ]
     }
 
+    /// A follower must learn what has changed and does not meet the query now, for it may have met it before.
+    ///
+    /// What it was when the follower asked last is not looked for: there were many versions, and the follower may know one of the middle.
+    private func ceased(_ filter: Filter, _ index: (sample: String, day: String), _ range: [String]) -> [Lane] {
+        guard filter.query.since != nil, filter.query.canBeCeased else { return [] }
+        var lanes: [Lane] = []
+        if let kinds = filter.sampleKinds {
+            lanes.append(
+                Lane(
+                    .sample, index.sample, range, fits: [kinds] + filter.who, ceasing: filter.sampleCeasing,
+                    by: .sequence, text: filter.query.group))
+        }
+        if let kinds = filter.dayKinds, filter.query.group == nil {
+            lanes.append(
+                Lane(
+                    .day, index.day, range, fits: [kinds] + filter.who, ceasing: filter.dayTimes, by: .sequence))
+        }
+        return lanes
+    }
+
     /// A follower of some persons or types alone must learn what has left them; none where the question is about neither.
     private func departures(_ filter: Filter, _ index: String, _ range: [String], _ group: String?) -> [Lane] {
         guard let conditions = filter.departures else { return [] }
+        // It may have left its group as well.
+        let group = filter.query.since == nil ? group : nil
         let fits = ["d.ended IS NULL"] + conditions + (group == nil ? [] : ["s.grouping = ?1"])
         return [Lane(.departure, index, range, fits: fits, by: .sequence, sort: "d.seq", text: group)]
     }
@@ -194,7 +234,8 @@ struct Reader {
                 reach.after.map { ["(start, number) \(walk == .newestFirst ? "<" : ">") (\($0.key), \($0.number))"] }
                 ?? []
             let lane = Lane(
-                .sample, "INDEXED BY sample_group", ["grouping = ?1"] + beyond, fits: samples + filter.who, by: walk,
+                .sample, "INDEXED BY sample_group", ["grouping = ?1"] + beyond,
+                fits: samples + filter.who + filter.doubtful, by: walk,
                 text: group)
             return [LedLane(lane, lead: reach.isByLatestEnd ? try longest() : 0)]
         }

@@ -31,6 +31,16 @@ public indirect enum RecordCondition: Hashable, Sendable {
     case partOf([SampleKind], types: [TypeID]?)
     /// The same with one of this number.
     case partOfRecord(Int64, types: [TypeID]?)
+    /// A correlation or a workout in whose group there is for each of these types another record of it that meets its condition.
+    case contains([Contained])
+
+    /// What another record of the group has to meet.
+    public struct Contained: Hashable, Sendable {
+        public var type: TypeID
+        public var condition: RecordCondition
+
+        public init(_ type: TypeID, _ condition: RecordCondition) { (self.type, self.condition) = (type, condition) }
+    }
 
     /// What is asked of the quantities of a type, in its own unit.
     public struct Measure: Hashable, Sendable {

@@ -53,11 +53,13 @@ public struct RecordQuery: Hashable, Sendable {
     public var group: String?
     /// Only samples of which something is hardly true.
     public var isImplausible = false
-    /// What else a record must meet; departures of others' records do not come with it.
+    /// What else a record must meet; with `since` nothing that depends on others of its group.
     public var condition: Where?
     /// Records of these numbers only, at most 1,000; needs the order `sequence`.
     public var numbers: Set<Int64>?
     /// Changes after this place only; needs the order `sequence`.
+    ///
+    /// What has changed and does not meet the query now comes as a retraction, whether it met the query before or not.
     public var since: Cursor?
     public var order: Order = .sequence
     /// Records in a page, 1…1,000; a page may hold fewer and yet have a `next`.
@@ -72,6 +74,9 @@ public struct RecordQuery: Hashable, Sendable {
 
     /// Everything, in the order of change.
     public init() {}
+
+    /// Whether a record of the asked types, persons and sources can cease to meet it when it changes.
+    var canBeCeased: Bool { condition != nil || from != nil || to != nil || group != nil || isImplausible }
 
     /// Beyond all that RFC 3339 can write there is nothing, and sums of times cannot overflow.
     var bounded: RecordQuery {

@@ -106,6 +106,31 @@ final class RowJudge {
                         && whole.isKnown(types, row.context)
                 }
             }
+        case .contains(let contained):
+            let parts = contained.map { (type: $0.type, verdict: verdict($0.condition), rows: RowReader()) }
+            return { row in
+                guard row.kind == .correlation || row.kind == .workout else { return false }
+                let members = try row.group.filter { $0.number != row.number }
+                return try parts.allSatisfy { part in
+                    try members.contains { member in
+                        try member.type(row.context) == part.type
+                            && part.rows.read(member.number, row.context, part.verdict)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads single samples for one part of a condition, so that no part takes the statement that another is reading from.
+    private final class RowReader {
+        private var statement: RawStatement?
+
+        func read(_ number: Int64, _ context: Context, _ verdict: Verdict) throws -> Bool {
+            let statement = try self.statement ?? RawStatement(new: SampleRow.byNumber, in: context.db)
+            self.statement = statement
+            defer { statement.clear() }
+            statement.bind(1, number)
+            return try statement.step() ? try verdict(RowFacts(statement, .sample, context)) : false
         }
     }
 

@@ -34,6 +34,17 @@ struct DayRow {
             assignment: .person(person), type: day.type, canonical: retraction == nil ? canonical : nil)
     }
 
+    /// What a follower is told of it that it does not meet what is asked for now: its retraction, as if it were taken back.
+    var ceased: StoredRecord {
+        var row = self
+        row.retraction =
+            retraction
+            ?? Retraction(
+                identity: .day(person: person.name, type: day.type, series: day.series, date: day.date),
+                source: day.source, author: .source, reason: Filter.ceased, sourceVersion: nil)
+        return row.stored
+    }
+
     var facts: VersionFacts {
         VersionFacts(
             sequence: sequence, type: typeID, person: personID, kind: VersionFacts.day, isRetraction: retraction != nil)

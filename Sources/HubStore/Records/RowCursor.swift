@@ -45,6 +45,8 @@ struct Lane {
     let sql: String
     /// Whether its rows lie in the order of their numbers, which is that of change for those that never changed.
     fileprivate let isByNumber: Bool
+    /// Whether its rows are told as what does not meet the query now: those of which a second column says no, or a judge.
+    fileprivate let isOfCeased: Bool
     /// Bound to `?1` where a condition has it.
     var text: String?
     /// Where it may be entered at any place: the rows of one key from a number on, and how both are bound.
@@ -65,25 +67,28 @@ struct Lane {
     ///   - index: where the rows come from, such as `INDEXED BY sample_moved`.
     ///   - range: conditions that an index answers, or that few rows must meet.
     ///   - fits: conditions on each row of the range; rows that do not meet them are passed one by one, so that a page can end among them.
+    ///   - ceasing: of what has ceased to meet the query, the conditions of which one must not hold.
     ///   - sort: another name for the order of the rows, where SQLite would sort what already lies in order.
     init(
-        _ table: Table, _ index: String, _ range: [String], fits: [String] = [], by order: Walk,
-        sort: String? = nil, text: String? = nil
+        _ table: Table, _ index: String, _ range: [String], fits: [String] = [], ceasing: [String]? = nil,
+        by order: Walk, sort: String? = nil, text: String? = nil
     ) {
         (self.table, self.order, self.text) = (table, order, text)
-        isByNumber = sort == "number"
-        sql = Lane.select(table, index, range, fits, sort ?? Lane.sort(table, order))
+        (isByNumber, isOfCeased) = (sort == "number", ceasing != nil)
+        sql = Lane.select(table, index, range, fits, ceasing, sort ?? Lane.sort(table, order))
     }
 
     /// The form of lanes of the order of time, which can be entered anywhere without a look at what lies before.
     ///
     /// A store may have thousands of one form: `entered` makes them, and their SQL is made once.
     init(entered table: Table, _ index: String, _ range: [String], fits: [String], by order: Walk) {
-        (self.table, self.order, isByNumber) = (table, order, false)
+        (self.table, self.order, isByNumber, isOfCeased) = (table, order, false, false)
         let (down, key, sort) = (order == .newestFirst, Lane.key(table), Lane.sort(table, order))
         sql = Lane.select(
-            table, index, range + ["\(key) \(down ? "<=" : ">=") ?5", "\(key) \(down ? ">=" : "<=") ?7"], fits, sort)
-        let tie = Lane.select(table, index, range + ["\(key) = ?5", "number \(down ? "<=" : ">=") ?6"], fits, sort)
+            table, index, range + ["\(key) \(down ? "<=" : ">=") ?5", "\(key) \(down ? ">=" : "<=") ?7"], fits, nil,
+            sort)
+        let tie = Lane.select(
+            table, index, range + ["\(key) = ?5", "number \(down ? "<=" : ">=") ?6"], fits, nil, sort)
         entry = Entry(tie: tie)
     }
 
@@ -126,12 +131,15 @@ struct Lane {
     }
 
     private static func select(
-        _ table: Table, _ index: String, _ range: [String], _ fits: [String], _ sort: String
+        _ table: Table, _ index: String, _ range: [String], _ fits: [String], _ ceasing: [String]?, _ sort: String
     ) -> String {
         let join = table == .departure ? "CROSS JOIN sample s ON s.number = d.number" : ""
-        let fits = fits.isEmpty ? "1" : fits.map { "(\($0))" }.joined(separator: " AND ")
+        func all(_ conditions: [String]) -> String {
+            conditions.isEmpty ? "1" : conditions.map { "(\($0))" }.joined(separator: " AND ")
+        }
+        let answers = [all(fits)] + (ceasing.map { [all($0)] } ?? [])
         return """
-            SELECT \(table.columns.list), \(fits) FROM \(table.name) \(index) \(join) \
+            SELECT \(table.columns.list), \(answers.joined(separator: ", ")) FROM \(table.name) \(index) \(join) \
             WHERE \(range.joined(separator: " AND ")) ORDER BY \(sort)
             """
     }
@@ -170,7 +178,10 @@ final class RowCursor {
     /// Whether the row is asked for.
     func isFit(_ judge: RowJudge?) throws -> Bool {
         guard statement.integer(fits) != 0 else { return false }
-        return try judge?.fits(statement, of: lane.table) ?? true
+        // A departure tells of a record that was there, whatever that is now.
+        if lane.table == .departure { return true }
+        if lane.isOfCeased, statement.integer(fits + 1) == 0 { return true }
+        return try (judge?.fits(statement, of: lane.table) ?? true) != lane.isOfCeased
     }
 
     var number: Int64 { statement.integer(0) }
@@ -206,7 +217,9 @@ final class RowCursor {
     /// The row that it has come to.
     func record(_ termCache: TermCache) throws -> StoredRecord {
         switch lane.table {
+        case .sample where lane.isOfCeased: try SampleRow(statement, termCache, db).ceased
         case .sample: try SampleRow(statement, termCache, db).stored
+        case .day where lane.isOfCeased: try DayRow(statement, termCache, db).ceased
         case .day: try DayRow(statement, termCache, db).stored
         case .departure: try Departure.record(statement, termCache, db)
         }

@@ -60,6 +60,16 @@ struct SampleRow {
         }
     }
 
+    /// What a follower is told of it that it does not meet what is asked for now: its retraction, as if it were taken back.
+    var ceased: StoredRecord {
+        var row = self
+        if retraction == nil {
+            row.retract(
+                by: isUnderHand || isAssignedByHand ? .person : .source, reason: Filter.ceased, version: nil)
+        }
+        return row.stored
+    }
+
     /// The sample with what the hub has to say of its value.
     private var shown: Sample {
         guard let profileOf, profileOf != assignment.person?.name else { return sample }

@@ -28,6 +28,13 @@ enum RetentionSchema {
         ALTER TABLE meta ADD COLUMN clock INTEGER;
         """
 
+    static let version16 = """
+        -- The newest that was removed with its record: a retraction or departure, and any change after the first version. Who has asked since
+        -- an older sequence cannot be told of it.
+        ALTER TABLE removed ADD COLUMN last_taken INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE removed ADD COLUMN last_changed INTEGER NOT NULL DEFAULT 0;
+        """
+
     /// How many records were removed; of a file of an older format none.
     static func removedRecords(in db: Database) throws -> Int64 {
         guard try db.tableExists("removed") else { return 0 }

@@ -108,13 +108,18 @@ extension WriteTransaction {
                 AND ifnull(stream.label, 0) = n.label
             """, number)
         let departed = isSample ? "(SELECT count(*) FROM departure WHERE number = ?1)" : "0"
+        let left = isSample ? "(SELECT ifnull(max(seq), 0) FROM departure WHERE number = ?1)" : "0"
         try run(
             """
             UPDATE removed SET records = records + 1,
                 versions = versions + (SELECT count(*) FROM \(table)_version WHERE number = ?1),
                 retractions = retractions + (SELECT count(*) FROM \(table) WHERE number = ?1 AND retracted IS NOT NULL)
                     + (SELECT count(*) FROM \(table)_version WHERE number = ?1 AND retracted IS NOT NULL),
-                departures = departures + \(departed)
+                departures = departures + \(departed),
+                last_taken = max(last_taken, \(left),
+                    (SELECT CASE WHEN retracted IS NULL THEN 0 ELSE seq END FROM \(table) WHERE number = ?1)),
+                last_changed = max(last_changed, \(left),
+                    (SELECT CASE seq WHEN number THEN 0 ELSE seq END FROM \(table) WHERE number = ?1))
             """, number)
         let sequences = """
             (SELECT seq FROM \(table) WHERE number = ?1 UNION ALL SELECT seq FROM \(table)_version WHERE number = ?1)

@@ -150,10 +150,14 @@ extension QueryRequest: BodyCoding {
             throw object.fault("nobody", "no persons beside it", object.value("nobody"), code: .query)
         }
         try ConditionReader.check(filter.from, filter.to, object)
-        // Who follows changes would not learn of what a record met before it changed, and what is taken back meets nothing.
-        if filter.condition != nil, since != nil || filter.kinds?.contains(.retraction) == true {
+        guard let condition = filter.condition else { return }
+        // What is taken back meets nothing; and a record whose group changes does not change itself, so that no follower would be told.
+        if filter.kinds?.contains(.retraction) == true {
+            throw object.fault("where", "no kind \"retraction\" beside it", object.value("where"), code: .query)
+        }
+        if since != nil, condition.isOfGroup {
             throw object.fault(
-                "where", "no since and no kind \"retraction\" beside it", object.value("where"), code: .query)
+                "where", "no total, partOf or contains with since", object.value("where"), code: .query)
         }
     }
 

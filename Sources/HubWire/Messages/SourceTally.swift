@@ -1,6 +1,6 @@
 import Samples
 
-/// What a source has given of one type and person: an entry of the answer to `sources` (Protocol §8.1.2).
+/// What a source has given of one type and person: an entry of the answer to `sources` (Protocol §8.1.3).
 public struct SourceTally: Codable, Hashable, Sendable {
     public struct Origin: Codable, Hashable, Sendable {
         public var plugin: String

@@ -51,6 +51,12 @@ extension QueryRequest.Condition {
         case .part(of: .correlation): body.member("partOf", text: "correlation")
         case .part(of: .workout): body.member("partOf", text: "workout")
         case .part(of: .record(let number)): body.member("partOf", integer: number)
+        case .contains(let contained):
+            body.member(
+                "contains",
+                raw: Self.object { body in
+                    for part in contained { body.member(part.type, raw: part.condition.json) }
+                })
         }
     }
 

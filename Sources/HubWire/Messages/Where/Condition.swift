@@ -35,6 +35,8 @@ extension QueryRequest {
         /// The sum of the quantities of a type in the record's group.
         case total(type: String, [Comparison<Double>], unit: String)
         case part(of: Whole)
+        /// A correlation or a workout in whose group there is for each of these types another record of it that meets its expression.
+        case contains([Contained])
     }
 }
 
@@ -54,6 +56,26 @@ extension QueryRequest.Condition {
         case workout
         /// The correlation or workout of this number.
         case record(Int64)
+    }
+
+    /// What another record of the group has to meet.
+    public struct Contained: Hashable, Sendable {
+        public var type: String
+        public var condition: QueryRequest.Condition
+
+        public init(_ type: String, _ condition: QueryRequest.Condition) {
+            (self.type, self.condition) = (type, condition)
+        }
+    }
+
+    /// Whether it depends on more than the record itself: on others of its group, which change without it.
+    var isOfGroup: Bool {
+        switch self {
+        case .all(let parts), .any(let parts): parts.contains(where: \.isOfGroup)
+        case .not(let part): part.isOfGroup
+        case .total, .part, .contains: true
+        default: false
+        }
     }
 
     /// Where a record comes from, with the properties that tell it.
@@ -140,4 +162,7 @@ extension QueryRequest.Condition {
     }
 
     public static var userEntered: Self { .userEntered(true) }
+
+    /// A correlation or a workout that contains a record of the type which meets the expression.
+    public static func contains(_ type: String, _ condition: Self) -> Self { .contains([Contained(type, condition)]) }
 }

@@ -7,10 +7,11 @@ struct ConditionReader {
 
     private var parts = 0
     private var items = 0
+    private var isWithinContains = false
 
     static let words = [
         "and", "or", "not", "type", "number", "key", "source", "revision", "device", "time", "userEntered", "metadata",
-        "quantity", "category", "activity", "duration", "total", "partOf",
+        "quantity", "category", "activity", "duration", "total", "partOf", "contains",
     ]
 
     /// The expression that the member `where` is, if the object has it.
@@ -57,6 +58,7 @@ struct ConditionReader {
         case "category": return .category(try choices(object, word))
         case "activity": return .activity(try choices(object, word))
         case "partOf": return .part(of: try whole(object))
+        case "contains": return .contains(try contained(try inner(object, word), depth))
         default: return try read(word, try inner(object, word))
         }
     }
@@ -157,6 +159,28 @@ struct ConditionReader {
             case nil: return object.integer(value).flatMap { $0 >= 0 ? .record($0) : nil }
             }
         }
+    }
+
+    /// What a correlation or a workout contains: an expression for each type.
+    private mutating func contained(
+        _ object: ObjectReader, _ depth: Int
+    ) throws(WireError) -> [Condition.Contained] {
+        guard !isWithinContains else {
+            throw WireError(.field, "\(object.path): no contains within another", closed: false)
+        }
+        let names = object.members.map(\.name)
+        guard !names.isEmpty, Set(names).count == names.count else {
+            throw Self.fault(object, nil, "types with an expression for each, every type once")
+        }
+        isWithinContains = true
+        defer { isWithinContains = false }
+        var contained: [Condition.Contained] = []
+        for name in names {
+            guard let value = object.value(name) else { continue }
+            contained.append(
+                Condition.Contained(name, try read(value, in: object, as: name, depth: depth + 1)))
+        }
+        return contained
     }
 
     private func time(_ object: ObjectReader) throws(WireError) -> QueryRequest.Condition {

@@ -1,0 +1,308 @@
+import GRDB
+import Samples
+import Seeds
+import Testing
+
+@testable import HubStore
+
+/// Who follows the answer of a question by asking what has changed since.
+@Suite struct AnchoredTests {
+    private static let types = ["weight", "height", "heartRate"]
+    private static let sources = [Source(plugin: "p0"), Source(plugin: "p0", device: "d"), Source(plugin: "p1")]
+
+    /// What a client has of the records of a question.
+    private struct Follower {
+        var query: RecordQuery
+        var records: [Int64: StoredRecord] = [:]
+        var anchor: Samples.Cursor?
+        var told = 0
+        var ceased = 0
+
+        /// Asks for what is new since the anchor, of the first time for all that there is; `between` comes between its pages.
+        mutating func ask(_ store: Store, _ between: () async throws -> Void) async throws {
+            var asked = query
+            asked.since = anchor
+            if anchor == nil { asked.kinds = fresh.kinds }
+            var page = try await store.page(asked, within: PageSlice(rows: 20, duration: .zero))
+            let next = page.cursor
+            while true {
+                for record in page.records { take(record) }
+                guard let mark = page.next else { break }
+                try await between()
+                asked.next = mark
+                page = try await store.page(asked, within: PageSlice(rows: 20, duration: .zero))
+            }
+            anchor = next
+            query.order = .sequence
+        }
+
+        private mutating func take(_ record: StoredRecord) {
+            guard case .retraction(let retraction) = record.record else {
+                records[record.number] = record
+                return
+            }
+            told += 1
+            if retraction.reason == Filter.ceased, records[record.number] != nil { ceased += 1 }
+            records[record.number] = nil
+        }
+
+        /// The same question of what there is, without retractions.
+        var fresh: RecordQuery {
+            var fresh = query
+            fresh.kinds = KindSelection(query.kinds?.standing, followsChanges: false)
+            return fresh
+        }
+    }
+
+    private static func condition(_ depth: Int, _ random: inout SeededGenerator) throws -> RecordCondition {
+        func part() throws -> RecordCondition { try condition(depth - 1, &random) }
+        switch Int.random(in: depth > 0 ? 0..<9 : 3..<9, using: &random) {
+        case 0: return .all([try part(), try part()])
+        case 1: return .any([try part(), try part()])
+        case 2: return .not(try part())
+        case 3, 4:
+            let comparison = Comparison(
+                Relation.allCases.randomElement(using: &random) ?? .over, Double(Int.random(in: 0..<10, using: &random))
+            )
+            return .quantity([], unit: "kg", [comparison])
+        case 5: return .metadata("m", .present)
+        case 6: return .types([try type(types.randomElement(using: &random) ?? "")])
+        case 7: return .time(from: Int64.random(in: 0..<20, using: &random) * 3_600_000_000, to: nil, strict: [])
+        default: return .duration([Comparison(.over, 0)])
+        }
+    }
+
+    private static func query(_ random: inout SeededGenerator) throws -> RecordQuery {
+        func chance(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &random) < share }
+        var query = RecordQuery()
+        if chance(0.4) { query.types = Set(try types.filter { _ in chance(0.5) }.map(TypeID.init)) }
+        if chance(0.4) {
+            query.persons =
+                [[.nobody], [.person("anna")], [.person("anna"), .person("ben")]][Int.random(in: 0..<3, using: &random)]
+        }
+        if chance(0.2) { query.sources = ["p0"] }
+        query.kinds = KindSelection(
+            [nil, [.quantity, .day], [.quantity]].randomElement(using: &random) ?? nil, followsChanges: true)
+        if chance(0.4) { query.from = Int64.random(in: 0..<20, using: &random) * 3_600_000_000 }
+        if chance(0.3) { query.to = (query.from ?? 0) + Int64.random(in: 1..<20, using: &random) * 3_600_000_000 }
+        (query.strictStart, query.strictEnd) = (chance(0.2), chance(0.2))
+        if chance(0.2) { query.group = "g" }
+        if chance(0.2) { query.isImplausible = true }
+        if chance(0.7) {
+            let condition = try condition(3, &random)
+            query.condition = RecordQuery.Where(condition, as: "\(condition)")
+        }
+        if chance(0.3) {
+            query.order = [.time, .newestFirst, .sorted([.latestEnd])].randomElement(using: &random) ?? .time
+        }
+        query.limit = [1_000, 5].randomElement(using: &random) ?? 5
+        return query
+    }
+
+    /// What sources and persons do to the store, by chance.
+    private final class World {
+        let store: Store
+        let people: [Person]
+        var random: SeededGenerator
+        var erasures = 0
+
+        init(_ store: Store, seed: UInt64) async throws {
+            (self.store, random) = (store, SeededGenerator(seed: seed))
+            people = try await store.ensurePersons(["anna", "ben"], recordedAt: 1)
+        }
+
+        private func sample() throws -> Sample {
+            let key = Int.random(in: 0..<60, using: &random)
+            var sample = try HubStoreTests.sample(
+                "\(key)", Double(Int.random(in: 0..<10, using: &random)),
+                type: AnchoredTests.types[key % 10 == 0 ? Int.random(in: 0..<3, using: &random) : key % 3],
+                source: AnchoredTests.sources[key % 3], at: Int64.random(in: 0..<20, using: &random) * 3_600,
+                lasting: [0, 0, 60, 7_200].randomElement(using: &random) ?? 0,
+                group: [nil, nil, "g", "h"].randomElement(using: &random) ?? nil)
+            if Bool.random(using: &random) { sample.metadata = JSONObject(#"{"m":1}"#) }
+            return sample
+        }
+
+        private func numbers() -> [Int64] {
+            (0..<Int.random(in: 1...3, using: &random)).map { _ in
+                Int64.random(in: 1...max(1, store.head), using: &random)
+            }
+        }
+
+        func act() async throws {
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0...5:
+                let intakes = try (0..<Int.random(in: 1...8, using: &random)).map { _ in
+                    let owner = Int.random(in: 0..<3, using: &random)
+                    var intake = IntakeRecord(
+                        record: .sample(try sample()),
+                        assignment: owner == 2 ? .nobody(reason: "no rule") : .person(people[owner]))
+                    if Int.random(in: 0..<4, using: &random) == 0 { intake.implausible = .value }
+                    return intake
+                }
+                _ = try await store.commit([IntakeBatch(instance: "scale", records: intakes)], recordedAt: 2)
+            case 6: _ = try await store.retract(try sample())
+            case 7:
+                let date = "1970-01-0\(Int.random(in: 1...3, using: &random))"
+                let day = try day(date, Double(Int.random(in: 0..<10, using: &random)), person: "anna")
+                let isRetraction = Int.random(in: 0..<3, using: &random) == 0
+                let retraction = Retraction(
+                    identity: .day(person: day.person, type: day.type, series: day.series, date: day.date),
+                    source: day.source)
+                _ = try await store.put(
+                    [isRetraction ? .retraction(retraction) : .day(day)], .person(people[0]), instance: "gap-filler")
+            case 8:
+                let numbers = numbers()
+                _ = try await store.carryOut(
+                    Bool.random(using: &random)
+                        ? .retract(numbers: numbers, reason: nil) : .undoRetraction(numbers: numbers), recordedAt: 3)
+            case 9:
+                var edit = SampleEdit(type: try type(AnchoredTests.types.randomElement(using: &random) ?? ""))
+                edit.value = .quantity(Double(Int.random(in: 0..<10, using: &random)), unit: "kg")
+                let number = numbers()[0]
+                _ = try await store.carryOut(
+                    Bool.random(using: &random) ? .edit(number: number, edit) : .undoEdit(numbers: [number]),
+                    recordedAt: 3)
+            case 10:
+                let owner = Int.random(in: 0..<3, using: &random)
+                _ = try await store.carryOut(
+                    .assign(
+                        numbers: numbers(), to: owner == 2 ? .nobody(reason: "by hand") : .person(people[owner]),
+                        wholeGroups: Bool.random(using: &random), reason: nil), recordedAt: 3)
+            default:
+                guard erasures < 3 else { return }
+                erasures += 1
+                guard try await store.beginErasure(of: .numbers(numbers()), removingCopies: true) > 0 else { return }
+                while try await !store.carryOut(.eraseNext, recordedAt: 4).isEmpty {}
+                #expect(try await store.finishErasure())
+            }
+        }
+    }
+
+    @Test(arguments: 1...3 as ClosedRange<UInt64>)
+    func `R8.130 who follows a question by what has changed has in the end what the question answers`(seed: UInt64)
+        async throws
+    {
+        let folder = try Folder()
+        let store = try folder.open()
+        let world = try await World(store, seed: seed)
+        var random = SeededGenerator(seed: seed &+ 1_000)
+        for _ in 0..<10 { try await world.act() }
+        var followers = try (0..<9).map { _ in Follower(query: try Self.query(&random)) }
+        // Some begin with all that has ever changed.
+        for place in stride(from: 0, to: 9, by: 3) where followers[place].query.order == .sequence {
+            followers[place].anchor = Samples.Cursor(epoch: store.epoch, sequence: 0)
+        }
+        for round in 0..<5 {
+            for place in followers.indices where round == 0 || Int.random(in: 0..<3, using: &random) > 0 {
+                try await followers[place].ask(store) {
+                    if Int.random(in: 0..<10, using: &random) == 0 { try await world.act() }
+                }
+            }
+            for _ in 0..<10 { try await world.act() }
+        }
+        var (found, ceased) = (0, 0)
+        for place in followers.indices {
+            try await followers[place].ask(store) {}
+            let follower = followers[place]
+            let expected = try await store.all(follower.fresh).records
+            let isSame = Dictionary(uniqueKeysWithValues: expected.map { ($0.number, $0) }) == follower.records
+            #expect(isSame, "seed \(seed), follower \(place): \(follower.query)")
+            found += expected.count
+            ceased += follower.ceased
+        }
+        // It would be no proof where nothing had ceased to be met.
+        #expect(found > 10 && ceased > 5)
+        #expect(try await store.verifyAccounts() == [])
+    }
+
+    @Test func `R8.131 what has changed and does not meet the question is told as a retraction, once for each time`()
+        async throws
+    {
+        let folder = try Folder()
+        let store = try folder.open()
+        _ = try await store.put(try sample("a", 90), try sample("b", 70), try sample("c", 95))
+        var query = RecordQuery()
+        query.condition = RecordQuery.Where(.quantity([], unit: "kg", [Comparison(.over, 80)]), as: "heavy")
+        query.since = store.cursor
+        query.limit = 2
+        _ = try await store.put(try sample("a", 75))
+        _ = try await store.put(try sample("d", 60), try sample("e", 85))
+        _ = try await store.put(try sample("c", 96))
+
+        // A limit counts what came and what went.
+        let first = try await store.page(query)
+        #expect(first.records.map(\.number) == [1, 6])
+        guard case .retraction(let gone) = first.records[0].record else {
+            Issue.record("\(first.records[0])")
+            return
+        }
+        #expect(gone.identity == .sample(scale, try #require(RecordKey("a"))) && gone.author == .source)
+        #expect(gone.reason == "does not meet the query now")
+        query.next = first.next
+        let second = try await store.page(query)
+        #expect(second.records.map(\.number) == [3] && second.next == nil)
+        (query.next, query.since) = (nil, second.cursor)
+        #expect(try await store.page(query).records == [])
+    }
+
+    @Test func `R8.132 who was away when a rule removed what had changed since begins from the beginning`() async throws
+    {
+        let folder = try Folder()
+        let store = try folder.open()
+        let now: Int64 = (1_000 * 86_400) * 1_000_000
+        let old: Int64 = 900 * 86_400
+        _ = try await store.put(
+            try sample("a", at: old), try sample("b", at: old), try sample("c", at: old), try sample("d", at: old))
+        let first = store.cursor
+        _ = try await store.put(try sample("a", 71, at: old))
+        let changed = store.cursor
+        _ = try await store.retract(try sample("b", at: old))
+        let taken = store.cursor
+        _ = try await store.put(try sample("young", at: 999 * 86_400))
+        let rule = RetentionRule(name: "r", types: [try type("weight")], removeAfter: 30)
+
+        let plain = RecordQuery()
+        var heavy = RecordQuery()
+        heavy.condition = RecordQuery.Where(.quantity([], unit: "kg", [Comparison(.over, 80)]), as: "heavy")
+        func code(_ query: RecordQuery, _ since: Samples.Cursor) async -> StoreError.Code? {
+            var query = query
+            query.since = since
+            return await failure { _ = try await store.page(query) }?.code
+        }
+        for since in [first, changed, taken] {
+            #expect(await code(plain, since) == nil)
+            #expect(await code(heavy, since) == nil)
+        }
+        // A record that never changed goes without a trace: who has it keeps it.
+        #expect(try await store.retain(rule, now: now, thin: { _ in nil }) { true }.removed == 4)
+        let beginning = Samples.Cursor(epoch: store.epoch, sequence: 0)
+        for since in [first, changed] {
+            #expect(await code(plain, since) == .epoch)
+            #expect(await code(heavy, since) == .epoch)
+        }
+        for since in [taken, beginning] {
+            #expect(await code(plain, since) == nil)
+            #expect(await code(heavy, since) == nil)
+        }
+    }
+
+    @Test func `R8.132 what was only changed and then removed concerns those alone who ask by what may change`()
+        async throws
+    {
+        let folder = try Folder()
+        let store = try folder.open()
+        let old: Int64 = 900 * 86_400
+        _ = try await store.put(try sample("a", at: old))
+        let first = store.cursor
+        _ = try await store.put(try sample("a", 71, at: old))
+        _ = try await store.put(try sample("young", at: 999 * 86_400))
+        let rule = RetentionRule(name: "r", types: [try type("weight")], removeAfter: 30)
+        #expect(try await store.retain(rule, now: 1_000 * 86_400 * 1_000_000, thin: { _ in nil }) { true }.removed == 1)
+        var query = RecordQuery()
+        query.since = first
+        #expect(try await store.page(query).records.map(\.number) == [3])
+        query.from = 0
+        #expect(await failure { _ = try await store.page(query) }?.code == .epoch)
+    }
+}
