@@ -8,7 +8,7 @@ extension Attack {
     static let dearQuestions = Attack(
         name: "dear-questions",
         does:
-            "fifty clients keep two questions open each that find nothing in all records, and leave in the midst of some",
+            "fifty clients keep two questions open each that find nothing in all records, sort them or compute of them, and leave in the midst of some",
         holds: "a small question is answered within 50 ms, and a writer is STORED within 20 ms"
     ) { scene in
         let host = try HubHost()
@@ -65,10 +65,14 @@ private func small(_ door: String, _ count: Int) throws -> (asked: Quantiles, st
 /// Keeps two questions open until it is over, and leaves in the midst of some; how many were answered.
 private func dear(_ door: String, _ index: Int, until over: Latch) throws -> Int {
     let questions = [
-        #""sources":["filler"],"kinds":["workout"]"#,
-        #""order":"time","sources":["filler"],"kinds":["category"]"#,
-        #""order":"-time","kinds":["correlation"],"from":"2001-01-01T00:00:00Z""#,
-        #""types":["weight"],"persons":["me"],"kinds":["workout"]"#,
+        #""records","sources":["filler"],"kinds":["workout"]"#,
+        #""records","order":"time","sources":["filler"],"kinds":["category"]"#,
+        #""records","order":"-time","kinds":["correlation"],"from":"2001-01-01T00:00:00Z""#,
+        #""records","types":["weight"],"persons":["me"],"kinds":["workout"]"#,
+        #""statistics","types":["heartRate"],"sources":["filler"],"figures":["average","bySource"],"interval":{"unit":"year"}"#,
+        #""records","order":"-end","where":{"metadata":{"name":"x","=":1}}"#,
+        #""statistics","types":["stepCount"],"figures":["sum","bySource"],"interval":{"unit":"hour"}"#,
+        #""records","latest":true,"where":{"not":{"source":{"plugin":"filler"}}}"#,
     ]
     var answers = 0
     while !over.isClosed {
@@ -77,7 +81,7 @@ private func dear(_ door: String, _ index: Int, until over: Latch) throws -> Int
         var id = 0
         func ask() throws {
             id += 1
-            try peer.send("QUERY", "{\"id\":\(id),\"want\":\"records\",\(questions[(id + index) % questions.count])}")
+            try peer.send("QUERY", "{\"id\":\(id),\"want\":\(questions[(id + index) % questions.count])}")
         }
         try ask()
         try ask()
@@ -94,11 +98,13 @@ private func dear(_ door: String, _ index: Int, until over: Latch) throws -> Int
 /// Years of a household.
 private func household(_ count: Int, _ host: HubHost) async throws {
     let filled = try await FilledStore(of: host)
-    let types = ["heartRate", "heartRate", "heartRate", "stepCount", "weight"]
+    let heart = ("heartRate", "count/min")
+    let types = [heart, heart, heart, ("stepCount", "count"), ("weight", "kg")]
     try await filled.give(count, "filler") { number in
+        let (type, unit) = types[number % types.count]
         let sample = try FilledStore.sample(
-            "\(number)", types[number % types.count], device: "d\(number % 7)",
-            at: 1_400_000_000_000_000 + Int64(number) * 30_000_000, Double(number % 100))
+            "\(number)", type, device: "d\(number % 7)",
+            at: 1_400_000_000_000_000 + Int64(number) * 30_000_000, Double(number % 100), unit: unit)
         return IntakeRecord(record: .sample(sample), assignment: filled.me)
     }
     try filled.store.close()

@@ -44,12 +44,12 @@ struct FilledStore {
 
     static func sample(
         _ key: String, _ type: String = "weight", device: String = "a", at microseconds: Int64 = now,
-        _ value: Double = 70
+        _ value: Double = 70, unit: String = "kg"
     ) throws -> Sample {
         guard let key = RecordKey(key) else { throw CocoaError(.formatting) }
         let moment = Timestamp(microseconds: microseconds, offsetMinutes: 60)
         return Sample(
             source: Source(plugin: "filler", device: device), key: key, type: try TypeID(type),
-            value: .quantity(value, unit: "kg"), start: moment, end: moment)
+            value: .quantity(value, unit: unit), start: moment, end: moment)
     }
 }
