@@ -237,6 +237,19 @@ import Testing
         try next.close()
     }
 
+    @Test func `a sample with a wrong time, in the year 1 or 9999, keeps nothing from being kept`() async throws {
+        let store = try folder.open()
+        try await fill(store)
+        for year in [-62_135_000_000, 253_402_000_000] as [Int64] {
+            _ = try await store.put([try heartRate("odd \(year)", 60, at: year - Self.begin / Self.second)])
+        }
+        let heart = try query(Self.types[2])
+        while try await store.rollUp(heart, phase: 0, now: Self.begin + 9 * 86_400 * Self.second) {}
+        // With the odd one of the year 1.
+        #expect(try await kept(store) == 9)
+        try store.close()
+    }
+
     @Test func `what changes many days at once ends what is kept, which is begun again`() async throws {
         let store = try folder.open()
         try await fill(store, days: 0..<50)

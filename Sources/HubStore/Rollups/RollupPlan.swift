@@ -9,7 +9,7 @@ enum RollupPlan {
     /// As many of these days as are computed in a moment.
     case build(Rollup, Range<Int64>)
 
-    /// Of fewer samples it is not worth while: reading them is as quick.
+    /// Of fewer samples, or where so many that follow one another take longer, it is not worth while: reading them is as quick.
     struct Density {
         var samples: Int64
         var ofDay: Int64
@@ -26,9 +26,7 @@ enum RollupPlan {
         else { return }
         let terms = Rollup.Terms(unit: readings.unit, query.style, query.priority, phase: phase)
         guard let rollup = try Rollup.find(key, in: reader.db), rollup.terms == terms else {
-            let days = (starts.upperBound - starts.lowerBound) / Rollup.day + 1
-            let fewest = max(density.samples, days * density.ofDay)
-            if try Self.count(key, reader.db) >= fewest { self = .begin(key, terms) }
+            if try Self.areMany(key, density, reader.db) { self = .begin(key, terms) }
             return
         }
         // What is new comes mostly to the last days.
@@ -47,14 +45,27 @@ enum RollupPlan {
         }
     }
 
-    /// How many samples there were of them.
-    private static func count(_ key: Rollup.Key, _ db: Database) throws -> Int64 {
-        let statement = try RawStatement(
-            cached: "SELECT sum(count) FROM stream WHERE kind = 0 AND person = ?1 AND type = ?2", in: db)
-        defer { statement.clear() }
-        statement.bind(1, key.person)
-        statement.bind(2, key.type)
-        return try statement.step() ? statement.integer(0) : 0
+    /// Whether the newest or the oldest samples are close together; a few with a wrong time do not count.
+    private static func areMany(_ key: Rollup.Key, _ density: Density, _ db: Database) throws -> Bool {
+        let strays: Int64 = density.ofDay == 0 ? 0 : 16
+        func start(_ order: String, _ place: Int64) throws -> Int64? {
+            let statement = try RawStatement(
+                cached: """
+                    SELECT start FROM sample INDEXED BY sample_history WHERE person = ?1 AND type = ?2
+                    ORDER BY start \(order) LIMIT 1 OFFSET ?3
+                    """, in: db)
+            defer { statement.clear() }
+            statement.bind(1, key.person)
+            statement.bind(2, key.type)
+            statement.bind(3, place)
+            return try statement.step() ? statement.integer(0) : nil
+        }
+        return try ["DESC", "ASC"].contains { order in
+            guard let last = try start(order, strays + density.samples - 1), let first = try start(order, strays) else {
+                return false
+            }
+            return abs(first - last) / Rollup.day * density.ofDay <= density.samples
+        }
     }
 }
 
