@@ -132,8 +132,9 @@ let package = Package(
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
         module("HealthText", ["Samples"]),
         tests("HealthTextTests", ["HealthText", "Samples"], resources: [.copy("formatter-vectors.csv")]),
-        module("DaySeries", ["Samples"]),
-        tests("DaySeriesTests", ["Seeds", "DaySeries", "Samples"], resources: [.copy("vectors.json")]),
+        module("DaySeries", ["HealthStatistics", "Samples"]),
+        tests(
+            "DaySeriesTests", ["Seeds", "DaySeries", "HealthStatistics", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
@@ -179,7 +180,8 @@ let package = Package(
         program(
             "HubCommand",
             [
-                "DaySeries", "Files", "HealthText", "HubClient", "HubCore", "HubSettings", "HubStore", "HubWire",
+                "DaySeries", "Files", "HealthStatistics", "HealthText", "HubClient", "HubCore", "HubSettings",
+                "HubStore", "HubWire",
                 "JSON",
                 "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
             ],
@@ -213,7 +215,10 @@ let package = Package(
             ["Digests", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", argumentParser, logging]),
         module(
             "PluginTesting",
-            ["PluginKit", "HubSessions", "HubSettings", "HubWire", "PluginState", "Samples", "ZeroMQ", logging]),
+            [
+                "PluginKit", "HealthStatistics", "HubSessions", "HubSettings", "HubWire", "PluginState", "Samples",
+                "ZeroMQ", logging,
+            ]),
         tests(
             "PluginKitTests",
             [

@@ -21,8 +21,12 @@ public enum DayFill {
     /// A day with readings has their value; a day without has that of the last measured day, where that is less than `rules.days` ago
     /// (the reading A of "look back": what a day has depends on the days before it alone, not on when it is computed). Readings dated
     /// after `today` wait for their day. Costs a pass, and a sort where `readings` are not in order.
-    public static func series(_ readings: [Reading], _ rules: SeriesRules, through today: Int32) -> [FilledDay] {
-        fill(measured(inOrder(readings), rules), rules, through: today)
+    ///
+    /// - Parameter clocks: that cut what reaches over midnight into days, for a sum; the readings name them by their place.
+    public static func series(
+        _ readings: [Reading], _ rules: SeriesRules, clocks: [DayClock] = [], through today: Int32
+    ) -> [FilledDay] {
+        fill(measured(inOrder(readings), rules, clocks), rules, through: today)
     }
 
     /// The readings by day and time; the same array where they lie so already, as they mostly do.
@@ -36,20 +40,31 @@ public enum DayFill {
     }
 
     /// The measured days of readings that are in order.
-    static func measured(_ readings: [Reading], _ rules: SeriesRules) -> [MeasuredDay] {
+    static func measured(_ readings: [Reading], _ rules: SeriesRules, _ clocks: [DayClock]) -> [MeasuredDay] {
+        if rules.aggregator == .sum {
+            let days = Set(readings.lazy.flatMap { $0.day...$0.lastDay(clocks) })
+            return SumOfDays(readings, rules, clocks).values(days.sorted())
+        }
         var measured: [MeasuredDay] = []
         measured.reserveCapacity(min(readings.count, 8_192))
         var start = 0
         while start < readings.count {
             let day = readings[start].day
-            var end = start + 1
-            while end < readings.count, readings[end].day == day { end += 1 }
-            if case .value(let value) = DayOfReadings(readings: readings[start..<end], rules: rules).verdict {
-                measured.append(MeasuredDay(day: day, value: value))
+            let end = firstIndex(readings, from: start) { $0.day > day }
+            var own = DayOfReadings(readings: readings[start..<end], rules: rules)
+            if rules.aggregator == .weightedMean {
+                own.following = readings[end..<firstIndex(readings, from: end) { $0.day > day + 1 }]
             }
+            if let value = own.value { measured.append(MeasuredDay(day: day, value: value)) }
             start = end
         }
         return measured
+    }
+
+    private static func firstIndex(_ readings: [Reading], from start: Int, _ isBehind: (Reading) -> Bool) -> Int {
+        var index = start
+        while index < readings.count, !isBehind(readings[index]) { index += 1 }
+        return index
     }
 
     /// Carries measured days, which are in order, over those without.

@@ -11,23 +11,22 @@ public struct DayHistory: Sendable {
         public var now: FilledDay?
     }
 
-    /// What a sum would count twice.
-    public struct Conflict: Hashable, Sendable {
-        public var day: Int32
-        public var sources: Set<Int32>
-    }
-
     /// By day, time and value.
     public private(set) var readings: [Reading]
     public private(set) var rules: [SeriesRules]
+    /// Of sums: what cuts readings into days; a reading names one of them by its place.
+    public private(set) var clocks: [DayClock]
     /// The measured days of each series, by day.
     private var measured: [[MeasuredDay]]
+    /// Of sums: readings that may reach beyond the day after their own.
+    private var long: [Reading] = []
 
     /// - Parameter readings: in any order.
-    public init(_ readings: [Reading] = [], _ rules: [SeriesRules]) {
+    public init(_ readings: [Reading] = [], _ rules: [SeriesRules], clocks: [DayClock] = []) {
         let inOrder = DayFill.inOrder(readings)
-        (self.readings, self.rules) = (inOrder, rules)
-        measured = rules.map { DayFill.measured(inOrder, $0) }
+        (self.readings, self.rules, self.clocks) = (inOrder, rules, clocks)
+        measured = rules.map { DayFill.measured(inOrder, $0, clocks) }
+        if rules.contains(where: { $0.aggregator == .sum }) { long = inOrder.filter(\.isLong) }
     }
 
     // MARK: - Asking
@@ -44,23 +43,7 @@ public struct DayHistory: Sendable {
 
     /// The numbers of the readings that a measured day is made of, in the order of time.
     public func basis(_ series: Int, of day: Int32) -> [Int64] {
-        DayOfReadings(readings: readings[range(of: day)], rules: rules[series]).counting.map(\.number)
-    }
-
-    /// Days on which a series has several sources and must not add them, up to `today`.
-    public func conflicts(_ series: Int, through today: Int32 = .max) -> [Conflict] {
-        guard rules[series].aggregator == .sum else { return [] }
-        var conflicts: [Conflict] = []
-        var start = 0
-        while start < readings.count, readings[start].day <= today {
-            let range = range(of: readings[start].day)
-            let day = DayOfReadings(readings: readings[range], rules: rules[series])
-            if case .sources(let sources) = day.verdict {
-                conflicts.append(Conflict(day: readings[start].day, sources: sources))
-            }
-            start = range.upperBound
-        }
-        return conflicts
+        rules[series].aggregator == .sum ? sums(series, [day]).counting(day) : own(day, series).counting.map(\.number)
     }
 
     /// A reading, by its number and its day.
@@ -68,13 +51,51 @@ public struct DayHistory: Sendable {
         readings[range(of: day)].first { $0.number == number }
     }
 
+    /// Whether a reading of one day reaches into another.
+    public func reaches(_ number: Int64, on day: Int32, to other: Int32) -> Bool {
+        guard day != other, day < other, rules.contains(where: { $0.aggregator == .sum }) else { return day == other }
+        return reading(number, on: day).map { $0.lastDay(clocks) >= other } ?? false
+    }
+
     // MARK: - Changing
+
+    /// Adds a clock.
+    ///
+    /// - Returns: its place.
+    public mutating func add(_ clock: DayClock) -> Int32 {
+        clocks.append(clock)
+        return Int32(clocks.count - 1)
+    }
+
+    /// The day of an instant by one of the clocks.
+    public mutating func day(of time: Int64, by clock: Int32) -> Int32 { clocks[Int(clock)].learnedDay(of: time) }
 
     /// Says from now on which sources count.
     ///
     /// Only for sources that had no reading so far: what others make of the days there are is not looked at again.
     public mutating func prefer(_ preferred: [Set<Int32>]) {
         for series in rules.indices { rules[series].preferred = preferred }
+    }
+
+    /// Says which place a source has in sums.
+    ///
+    /// Only for one that had no reading so far.
+    public mutating func rank(_ source: Int32, _ rank: Int) {
+        for series in rules.indices { rules[series].ranks[source] = rank }
+    }
+
+    /// Takes many readings in, without a look at what changes by it.
+    ///
+    /// - Parameter puts: readings whose numbers are not there.
+    public mutating func load(_ puts: [Reading]) {
+        guard rules.contains(where: { $0.aggregator == .sum }) else {
+            self = DayHistory(readings + puts, rules, clocks: clocks)
+            return
+        }
+        let days = touched(by: puts)
+        readings = DayFill.inOrder(readings + puts)
+        long += puts.filter(\.isLong)
+        for series in rules.indices { measure(days, series) }
     }
 
     /// Takes readings in and out, and says which days of which series are other ones now.
@@ -86,24 +107,46 @@ public struct DayHistory: Sendable {
     public mutating func apply(
         removals: [(number: Int64, day: Int32)] = [], puts: [Reading] = [], through today: Int32
     ) -> [Change] {
-        let touched = Set(removals.map(\.day)).union(puts.map(\.day)).sorted()
+        let removed = removals.compactMap { reading($0.number, on: $0.day) }
+        let touched = touched(by: removed + puts)
         let before = (measured: measured, bases: bases(of: touched))
-        for removal in removals {
-            let range = range(of: removal.day)
-            guard let index = readings[range].firstIndex(where: { $0.number == removal.number }) else { continue }
+        for reading in removed {
+            let range = range(of: reading.day)
+            guard let index = readings[range].firstIndex(where: { $0.number == reading.number }) else { continue }
             readings.remove(at: index)
+            if reading.isLong { long.removeAll { $0.number == reading.number } }
         }
         if puts.count > 256 {
             readings = DayFill.inOrder(readings + puts)
         } else {
             for reading in puts { readings.insert(reading, at: place(of: reading)) }
         }
-        for series in rules.indices { for day in touched { measure(day, series) } }
+        if rules.contains(where: { $0.aggregator == .sum }) { long += puts.filter(\.isLong) }
+        for series in rules.indices { measure(touched, series) }
         let after = bases(of: touched)
         return rules.indices.flatMap { series in
             changes(series, touched, before.measured[series], before.bases[series], after[series], through: today)
         }
     }
+
+    /// The days that readings may change, in order.
+    private func touched(by readings: [Reading]) -> [Int32] {
+        var days: Set<Int32> = []
+        for reading in readings { days.insert(reading.day) }
+        for rules in rules {
+            switch rules.aggregator {
+            // A reading ends what the last one of the day before holds.
+            case .weightedMean: for reading in readings { days.insert(reading.day - 1) }
+            case .sum:
+                for reading in readings { days.formUnion(reading.day - margin...reading.lastDay(clocks) + margin) }
+            default: break
+            }
+        }
+        return days.sorted()
+    }
+
+    /// How many days apart the same instant may be by two clocks.
+    private var margin: Int32 { clocks.count > 1 ? 2 : 0 }
 
     /// Days that begin: what each series has of the days after `earlier` up to `today`.
     public func begin(after earlier: Int32, through today: Int32) -> [Change] {
@@ -122,18 +165,15 @@ public struct DayHistory: Sendable {
     }
 
     /// What each touched day is made of, for each series.
-    private func bases(of days: [Int32]) -> [[Int32: [Reading]]] {
-        rules.map { rules in
-            Dictionary(
-                uniqueKeysWithValues: days.map { day in
-                    (day, DayOfReadings(readings: readings[range(of: day)], rules: rules).counting)
-                })
+    private func bases(of days: [Int32]) -> [[Int32: [Int64]]] {
+        rules.indices.map { series in
+            Dictionary(uniqueKeysWithValues: days.map { ($0, basis(series, of: $0)) })
         }
     }
 
     private func changes(
-        _ series: Int, _ touched: [Int32], _ before: [MeasuredDay], _ old: [Int32: [Reading]],
-        _ new: [Int32: [Reading]], through today: Int32
+        _ series: Int, _ touched: [Int32], _ before: [MeasuredDay], _ old: [Int32: [Int64]],
+        _ new: [Int32: [Int64]], through today: Int32
     ) -> [Change] {
         let rules = rules[series]
         var changes: [Change] = []
@@ -145,7 +185,7 @@ public struct DayHistory: Sendable {
                 let now = value(series, on: day, through: today)
                 if was == now {
                     guard let origin = now?.observedOn, let made = old[origin],
-                        made.map(\.number) != new[origin]?.map(\.number)
+                        made != new[origin]
                     else { continue }
                 }
                 changes.append(Change(series: series, day: day, now: now))
@@ -155,14 +195,46 @@ public struct DayHistory: Sendable {
         return changes
     }
 
-    private mutating func measure(_ day: Int32, _ series: Int) {
+    private mutating func measure(_ days: [Int32], _ series: Int) {
+        if rules[series].aggregator == .sum {
+            let values = sums(series, days).values(days)
+            let found = Dictionary(uniqueKeysWithValues: values.map { ($0.day, $0.value) })
+            for day in days { set(found[day], day, series) }
+        } else {
+            for day in days { set(own(day, series).value, day, series) }
+        }
+    }
+
+    private mutating func set(_ value: Double?, _ day: Int32, _ series: Int) {
         let place = Self.firstIndex(measured[series]) { $0.day >= day }
         let isThere = place < measured[series].count && measured[series][place].day == day
-        switch DayOfReadings(readings: readings[range(of: day)], rules: rules[series]).verdict {
-        case .value(let value) where isThere: measured[series][place].value = value
-        case .value(let value): measured[series].insert(MeasuredDay(day: day, value: value), at: place)
-        case .none, .sources: if isThere { measured[series].remove(at: place) }
+        switch value {
+        case let value? where isThere: measured[series][place].value = value
+        case let value?: measured[series].insert(MeasuredDay(day: day, value: value), at: place)
+        case nil: if isThere { measured[series].remove(at: place) }
         }
+    }
+
+    private func own(_ day: Int32, _ series: Int) -> DayOfReadings {
+        let isWeighted = rules[series].aggregator == .weightedMean
+        return DayOfReadings(
+            readings: readings[range(of: day)], rules: rules[series],
+            following: isWeighted ? readings[range(of: day + 1)] : [])
+    }
+
+    /// What reaches into days, which are in order, and what is near them.
+    private func sums(_ series: Int, _ days: [Int32]) -> SumOfDays {
+        var reaching = long
+        var next = 0
+        for day in days {
+            // No short reading reaches farther than the day after the next, where a zone leaves out a whole one.
+            let first = Self.firstIndex(readings) { $0.day >= day - 2 - margin }
+            let end = Self.firstIndex(readings) { $0.day > day + margin }
+            guard max(first, next) < end else { continue }
+            reaching += readings[max(first, next)..<end].lazy.filter { !$0.isLong }
+            next = end
+        }
+        return SumOfDays(reaching, rules[series], clocks)
     }
 
     // MARK: - Finding

@@ -1,3 +1,6 @@
+import HealthStatistics
+import Samples
+
 /// The day's own value, of the readings of that day alone.
 public struct MeasuredDay: Hashable, Sendable {
     public var day: Int32
@@ -6,28 +9,17 @@ public struct MeasuredDay: Hashable, Sendable {
     public init(day: Int32, value: Double) { (self.day, self.value) = (day, value) }
 }
 
-/// One day's readings under the rules of a series.
+/// One day's readings under the rules of a series that is no sum.
 struct DayOfReadings {
-    /// What becomes of them.
-    enum Verdict: Hashable {
-        case value(Double)
-        /// Nothing counts: there are none, or none of a wanted source.
-        case none
-        /// Of several sources, which a sum would count twice.
-        case sources(Set<Int32>)
-    }
-
     let readings: ArraySlice<Reading>
     let rules: SeriesRules
+    /// Those of the day after, where values are weighted by how long they held.
+    var following: ArraySlice<Reading> = []
 
     /// The readings that count, in their order: those of the preferred source, without what came a second time another way.
     var counting: [Reading] {
         var counting = Array(readings)
-        if let wanted = rules.preferred.first(where: { wanted in readings.contains { wanted.contains($0.source) } }) {
-            counting.removeAll { !wanted.contains($0.source) }
-        } else if rules.aggregator == .sum, !rules.preferred.isEmpty {
-            return []
-        }
+        if let wanted { counting.removeAll { !wanted.contains($0.source) } }
         guard let tolerance = rules.mirrorTolerance else { return counting }
         var kept: [Reading] = []
         for reading in counting {
@@ -39,64 +31,65 @@ struct DayOfReadings {
         return kept
     }
 
+    /// The sources that count alone; `nil` for all.
+    private var wanted: Set<Int32>? {
+        rules.preferred.first { wanted in readings.contains { wanted.contains($0.source) } }
+    }
+
     /// Whether there is nothing to choose from, which is the usual case and costs no memory.
     private var isPlain: Bool {
         guard rules.preferred.isEmpty, let first = readings.first else { return false }
         return readings.allSatisfy { $0.source == first.source }
     }
 
-    var verdict: Verdict {
-        if isPlain { return .value(Self.value(of: readings, rules.aggregator)) }
-        let counting = counting
-        guard let first = counting.first else { return .none }
-        if rules.aggregator == .sum, counting.contains(where: { $0.source != first.source }) {
-            return .sources(Set(counting.map(\.source)))
-        }
-        return .value(Self.value(of: counting[...], rules.aggregator))
-    }
+    /// `nil` where there are none.
+    var value: Double? { isPlain ? value(of: readings) : value(of: counting[...]) }
 
-    /// - Parameter readings: at least one, in their order, so that a sum does not depend on when they arrived.
-    private static func value(of readings: ArraySlice<Reading>, _ aggregator: Aggregator) -> Double {
-        let first = readings[readings.startIndex].value
-        switch aggregator {
+    /// - Parameter readings: in their order, so that a value does not depend on when they arrived.
+    private func value(of readings: ArraySlice<Reading>) -> Double? {
+        guard let first = readings.first?.value, let last = readings.last?.value else { return nil }
+        switch rules.aggregator {
         case .first: return first
-        case .last: return readings[readings.endIndex - 1].value
+        case .last: return last
         case .minimum: return readings.reduce(first) { min($0, $1.value) }
         case .maximum: return readings.reduce(first) { max($0, $1.value) }
-        case .sum: return readings.reduce(0) { $0 + $1.value }
-        case .mean: return readings.count > 1 ? mean(of: readings) { _ in 1 } : first
+        case .mean: return readings.count > 1 ? mean(of: readings) : first
         case .weightedMean: return readings.count > 1 ? weightedMean(of: readings) : first
         case .median:
             let values = readings.map(\.value).sorted()
             let middle = values.count / 2
             // Halves first: two doubles near the largest would overflow.
             return values.count % 2 == 1 ? values[middle] : values[middle - 1] / 2 + values[middle] / 2
+        case .sum: preconditionFailure("a sum is made of all readings that reach into a day")
         }
     }
 
-    private static func mean(of readings: ArraySlice<Reading>, weight: (Int) -> Double) -> Double {
-        let first = readings[readings.startIndex].value
-        var (sum, weights, low, high) = (0.0, 0.0, first, first)
-        for (index, reading) in zip(readings.indices, readings) {
-            let weight = weight(index)
-            sum += reading.value * weight
-            weights += weight
-            low = min(low, reading.value)
-            high = max(high, reading.value)
-        }
+    private func mean(of readings: ArraySlice<Reading>) -> Double? {
+        var (low, high) = (Double.infinity, -Double.infinity)
+        for reading in readings { (low, high) = (min(low, reading.value), max(high, reading.value)) }
+        let sum = ExactSum.rounded(of: readings.lazy.map(\.value)) ?? .infinity
         // Rounding must not lead out of what was measured: three times 80.1 is 80.1.
-        return max(low, min(high, sum / weights))
+        return max(low, min(high, sum / Double(readings.count)))
     }
 
-    /// The last value holds for as long as any can; readings of one instant hold as long as one another.
-    private static func weightedMean(of readings: ArraySlice<Reading>) -> Double {
-        var weights = [Double](repeating: Double(SeriesRules.holdTime), count: readings.count)
-        var next = readings.endIndex - 1
-        for index in readings.indices.dropLast().reversed() {
-            if readings[index].time < readings[index + 1].time { next = index + 1 }
-            let held = readings[next].time - readings[index].time
-            if held > 0 { weights[index - readings.startIndex] = Double(min(held, SeriesRules.holdTime)) }
+    private func weightedMean(of readings: ArraySlice<Reading>) -> Double? {
+        var tally = Tally()
+        var (begin, next): (Int64?, Int64?) = (nil, end(after: readings))
+        for reading in readings.reversed() {
+            // Readings of one instant hold as long as one another.
+            if let begin, begin > reading.time { next = begin }
+            begin = reading.time
+            let level = Level(
+                number: reading.number, start: reading.time, end: reading.end, value: reading.value, rank: 0)
+            tally.add(level, .discreteTemporallyWeighted, until: next)
         }
-        return mean(of: readings) { weights[$0 - readings.startIndex] }
+        return tally.average(.discreteTemporallyWeighted)
+    }
+
+    /// When what the last reading says ends at the latest: with the first reading of the day after that begins later.
+    private func end(after readings: ArraySlice<Reading>) -> Int64? {
+        guard let last = readings.last else { return nil }
+        let wanted = wanted
+        return following.lazy.filter { wanted?.contains($0.source) ?? true }.map(\.time).first { $0 > last.time }
     }
 }

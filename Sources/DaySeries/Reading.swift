@@ -1,21 +1,33 @@
+import FoundationEssentials
+// Without it `TimeZone` knows no zone but GMT.
+import FoundationInternationalization
 public import Samples
 
-/// A measured value on its local day, as far as a day value is made of it: 32 bytes, so that ten years fit in a cache.
+/// A measured value on its local day, as far as a day value is made of it: 48 bytes, so that ten years fit in a cache.
 public struct Reading: Hashable, Sendable {
     /// The hub's number of the record: its identity, and what a day names in its basis.
     public var number: Int64
     /// When it was measured, in microseconds since 1970; of an interval when it began.
     public var time: Int64
+    /// When it ended; `time` for what has no length.
+    public var end: Int64
     /// In the type's one unit.
     public var value: Double
     /// The local day, in days since 1970-01-01.
     public var day: Int32
     /// Which source it came from; a number of the caller's choice, the same for the same source.
     public var source: Int32
+    /// Which of a history's clocks cuts it into days.
+    public var clock: Int32
 
     /// A reading; nothing is checked.
-    public init(number: Int64, time: Int64, value: Double, day: Int32, source: Int32 = 0) {
-        (self.number, self.time, self.value, self.day, self.source) = (number, time, value, day, source)
+    ///
+    /// - Parameter end: not before `time`, which it is where none is given.
+    public init(
+        number: Int64, time: Int64, end: Int64? = nil, value: Double, day: Int32, source: Int32 = 0, clock: Int32 = 0
+    ) {
+        (self.number, self.time, self.end, self.value) = (number, time, end ?? time, value)
+        (self.day, self.source, self.clock) = (day, source, clock)
     }
 }
 
@@ -56,6 +68,19 @@ public struct DayCalendar: Hashable, Sendable {
             ?? LocalDay.number(
                 of: time, sampleZone: nil, personZone: zone, policy: policy, dayStartMinutes: dayStartMinutes)
         return Int32(clamping: day ?? 0)  // `zone` was known when this calendar was made.
+    }
+
+    /// The zone whose clock tells the day of a sample: IANA name, or an offset as `GMT+0530`.
+    ///
+    /// An offset that the person's zone has just then stands for that zone, which also knows where the next day begins.
+    public func zone(at time: Timestamp, zone sampleZone: String? = nil) -> String {
+        guard policy == .sample else { return zone }
+        if let sampleZone, TimeZone(identifier: sampleZone) != nil { return sampleZone }
+        let seconds = Double(time.microseconds.flooredDivision(by: 1_000_000))
+        guard let minutes = time.offsetMinutes,
+            TimeZone(identifier: zone)?.secondsFromGMT(for: Date(timeIntervalSince1970: seconds)) != Int(minutes) * 60
+        else { return zone }
+        return TimeZone(secondsFromGMT: Int(minutes) * 60)?.identifier ?? zone
     }
 
     /// Today at an instant, in microseconds since 1970.

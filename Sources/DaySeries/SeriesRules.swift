@@ -1,11 +1,11 @@
 /// How the readings of a day become one number.
 public enum Aggregator: String, Hashable, Sendable, CaseIterable {
     case mean, median, first, last, minimum, maximum
-    /// The mean weighted by how long each value held: until the next reading, and for five minutes at most.
+    /// The mean weighted by how long each value held, as statistics have it: until the next reading, and for five minutes at most.
     ///
     /// Of what is measured more often when it is high, such as a heart rate, a plain mean would be too high.
     case weightedMean
-    /// Of cumulative types, such as steps: never carried, and never of two sources.
+    /// Of cumulative types, such as steps: never carried. Several sources are merged as statistics merge them.
     case sum
 }
 
@@ -21,9 +21,10 @@ public struct SeriesRules: Hashable, Sendable {
     public var carriesUntil: Int32?
     /// Sources that are wanted, the best first.
     ///
-    /// Of a day the first that has readings counts alone. A sum is made of these only; everything else of all sources where none of
-    /// these has any.
+    /// Of a day the first that has readings counts alone; all sources where none of these has any. Not of a sum.
     public var preferred: [Set<Int32>] = []
+    /// Of a sum: the places of the sources, the best first; one that has none comes last.
+    public var ranks: [Int32: Int] = [:]
     /// Two readings of different sources within a minute that differ by no more are one, which came two ways; `nil`: they never are.
     public var mirrorTolerance: Double?
 
@@ -40,6 +41,4 @@ public struct SeriesRules: Hashable, Sendable {
 
     /// Microseconds between two readings that may be one.
     static let mirrorTime: Int64 = 60_000_000
-    /// Microseconds that a value holds at most, where it is weighted by that.
-    static let holdTime: Int64 = 300_000_000
 }

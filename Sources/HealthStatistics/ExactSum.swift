@@ -32,6 +32,32 @@ public struct ExactSum: Sendable, Hashable {
         if rest != 0 { parts.append(rest) }
     }
 
+    /// The double nearest to the sum of finite numbers; `nil` where it is beyond all doubles.
+    ///
+    /// The same as of adding each, and several times as fast: what one addition leaves out is added up by itself, and that is nearly always exact.
+    @inlinable public static func rounded(of values: some Collection<Double>) -> Double? {
+        var (sum, left) = (0.0, 0.0)
+        for value in values {
+            let next = sum + value
+            let part = next - sum
+            let missing = (sum - (next - part)) + (value - part)
+            sum = next
+            guard missing != 0 else { continue }
+            let all = left + missing
+            let small = all - left
+            guard (left - (all - small)) + (missing - small) == 0 else { return exact(values) }
+            left = all
+        }
+        let total = sum + left
+        return total.isFinite ? total : exact(values)
+    }
+
+    @usableFromInline static func exact(_ values: some Collection<Double>) -> Double? {
+        var sum = ExactSum()
+        for value in values { sum.add(value) }
+        return sum.rounded
+    }
+
     public mutating func add(_ other: ExactSum) {
         for part in other.parts { add(part) }
     }

@@ -41,14 +41,18 @@ public struct Intervals: Sendable {
 
     /// Intervals of which one begins at midnight of Monday, 1 January 2001.
     ///
-    /// - Parameter zone: IANA name.
+    /// - Parameters:
+    ///   - zone: IANA name.
+    ///   - dayStartMinutes: how much later than midnight days begin.
     /// - Returns: `nil` where the machine does not know the zone, or the count is beyond ``counts``.
-    public init?(every count: Int = 1, _ unit: Unit, zone: String) {
-        let day = LocalDate(2001, 1, 1)
-        guard let days = Intervals(every: 1, .day, anchor: 0, zone: zone), let day else { return nil }
-        let midnight = days.instant(day, at: 0) * 1_000_000
-        self.init(every: count, unit, anchor: midnight, zone: zone)
+    public init?(every count: Int = 1, _ unit: Unit, zone: String, dayStartMinutes: Int = 0) {
+        guard let days = Intervals(every: 1, .day, anchor: 0, zone: zone) else { return nil }
+        let begin = days.instant(Intervals.usualAnchor, at: Int64(dayStartMinutes) * 60) * 1_000_000
+        self.init(every: count, unit, anchor: begin, zone: zone)
     }
+
+    /// Monday, 1 January 2001: on it lies the anchor of those who name none.
+    public static let usualAnchor = LocalDate(daysSinceEpoch: 11_323)
 
     /// An instant with the offset that the clocks of the zone have at it.
     public func local(_ time: Int64) -> Timestamp {

@@ -54,12 +54,22 @@ public struct SourceMerge: Sendable {
 
     /// What counts between each border and the next.
     ///
-    /// - Parameter borders: in microseconds since 1970, rising, two at least.
+    /// - Parameters:
+    ///   - borders: in microseconds since 1970, rising, two at least.
+    ///   - isAdded: what is added up; the others only cover what samples of sources behind theirs say. With it there is no duration.
     /// - Returns: one for each interval; `nil` where there is nothing.
-    public func totals(_ borders: [Int64]) -> [Total?] {
-        var sweep = Sweep(portions, borders)
+    public func totals(_ borders: [Int64], adding isAdded: ((Portion) -> Bool)? = nil) -> [Total?] {
+        var sweep = Sweep(portions, borders, isAdded)
         sweep.run()
         return sweep.totals
+    }
+
+    /// The numbers of the samples that something counts of between two instants, by start.
+    public func counted(from: Int64, to: Int64, adding isAdded: ((Portion) -> Bool)? = nil) -> [Int64] {
+        var sweep = Sweep(portions, [from, to], isAdded)
+        sweep.counted = []
+        sweep.run()
+        return (sweep.counted ?? []).sorted().map { portions[$0].number }
     }
 }
 
@@ -69,7 +79,10 @@ private struct Sweep {
     private let borders: [Int64]
     /// Indices of what has a length, by its end.
     private let ends: [Int]
+    private let isAdded: ((Portion) -> Bool)?
     var totals: [SourceMerge.Total?]
+    /// Indices of what counts, where that is asked for.
+    var counted: Set<Int>?
 
     private var interval = -1
     /// By rank, the samples under way.
@@ -88,8 +101,8 @@ private struct Sweep {
         case source(Int)
     }
 
-    init(_ portions: [Portion], _ borders: [Int64]) {
-        (self.portions, self.borders) = (portions, borders)
+    init(_ portions: [Portion], _ borders: [Int64], _ isAdded: ((Portion) -> Bool)?) {
+        (self.portions, self.borders, self.isAdded) = (portions, borders, isAdded)
         ends = portions.indices.filter { portions[$0].length > 0 }.sorted { portions[$0].end < portions[$1].end }
         totals = Array(repeating: nil, count: max(0, borders.count - 1))
     }
@@ -162,16 +175,17 @@ private struct Sweep {
         case .bucket(let place): if buckets.contains(place) { add(place, until: now) }
         case .source(let rank): for place in running[rank] ?? [] { add(place, until: now) }
         }
-        if winner != .nothing, totals.indices.contains(interval), since < now {
+        if winner != .nothing, isAdded == nil, totals.indices.contains(interval), since < now {
             totals[interval, default: SourceMerge.Total()].duration += now - since
         }
         since = now
     }
 
     private mutating func add(_ place: Int, until now: Int64) {
-        guard totals.indices.contains(interval) else { return }
+        guard totals.indices.contains(interval), isAdded?(portions[place]) ?? true else { return }
         let before = max(portions[place].start, since)
         guard before < now else { return }
+        counted?.insert(place)
         totals[interval, default: SourceMerge.Total()].sum.add(portions[place].counted(until: now))
         let counted = portions[place].counted(until: before)
         if counted != 0 { totals[interval, default: SourceMerge.Total()].sum.add(-counted) }
@@ -183,7 +197,8 @@ private struct Sweep {
         case .source(let rank) where rank < portions[place].rank: return
         case .source, .nothing: break
         }
-        guard totals.indices.contains(interval) else { return }
+        guard totals.indices.contains(interval), isAdded?(portions[place]) ?? true else { return }
+        counted?.insert(place)
         totals[interval, default: SourceMerge.Total()].sum.add(portions[place].value)
     }
 }

@@ -85,8 +85,8 @@ public struct Tally: Sendable, Hashable {
 
     /// Adds a level.
     ///
-    /// - Parameter next: when the reading after it begins; `nil` where there is none.
-    mutating func add(_ level: Level, _ style: AggregationStyle, until next: Int64?) {
+    /// - Parameter next: when the reading after it begins; `nil` where there is none. Those of one instant hold as long as one another.
+    public mutating func add(_ level: Level, _ style: AggregationStyle, until next: Int64?) {
         note(Reading(number: level.number, start: level.start, end: level.end, value: level.value))
         isCounted = true
         minimum = min(minimum ?? level.value, level.value)

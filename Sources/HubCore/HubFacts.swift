@@ -62,8 +62,27 @@ struct HubFacts: Sendable {
 
     /// What an instance of this policy is told of its persons.
     func visiblePersons(_ policy: InstancePolicy, _ instance: String) -> [Welcome.PersonEntry] {
-        persons.filter { policy.persons?.contains($0.name) ?? true }
-            .map { $0.entry(for: instance, withProfile: policy.seesProfiles) }
+        persons.filter { policy.persons?.contains($0.name) ?? true }.map { person in
+            var entry = person.entry(for: instance, withProfile: policy.seesProfiles)
+            guard policy.grants.read.allows(person: person.name) else { return entry }
+            entry.priority = priorities.compactMap { $0.order(of: person.name, readable: policy.grants.read.types) }
+            return entry
+        }
+    }
+
+    /// Which sources of a type count first for a person: of the tables the first that is for both.
+    func priority(of type: TypeID, _ person: String) -> [String] {
+        priorities.first { $0.concerns(type, of: person) }?.sources ?? []
+    }
+}
+
+extension PrioritySection {
+    /// What who reads these types is told of it; `nil` where it is for none of them, or for other persons.
+    fileprivate func order(of person: String, readable: [String]) -> Welcome.SourceOrder? {
+        guard persons?.contains(person) ?? true else { return nil }
+        guard let types else { return readable.isEmpty ? nil : Welcome.SourceOrder(sources: sources) }
+        let read = types.map(\.rawValue).filter { readable.contains("*") || readable.contains($0) }
+        return read.isEmpty ? nil : Welcome.SourceOrder(types: read, sources: sources)
     }
 }
 

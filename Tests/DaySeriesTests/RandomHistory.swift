@@ -4,6 +4,9 @@ import Seeds
 /// The day on which the histories end.
 let today: Int32 = 20_000
 
+/// Of two places that mostly have different days.
+let clocks = ["UTC", "Asia/Tokyo"].compactMap { DayClock(zone: $0) }
+
 extension SeededGenerator {
 
     /// A reading of some day within half a year of today, and now and then later.
@@ -13,9 +16,13 @@ extension SeededGenerator {
             today
             - (Bool.random(using: &self) ? .random(in: -3...40, using: &self) : .random(in: 0...180, using: &self))
         let time = Int64(day) * 86_400_000_000 + .random(in: 0...2_000, using: &self) * 43_000_000
+        let lengths: [Int64] = [0, 0, 0, 600_000_000, 7_200_000_000, 200_000_000_000]
+        let length = lengths.randomElement(using: &self) ?? 0
+        let clock = Int32.random(in: 0...9, using: &self) / 9
         return Reading(
-            number: number, time: time, value: 70 + Double(Int.random(in: 0...60, using: &self)) / 20, day: day,
-            source: .random(in: 0...2, using: &self))
+            number: number, time: time, end: time + (length == 0 ? 0 : .random(in: 1...length, using: &self)),
+            value: 70 + Double(Int.random(in: 0...60, using: &self)) / 20, day: clocks[Int(clock)].day(of: time),
+            source: .random(in: 0...2, using: &self), clock: clock)
     }
 
     mutating func readings() -> [Reading] {
@@ -27,7 +34,8 @@ extension SeededGenerator {
             var rules = SeriesRules(
                 aggregator, days: .random(in: 1...30, using: &self),
                 mirrorTolerance: Bool.random(using: &self) ? 0.05 : nil)
-            if Int.random(in: 0...3, using: &self) == 0 {
+            if aggregator == .sum { rules.ranks = [0: 30, 1: 10, 2: 20] }
+            if aggregator != .sum, Int.random(in: 0...3, using: &self) == 0 {
                 rules.preferred = [[.random(in: 0...2, using: &self)], [.random(in: 0...2, using: &self)]]
             }
             if Int.random(in: 0...3, using: &self) == 0 {

@@ -12,7 +12,7 @@ import Testing
         let readings = values.enumerated().map { index, one in
             Reading(number: Int64(index), time: one.minute * 60_000_000, value: one.value, day: 0, source: one.source)
         }
-        return DayFill.series(readings, rules, through: 0).first?.value
+        return DayFill.series(readings, rules, clocks: clocks, through: 0).first?.value
     }
 
     @Test func `each aggregator says of a day what its name says`() {
@@ -57,21 +57,62 @@ import Testing
         #expect(SeriesRules(.sum, days: 30).name == "sum")
     }
 
-    @Test func `a sum is never of two sources: without a choice there is none, and the day is reported`() {
-        let steps: [(minute: Int64, value: Double, source: Int32)] = [(600, 4_000, 1), (700, 500, 1), (605, 3_900, 2)]
-        #expect(day(.sum, steps) == nil)
-        #expect(day(.sum, steps, preferred: [[1]]) == 4_500)
-        #expect(day(.sum, steps, preferred: [[2]]) == 3_900)
-        #expect(day(.sum, steps, preferred: [[3]]) == nil)
-        // Two devices of one chosen program are still two sources.
-        #expect(day(.sum, steps, preferred: [[1, 2]]) == nil)
-
-        let readings = steps.enumerated().map { index, step in
-            Reading(number: Int64(index), time: step.minute, value: step.value, day: 7, source: step.source)
+    @Test func `of several sources the best counts, and of each what lies in the day`() throws {
+        func hours(_ from: Double, _ to: Double, _ value: Double, _ source: Int32) -> Reading {
+            let (time, end) = (Int64(from * 3_600_000_000), Int64(to * 3_600_000_000))
+            return Reading(
+                number: time / 60_000_000 + Int64(source) + 10_000, time: time, end: end, value: value,
+                day: clocks[0].day(of: time), source: source)
         }
-        let history = DayHistory(readings, [SeriesRules(.sum)])
-        #expect(history.conflicts(0).map(\.day) == [7] && history.conflicts(0).map(\.sources) == [[1, 2]])
-        #expect(history.conflicts(0, through: 6).isEmpty)
+        // The phone's hour is half covered by the watch; the watch walks over midnight.
+        let readings = [
+            hours(8, 9, 1_000, 1), hours(8.5, 9.5, 800, 2), hours(23, 25, 600, 2), hours(24.5, 25.5, 90, 1),
+        ]
+        var rules = SeriesRules(.sum)
+        func sums() -> [Double] { DayFill.series(readings, rules, clocks: clocks, through: 5).map(\.value) }
+        rules.ranks = [1: 2, 2: 1]
+        #expect(sums() == [1_600, 345], "500 + 800 + 300 and 300 + 45")
+        rules.ranks = [1: 1, 2: 2]
+        #expect(sums() == [1_700, 240], "1000 + 400 + 300 and 150 + 90")
+        let history = DayHistory(readings, [rules], clocks: clocks)
+        #expect(history.basis(0, of: 0) == [10_481, 10_512, 11_382])
+        #expect(history.basis(0, of: 1) == [11_382, 11_471])
+        // What a better source covers wholly is not what the day is made of.
+        rules.ranks = [2: 1]
+        let covered = [hours(8.5, 9, 70, 1), hours(8, 10, 800, 2)]
+        #expect(DayHistory(covered, [rules], clocks: clocks).basis(0, of: 0) == [10_482])
+    }
+
+    @Test func `days begin by the clock of the place, later where that is set, and with or without an hour`() throws {
+        let hour: Int64 = 3_600_000_000
+        let berlin = try #require(DayClock(zone: "Europe/Berlin", dayStartMinutes: 240))
+        let four: Int64 = 1_711_850_400_000_000  // 2024-03-31T04:00+02:00
+        let spring = berlin.day(of: four)
+        #expect(spring == 19_813)
+        #expect(berlin.day(of: four - 1) == spring - 1)
+        #expect(berlin.day(of: four + 24 * hour - 1) == spring)
+        let calendar = try #require(DayCalendar(zone: "UTC"))
+        let india = try #require(DayClock(zone: calendar.zone(at: Timestamp(microseconds: 0, offsetMinutes: 330))))
+        #expect(india.day(of: 18 * hour) == 0)
+        #expect(india.day(of: 18 * hour + hour / 2) == 1)
+        // Samoa had no 30 December 2011.
+        let apia = try #require(DayClock(zone: "Pacific/Apia"))
+        let before = apia.day(of: 1_325_239_199_000_000)  // 2011-12-29T23:59:59-10:00
+        #expect(apia.day(of: 1_325_239_200_000_000) == before + 2)
+    }
+
+    @Test func `an offset that the person's zone has then stands for that zone`() throws {
+        let calendar = try #require(DayCalendar(zone: "Europe/Berlin"))
+        func zone(_ text: String, _ name: String? = nil) throws -> String {
+            calendar.zone(at: try Timestamp(parsing: text), zone: name)
+        }
+        #expect(try zone("2024-07-01T10:00:00+02:00") == "Europe/Berlin")
+        #expect(try zone("2024-07-01T10:00:00Z") == "Europe/Berlin")
+        #expect(try zone("2024-07-01T10:00:00+01:00") == "GMT+0100")
+        #expect(try zone("2024-07-01T10:00:00+02:00", "Asia/Tokyo") == "Asia/Tokyo")
+        #expect(try zone("2024-07-01T10:00:00+02:00", "Mars/Olympus") == "Europe/Berlin")
+        let fixed = try #require(DayCalendar(.fixed, zone: "UTC"))
+        #expect(fixed.zone(at: try Timestamp(parsing: "2024-07-01T10:00:00+02:00"), zone: "Asia/Tokyo") == "UTC")
     }
 
     @Test func `the best source with readings on a day counts alone; without any of them all do`() {

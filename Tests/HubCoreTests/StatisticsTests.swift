@@ -173,4 +173,41 @@ import Testing
             #expect(try await sources() == ["bag", "pocket", "watch", "1300.0"])
         }
     }
+
+    @Test func `R8.110 R8.111 WELCOME says in which order sources count, to who reads them`()
+        async throws
+    {
+        let folder = try Folder()
+        var setting = try GrantTests.setting([("reader", ["weight"], nil), ("writer", [], nil)], in: folder)
+        setting.priorities = [
+            PrioritySection(
+                name: "steps", types: [try TypeID("stepCount"), .weight], sources: ["phone/bag", "watch"]),
+            PrioritySection(name: "other", persons: ["who"], sources: ["scale"]),
+            PrioritySection(name: "all", sources: ["hand", "phone"]),
+        ]
+        try await withHub(setting) { hub in
+            func order(_ welcome: JSON) -> [JSON] { welcome["persons"][0]["priority"].array }
+            let owner = try await hub.peer()
+            let all = order(try await owner.hello("kitchen-script"))
+            #expect(
+                all.map { $0["sources"].array.compactMap(\.string) } == [["phone/bag", "watch"], ["hand", "phone"]])
+            #expect(all.map { $0["types"].array.compactMap(\.string) } == [["stepCount", "weight"], []])
+            for (name, types) in [("reader", [["weight"], []]), ("writer", nil)] as [(String, [[String]]?)] {
+                let door = try await Peer.dealer(
+                    hub.hub.endpoints.pluginDoor, Peer.Options(user: name, password: try await hub.token(of: name)))
+                let told = order(try await door.hello(name, mode: "once"))
+                #expect(told.map { $0["types"].array.compactMap(\.string) } == types ?? [], "\(name)")
+            }
+            let (begin, end) = ("2026-03-28T08:05:00+01:00", "2026-03-28T08:15:00+01:00")
+            for (plugin, device) in [("phone", "pocket"), ("watch", "wrist"), ("phone", "bag")] {
+                let more = #","source":{"device":"\#(device)"},"subject":{"name":"anna"}"#
+                _ = try await hub.client(plugin).give([Self.steps(device, 500, begin, end, more)])
+            }
+            let entries = try await owner.query(#""types":["stepCount"]"#, want: "sources").body["sources"]["sources"]
+                .array
+            let ranked = entries.sorted { $0["rank"].int ?? 0 < $1["rank"].int ?? 0 }
+            #expect(ranked.map { $0["source"]["device"].string } == ["bag", "wrist", "pocket"])
+            #expect(entries.allSatisfy { ($0["rank"].int ?? .max) < 1 << 53 })
+        }
+    }
 }

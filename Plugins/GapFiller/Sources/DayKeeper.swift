@@ -108,11 +108,13 @@ actor DayKeeper {
     private func store(_ records: [StoredRecord], of source: String?, isRetry: Bool = false) async throws {
         guard let hub else { return }
         if source != nil { isBusy = true }
-        let zones = Self.zones(hub)
-        if isStale || library?.zones != zones || source.map({ $0 != epoch }) ?? false {
+        // The places of sources are asked again where hub.conf has changed them.
+        let isOther = library.map { $0.persons != Self.persons(hub) || $0.hasUnranked } ?? true
+        if isStale || isOther || source.map({ $0 != epoch }) ?? false {
             _ = try await renew(isDryRun: false)
         }
         guard var next = library else { return }
+        try await Self.rank(records, in: &next, hub)
         let now = hub.clock.now()
         let edits = ReadingIndex.latest(next.advance(to: now) + next.take(records, at: now))
         let bereft = next.takeBereft()
@@ -130,8 +132,28 @@ actor DayKeeper {
         await complain(hub, next)
     }
 
-    private static func zones(_ hub: PluginContext) -> [String: String] {
-        Dictionary(hub.persons.compactMap { person in person.zone.map { (person.name, $0) } }) { first, _ in first }
+    private static func persons(_ hub: PluginContext) -> [String: FillerPerson] {
+        let persons = hub.persons.compactMap { person in
+            person.zone.map { (person.name, FillerPerson(zone: $0, priority: person.priority)) }
+        }
+        return Dictionary(persons) { first, _ in first }
+    }
+
+    /// Asks which place in sums each source has that is new.
+    private static func rank(
+        _ records: [StoredRecord], in library: inout ReadingIndex, _ hub: PluginContext
+    ) async throws {
+        for (origin, start) in library.unranked(records) {
+            var filter = QueryRequest.Filter()
+            (filter.types, filter.persons) = ([origin.key.type.rawValue], [origin.key.person])
+            (filter.sources, filter.strict) = ([origin.source.plugin], [.start])
+            (filter.from, filter.to) = (start, Timestamp(microseconds: start.microseconds + 1))
+            let found: [SourceTally]
+            do { found = try await hub.sources(filter) } catch let error as AskError where error.code == .refused {
+                found = []  // The person is another's, or the hub has forgotten them.
+            }
+            library.note(found.first { $0.source.isSame(as: origin.source) }?.rank, of: origin)
+        }
     }
 
     // MARK: - From scratch
@@ -144,7 +166,7 @@ actor DayKeeper {
         isDryRun: Bool, _ progress: Reconciliation.Progress = { _, _ in }
     ) async throws -> Reconciliation.Report {
         guard let hub, let settings else { throw PluginFailure(.failed, "the plugin has not read its settings yet") }
-        var library = ReadingIndex(settings, zones: Self.zones(hub))
+        var library = ReadingIndex(settings, Self.persons(hub))
         var cursor: Cursor?
         var waiting: [StoredRecord] = []
         for try await page in hub.query(filter([.quantity])) {
@@ -152,10 +174,12 @@ actor DayKeeper {
             cursor = page.cursor ?? cursor
             // In pieces: putting in order costs more than reading them.
             guard waiting.count >= 50_000 else { continue }
+            try await Self.rank(waiting, in: &library, hub)
             library.load(waiting, at: hub.clock.now())
             waiting = []
             await progress(library.readingCount, nil)
         }
+        try await Self.rank(waiting, in: &library, hub)
         library.load(waiting, at: hub.clock.now())
         var thinned = filter([.day])
         thinned.sources = [Self.hubItself]
@@ -212,5 +236,11 @@ actor DayKeeper {
         } else if let event = try? DeviceEvent("error", isResolved: true) {
             await hub.event(event)
         }
+    }
+}
+
+extension SourceTally.Origin {
+    fileprivate func isSame(as source: Source) -> Bool {
+        plugin == source.plugin && device == source.device && account == source.account
     }
 }

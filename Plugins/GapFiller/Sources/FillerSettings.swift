@@ -89,8 +89,9 @@ struct FillerSettings: Hashable, Sendable {
                     TextRule(
                         pattern: "([^=:]+:)?[^=:]+=.+",
                         expected: "type=plugin, type=plugin/device or person:type=plugin",
-                        example: "stepCount=apple-health"))),
-            help: "Which source of a type counts where there are several, the best first; a sum needs exactly one.",
+                        example: "weight=ihealth-hs4"))),
+            help:
+                "Which source of a type counts alone, the best first. Of sums [priority.NAME] of hub.conf says which counts.",
             default: .list([])),
         SettingDeclaration(
             "stop_carrying",
@@ -164,12 +165,11 @@ struct FillerSettings: Hashable, Sendable {
     }
 
     private func checkSums() throws {
-        let sums = sources.filter { choice in types.contains { $0.type.id == choice.type && $0.treatment.isSum } }
-        for choice in sums
-        where sums.contains(where: { $0 != choice && $0.type == choice.type && $0.person == choice.person }) {
+        for choice in sources where types.contains(where: { $0.type.id == choice.type && $0.treatment.isSum }) {
             throw PluginFailure(
                 .settings,
-                "setting sources: \(choice.type) is a sum, and sums of two sources count things twice; name one")
+                "setting sources: \(choice.type) is added up, of all sources; which of them counts first says a table [priority.NAME] of hub.conf"
+            )
         }
     }
 
@@ -217,10 +217,11 @@ extension FillerSettings {
         case .averaged(let plausible):
             aggregators.map { SeriesRules($0, days: 1, mirrorTolerance: plausible.mirrorTolerance) }
         case .weighted(let plausible):
+            // The same beat told twice weighs no more: in a weighted mean nothing came two ways.
             aggregators.map { aggregator in
-                SeriesRules(
-                    aggregator == .mean ? .weightedMean : aggregator, days: 1,
-                    mirrorTolerance: plausible.mirrorTolerance)
+                aggregator == .mean
+                    ? SeriesRules(.weightedMean, days: 1)
+                    : SeriesRules(aggregator, days: 1, mirrorTolerance: plausible.mirrorTolerance)
             }
         case .carried(let plausible):
             aggregators.map { SeriesRules($0, days: carryDays, mirrorTolerance: plausible.mirrorTolerance) }

@@ -62,7 +62,9 @@ extension ReadingIndex {
             if let unnamed = unnamed[number] { return unnamed.person != day.day.person }
             guard let home = homes[number] else { return false }
             // Another setting cuts days elsewhere, too, but makes no new version of a reading.
-            return shelves[Int(home.shelf)].key != day.key || home.day != day.source && home.sequence > day.sequence
+            let shelf = shelves[Int(home.shelf)]
+            return shelf.key != day.key
+                || home.sequence > day.sequence && !shelf.history.reaches(number, on: home.day, to: day.source)
         }
     }
 

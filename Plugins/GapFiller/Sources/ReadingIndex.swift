@@ -34,9 +34,17 @@ struct ReadingIndex: Sendable {
         var sequence: Int64
     }
 
+    /// A source of a person and type.
+    struct Origin: Hashable, Sendable {
+        var key: SeriesTable.Key
+        var source: Source
+    }
+
     let settings: FillerSettings
-    /// Zones of the persons, by name.
-    let zones: [String: String]
+    /// By name.
+    let persons: [String: FillerPerson]
+    /// Which place each source has in sums, as the hub has said; `nil` where it had nothing of that source any more.
+    private(set) var ranks: [Origin: Int64?] = [:]
     private(set) var shelves: [SeriesTable] = []
     /// By the record's number.
     private(set) var leftOut: [Int64: LeftOut] = [:]
@@ -55,7 +63,9 @@ struct ReadingIndex: Sendable {
     /// Today of each person, which never goes back.
     private var todays: [String: Int32] = [:]
 
-    init(_ settings: FillerSettings, zones: [String: String]) { (self.settings, self.zones) = (settings, zones) }
+    init(_ settings: FillerSettings, _ persons: [String: FillerPerson]) {
+        (self.settings, self.persons) = (settings, persons)
+    }
 
     var readingCount: Int { homes.count }
 
@@ -99,10 +109,7 @@ struct ReadingIndex: Sendable {
             homes[stored.number] = Location(shelf: Int32(shelf), day: reading.day, sequence: stored.sequence)
             puts[shelf, default: []].append(reading)
         }
-        for (shelf, puts) in puts {
-            let history = shelves[shelf].history
-            shelves[shelf].history = DayHistory(history.readings + puts, history.rules)
-        }
+        for (shelf, puts) in puts { shelves[shelf].history.load(puts) }
         for stored in again { _ = take([stored], at: now) }
     }
 
@@ -159,7 +166,7 @@ struct ReadingIndex: Sendable {
             return nil
         }
         gone.remove(stored.number)
-        guard let zone = zones[person.name] else {
+        guard let zone = persons[person.name]?.zone else {
             unnamed[stored.number] = Unnamed(
                 person: person.name, start: sample.start.microseconds, sequence: stored.sequence)
             return nil
@@ -177,17 +184,43 @@ struct ReadingIndex: Sendable {
             return nil
         }
         let source = intern(sample.source)
-        if shelves[shelf].sources.insert(source).inserted { prefer(shelf) }
-        let reading = Reading(
-            number: stored.number, time: sample.start.microseconds, value: value,
-            day: shelves[shelf].calendar.day(of: sample.start, zone: sample.zone), source: source)
-        return (shelf, reading)
+        if shelves[shelf].sources.insert(source).inserted {
+            prefer(shelf)
+            let origin = Origin(key: shelves[shelf].key, source: sample.source)
+            if let rank = ranks[origin] ?? nil { shelves[shelf].history.rank(source, Int(rank)) }
+        }
+        return (shelf, shelves[shelf].reading(stored.number, sample, value, of: source))
     }
+
+    // MARK: - Which source counts first
+
+    /// The sources of which these records are and whose place in sums is not known, each with an instant at which it has something.
+    func unranked(_ records: [StoredRecord]) -> [Origin: Timestamp] {
+        var found: [Origin: Timestamp] = [:]
+        for stored in records {
+            guard case .sample(let sample) = stored.record, let person = stored.assignment.person?.name,
+                persons[person] != nil,
+                settings.types.contains(where: { $0.type.id == stored.type && $0.treatment.isSum })
+            else { continue }
+            let origin = Origin(
+                key: SeriesTable.Key(person: person, type: stored.type), source: sample.source)
+            if ranks[origin] == nil { found[origin] = sample.start }
+        }
+        return found
+    }
+
+    /// - Parameter rank: `nil` where the hub has nothing of the source any more.
+    mutating func note(_ rank: Int64?, of origin: Origin) { ranks[origin] = .some(rank) }
+
+    /// Whether the hub did not say the place of a source: what was asked had just been taken back.
+    var hasUnranked: Bool { ranks.values.contains(nil) }
 
     private mutating func shelf(of person: String, _ type: FillerSettings.DayType, at now: Int64) -> Int? {
         let key = SeriesTable.Key(person: person, type: type.type.id)
         if let place = places[key] { return place }
-        guard let zone = zones[person], let calendar = settings.calendar(of: person, zone: zone) else { return nil }
+        guard let zone = persons[person]?.zone, let calendar = settings.calendar(of: person, zone: zone) else {
+            return nil
+        }
         let stop = FillerSettings.chosen(settings.stops, person, key.type).first
         let rules = settings.rules(of: type).map { rules in
             var rules = rules
@@ -196,8 +229,7 @@ struct ReadingIndex: Sendable {
         }
         shelves.append(
             SeriesTable(
-                key: key, type: type, calendar: calendar, isFixed: settings.zone != .sample,
-                history: DayHistory([], rules)))
+                key: key, type: type, calendar: calendar, isFixed: settings.zone != .sample, rules: rules))
         places[key] = shelves.count - 1
         todays[person] = max(todays[person] ?? .min, calendar.today(at: now))
         prefer(shelves.count - 1)
@@ -245,13 +277,11 @@ struct ReadingIndex: Sendable {
     var unnamedCounts: [(person: String, readings: Int)] {
         Dictionary(grouping: unnamed.values, by: \.person).map { ($0.key, $0.value.count) }.sorted { $0.0 < $1.0 }
     }
+}
 
-    /// Days with sums of several sources, by shelf.
-    var conflicts: [(shelf: SeriesTable, days: [DayHistory.Conflict])] {
-        shelves.compactMap { shelf in
-            guard shelf.type.treatment.isSum, shelf.sources.count > 1 else { return nil }
-            let days = shelf.history.conflicts(0, through: today(of: shelf))
-            return days.isEmpty ? nil : (shelf, days)
-        }
-    }
+/// What is known of a person.
+struct FillerPerson: Hashable, Sendable {
+    var zone: String
+    /// Which sources count first, as `hub.conf` says.
+    var priority: [Welcome.SourceOrder] = []
 }

@@ -16,12 +16,45 @@ struct SeriesTable: Sendable {
     var history: DayHistory
     /// Sources that readings have come from.
     var sources: Set<Int32> = []
+    /// By their zones, the places of the history's clocks.
+    private var clocks: [String: Int32] = [:]
+
+    init(key: Key, type: FillerSettings.DayType, calendar: DayCalendar, isFixed: Bool, rules: [SeriesRules]) {
+        (self.key, self.type, self.calendar, self.isFixed) = (key, type, calendar, isFixed)
+        history = DayHistory([], rules)
+    }
+
+    /// Where a sample lies among the days.
+    mutating func reading(_ number: Int64, _ sample: Sample, _ value: Double, of source: Int32) -> Reading {
+        let (start, end) = (sample.start.microseconds, sample.end.microseconds)
+        guard type.treatment.isSum else {
+            return Reading(
+                number: number, time: start, end: end, value: value,
+                day: calendar.day(of: sample.start, zone: sample.zone), source: source)
+        }
+        let clock = clock(of: calendar.zone(at: sample.start, zone: sample.zone))
+        return Reading(
+            number: number, time: start, end: end, value: value, day: history.day(of: start, by: clock),
+            source: source, clock: clock)
+    }
+
+    private mutating func clock(of zone: String) -> Int32 {
+        if let place = clocks[zone] { return place }
+        let start = calendar.dayStartMinutes
+        guard
+            let clock = DayClock(zone: zone, dayStartMinutes: start)
+                ?? DayClock(zone: calendar.zone, dayStartMinutes: start)
+        else { preconditionFailure("the zone of a calendar is known") }
+        let place = history.add(clock)
+        clocks[zone] = place
+        return place
+    }
 
     /// A day as a record for the hub.
     func record(_ day: FilledDay, of series: Int, source: Source) -> DayValue {
         let rules = history.rules[series]
         let isCarried = day.age > 0
-        var metadata = #"{"formula":"\#(rules.name)","formulaVersion":"\#(SeriesTable.formulaVersion)""#
+        var metadata = #"{"formula":"\#(rules.name)","formulaVersion":"\#(rules.aggregator.formulaVersion)""#
         if calendar.dayStartMinutes > 0 { metadata += #","dayStart":"\#(calendar.dayStart)""# }
         var basis = history.basis(series, of: day.observedOn)
         if basis.count > SeriesTable.mostBasis {
@@ -37,10 +70,13 @@ struct SeriesTable: Sendable {
             metadata: JSONObject(trusted: metadata + "}"))
     }
 
-    /// Grows when the same readings would make other days.
-    static let formulaVersion = 1
     /// More numbers than that would not fit a record: steps of a day, one a minute, are 1,440.
     static let mostBasis = 1_000
+}
+
+extension Aggregator {
+    /// Grows when the same readings would make other days.
+    fileprivate var formulaVersion: Int { self == .sum || self == .weightedMean ? 2 : 1 }
 }
 
 extension LocalDate {

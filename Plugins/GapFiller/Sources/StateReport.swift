@@ -21,20 +21,10 @@ struct StateReport: Encodable, Sendable {
         var readings: Int
     }
 
-    struct Conflict: Encodable, Sendable {
-        var person, type: String
-        var days: Int
-        var first, last: String
-        var sources: [String]
-        /// What to write in hub.conf.
-        var advice: String
-    }
-
     var readings: Int
     var series: [Series]
     var leftOut: [LeftOut]
     var unnamed: [Unnamed]
-    var conflicts: [Conflict]
     /// Days that the hub would not have.
     var rejected: [Rejections.Kind]
 
@@ -54,14 +44,6 @@ struct StateReport: Encodable, Sendable {
             LeftOut(record: $0.key, type: $0.value.type.rawValue, reason: $0.value.reason)
         }
         unnamed = library.unnamedCounts.map { Unnamed(person: $0.person, readings: $0.readings) }
-        conflicts = library.conflicts.map { shelf, days in
-            let sources = Set(days.flatMap(\.sources)).map { library.sources[Int($0)].choice }.sorted()
-            return Conflict(
-                person: shelf.key.person, type: shelf.key.type.rawValue, days: days.count,
-                first: days.first.map { LocalDate($0.day).text } ?? "",
-                last: days.last.map { LocalDate($0.day).text } ?? "", sources: sources,
-                advice: "sources = [\"\(shelf.key.person):\(shelf.key.type)=\(sources.first ?? "")\"]")
-        }
     }
 }
 
@@ -69,7 +51,7 @@ struct StateReport: Encodable, Sendable {
 enum Complaint {
     /// Whether there is more than persons whom `hub.conf` does not name, which may be meant.
     static func isGrave(_ library: ReadingIndex, _ rejections: Rejections) -> Bool {
-        !library.leftOut.isEmpty || !library.conflicts.isEmpty || !rejections.isEmpty
+        !library.leftOut.isEmpty || !rejections.isEmpty
     }
 
     static func text(_ library: ReadingIndex, _ rejections: Rejections = Rejections()) -> String? {
@@ -79,11 +61,6 @@ enum Complaint {
             parts.append(
                 (count == 1 ? "1 record is in no day" : "\(count) records are in no day")
                     + ", such as \(first.key): \(first.value.reason)")
-        }
-        for (shelf, days) in library.conflicts {
-            parts.append(
-                "\(shelf.key.type) of \(shelf.key.person) has no sum on \(days.count == 1 ? "1 day" : "\(days.count) days") "
-                    + "because several sources count it; name one in sources")
         }
         for (person, count) in library.unnamedCounts {
             parts.append(
@@ -97,9 +74,4 @@ enum Complaint {
         }
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
-}
-
-extension Source {
-    /// As the setting `sources` names it.
-    fileprivate var choice: String { plugin + (device.map { "/\($0)" } ?? "") }
 }

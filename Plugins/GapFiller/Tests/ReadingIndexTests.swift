@@ -19,7 +19,9 @@ import Testing
     }
 
     private func library(_ values: [String: SettingValue] = [:]) throws -> ReadingIndex {
-        ReadingIndex(try Self.settings(values), zones: ["me": "Europe/Berlin", "anna": "Asia/Tokyo"])
+        ReadingIndex(
+            try Self.settings(values),
+            ["me": FillerPerson(zone: "Europe/Berlin"), "anna": FillerPerson(zone: "Asia/Tokyo")])
     }
 
     /// Dates and values of edits; `-` for a day that is gone.
@@ -110,24 +112,23 @@ import Testing
         #expect(library.leftOut[1]?.reason.contains("filled in") == true)
     }
 
-    @Test func `steps of two sources are reported and not added, until the settings choose one`() throws {
+    @Test func `of steps that a phone and a watch have counted at one time those of the better source count`() throws {
         let steps = [
             steps(1, 4_000, "2024-05-19", "phone"), steps(2, 3_900, "2024-05-19", "watch"),
             steps(3, 100, "2024-05-18", "watch"),
         ]
-        var undecided = try library(["types": .list([.string("stepCount")])])
-        undecided.load(steps, at: now)
-        let series = undecided.shelves[0].history.series(0, through: undecided.today(of: undecided.shelves[0]))
-        #expect(series.map(\.value) == [100])
-        #expect(Complaint.text(undecided)?.contains("stepCount of me has no sum on 1 day") == true)
-        #expect(StateReport(undecided).conflicts.map(\.sources) == [["phone", "watch"]])
-
-        var decided = try library([
-            "types": .list([.string("stepCount")]), "sources": .list([.string("me:stepCount=watch")]),
-        ])
-        _ = decided.take(steps, at: now)
-        #expect(decided.shelves[0].history.series(0, through: .max - 40).map(\.value) == [100, 3_900])
-        #expect(Complaint.text(decided) == nil)
+        var library = try library(["types": .list([.string("stepCount")])])
+        let asked = library.unranked(steps)
+        #expect(Set(asked.keys.map(\.source.plugin)) == ["phone", "watch"])
+        for (index, origin) in asked.keys.sorted(by: { $0.source.plugin > $1.source.plugin }).enumerated() {
+            library.note(Int64(index), of: origin)
+        }
+        #expect(library.unranked(steps).isEmpty && !library.hasUnranked)
+        library.load(Array(steps.prefix(1)), at: now)
+        let edits = library.take(Array(steps.dropFirst()), at: now)
+        #expect(texts(edits, library) == ["me 05-18 100.0", "me 05-19 3900.0"])
+        #expect(library.shelves[0].history.basis(0, of: library.shelves[0].calendar.today(at: now) - 1) == [2])
+        #expect(Complaint.text(library) == nil)
     }
 
     @Test func `each person's day begins at their own midnight, and never ends again`() throws {
@@ -171,7 +172,7 @@ import Testing
     }
 
     @Test func `a person without a known zone has no days, and people are told`() throws {
-        var library = ReadingIndex(try Self.settings(), zones: ["me": "Mars/Olympus"])
+        var library = ReadingIndex(try Self.settings(), ["me": FillerPerson(zone: "Mars/Olympus")])
         library.load([weight(1, 80, "2024-05-19")], at: now)
         #expect(
             library.leftOut[1]?.reason
@@ -269,10 +270,8 @@ import Testing
             (["zone": .string("Europe/Berlin")], "setting zone"),
             (["sources": .list([.string("stepCount=phone")])], "not among types"),
             (
-                [
-                    "types": .list([.string("stepCount")]),
-                    "sources": .list([.string("stepCount=phone"), .string("stepCount=watch")]),
-                ], "count things twice"
+                ["types": .list([.string("stepCount")]), "sources": .list([.string("stepCount=phone")])],
+                "[priority.NAME] of hub.conf"
             ),
             (["stop_carrying": .list([.string("weight=2024-13-01")])], "setting stop_carrying"),
         ] as [([String: SettingValue], String)])

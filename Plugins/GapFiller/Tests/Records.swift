@@ -10,12 +10,15 @@ private func key(_ number: Int64) -> RecordKey {
 
 private func sample(
     _ number: Int64, _ type: TypeID, _ value: Double, _ unit: String, _ start: String, _ sequence: Int64?,
-    _ person: String, _ plugin: String, _ provenance: Provenance, _ note: String?, _ implausible: SampleMembers = []
+    _ person: String, _ plugin: String, _ provenance: Provenance, _ note: String?, _ implausible: SampleMembers = [],
+    lasting seconds: Int64 = 0
 ) -> StoredRecord {
     let start = (try? Timestamp(parsing: start)) ?? Timestamp(microseconds: 0)
     let sample = Sample(
         source: Source(plugin: plugin), key: key(number), type: type,
-        value: .quantity(value, unit: unit), start: start, provenance: provenance,
+        value: .quantity(value, unit: unit), start: start,
+        end: Timestamp(microseconds: start.microseconds + seconds * 1_000_000, offsetMinutes: start.offsetMinutes),
+        provenance: provenance,
         metadata: note.map { JSONObject(trusted: "{\"note\":\"\($0)\"}") })
     return StoredRecord(
         record: .sample(sample), number: number, sequence: sequence ?? number,
@@ -34,7 +37,8 @@ func weight(
 
 func steps(_ number: Int64, _ value: Double, _ date: String, _ plugin: String) -> StoredRecord {
     let type = (try? TypeID("stepCount")) ?? .weight
-    return sample(number, type, value, "count", "\(date)T12:00:00+02:00", nil, "me", plugin, .measured, nil)
+    return sample(
+        number, type, value, "count", "\(date)T12:00:00+02:00", nil, "me", plugin, .measured, nil, lasting: 3_600)
 }
 
 func retraction(_ number: Int64, sequence: Int64, person: String = "me") -> StoredRecord {

@@ -23,7 +23,7 @@ import Testing
                 .rejected(.value, reason: "x"),
             ])
         #expect(rejections.records == [days[0], days[2], days[3]])
-        let library = ReadingIndex(try ReadingIndexTests.settings(), zones: [:])
+        let library = ReadingIndex(try ReadingIndexTests.settings(), [:])
         #expect(
             Complaint.text(library, rejections)
                 == "the hub rejected 1 day (unit): third; the hub rejected 2 days (value): second")

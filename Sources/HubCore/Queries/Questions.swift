@@ -1,3 +1,4 @@
+import HealthStatistics
 import HubSessions
 import HubStore
 import HubWire
@@ -157,7 +158,7 @@ actor Questions {
         if found.next != nil, question.used + began.duration(to: .now) < Question.budget {
             return .more(.sources(found))
         }
-        return .answer(.answer(.sources, RawJSON(encoding: SourcesPage(found))))
+        return .answer(.answer(.sources, RawJSON(encoding: SourcesPage(found, outlet.facts))))
     }
 
     /// One turn: some of the way to an interval, or to a page of them.
@@ -211,7 +212,7 @@ actor Questions {
 
 extension SourcesPage {
     /// Sorted by type, person and source.
-    fileprivate init(_ page: SourceCountPage) {
+    fileprivate init(_ page: SourceCountPage, _ facts: HubFacts) {
         func key(_ count: SourceCount) -> [String] {
             [
                 count.type.rawValue, count.person?.name ?? "", count.source.plugin, count.source.device ?? "",
@@ -226,7 +227,11 @@ extension SourcesPage {
                     source: .init(
                         plugin: count.source.plugin, device: count.source.device, account: count.source.account),
                     count: count.count, first: Timestamp(microseconds: count.first).text,
-                    last: Timestamp(microseconds: count.last).text)
+                    last: Timestamp(microseconds: count.last).text,
+                    rank: count.person.map { person in
+                        SourceRank(facts.priority(of: count.type, person.name))
+                            .rank(of: count.source, number: count.number)
+                    })
             }, next: page.next)
     }
 }

@@ -33,7 +33,7 @@ struct StatisticsQuestion: Sendable {
         intervals = try Self.intervals(request.interval, zone: facts.zone(of: person))
         var query = StatisticsQuery(of: person, type.id, unit: unit, style, intervals: intervals)
         query.sources = request.filter.sources.map(Set.init)
-        query.priority = facts.priorities.first { $0.concerns(type.id, of: person) }?.sources ?? []
+        query.priority = facts.priority(of: type.id, person)
         query.isBySource = figures.contains(.bySource)
         (query.from, query.to) = (request.filter.from?.microseconds, request.filter.to?.microseconds)
         var remaining = request.limit

@@ -6,6 +6,8 @@ public struct SourceCount: Hashable, Sendable {
     /// `nil` of records without a person.
     public var person: Person?
     public var source: Source
+    /// Of the source: grows in the order in which the first records came (`SourceRank`).
+    public var number: Int64
     public var count: Int64
     /// The earliest start, and the latest end, in microseconds since 1970.
     public var first: Int64
@@ -79,8 +81,8 @@ extension Reader {
             SourceCount(
                 type: try termCache.type(owner.type, in: db),
                 person: owner.person == 0 ? nil : try termCache.person(owner.person, in: db),
-                source: try termCache.source(owner.source, in: db), count: tally.count, first: tally.first,
-                last: tally.last)
+                source: try termCache.source(owner.source, in: db), number: owner.source, count: tally.count,
+                first: tally.first, last: tally.last)
         }
         return page
     }

@@ -199,27 +199,20 @@ struct StatisticsReadings {
 
 /// The order of the sources, the best first.
 private final class Ranks {
-    private let priority: [String]
+    private let order: SourceRank
     private let reader: Reader
     private var known: [Int64: Int] = [:]
 
-    /// Above the number of the source: whether it is entered by hand; above that, its place among those that are named.
-    private static let (byHand, place) = (1 << 40, 1 << 41)
-
-    init(_ priority: [String], _ reader: Reader) { (self.priority, self.reader) = (priority, reader) }
+    init(_ priority: [String], _ reader: Reader) { (order, self.reader) = (SourceRank(priority), reader) }
 
     func rank(of id: Int64) throws -> Int {
         if let rank = known[id] { return rank }
-        let source = try reader.termCache.source(id, in: reader.db)
-        let named = source.device.map { "\(source.plugin)/\($0)" }
-        let place = priority.firstIndex { $0 == named || $0 == source.plugin } ?? priority.count
-        let isByHand = source.plugin == Source.byHand
-        let rank = Int(id) + (isByHand ? Ranks.byHand : 0) + place * Ranks.place
+        let rank = Int(order.rank(of: try reader.termCache.source(id, in: reader.db), number: id))
         known[id] = rank
         return rank
     }
 
     func source(at rank: Int) throws -> Source { try reader.termCache.source(Ranks.id(of: rank), in: reader.db) }
 
-    static func id(of rank: Int) -> Int64 { Int64(rank & (Ranks.byHand - 1)) }
+    static func id(of rank: Int) -> Int64 { SourceRank.number(of: Int64(rank)) }
 }

@@ -11,15 +11,28 @@ extension Welcome {
         public var locale: String?
         /// The unit in which the person reads a type, as HealthKit spells it, where that is not the usual one of most people.
         public var units: [String: String]
+        /// Which sources count before which in statistics: of a type the first that is for it.
+        public var priority: [SourceOrder]
         /// What a device needs to know of the body; only where the plugin's manifest asks for it.
         public var profile: PersonProfile?
 
         public init(
             name: String, zone: String? = nil, locale: String? = nil, units: [String: String] = [:],
-            profile: PersonProfile? = nil
+            priority: [SourceOrder] = [], profile: PersonProfile? = nil
         ) {
-            (self.name, self.zone, self.locale, self.units, self.profile) = (name, zone, locale, units, profile)
+            (self.name, self.zone, self.locale, self.units) = (name, zone, locale, units)
+            (self.priority, self.profile) = (priority, profile)
         }
+    }
+
+    /// A table `[priority.NAME]` of `hub.conf`, as far as it concerns a person and who reads it.
+    public struct SourceOrder: Hashable, Sendable {
+        /// Ids; nil: all.
+        public var types: [String]?
+        /// Kinds of plugins, or `kind/device`, the best first.
+        public var sources: [String]
+
+        public init(types: [String]? = nil, sources: [String]) { (self.types, self.sources) = (types, sources) }
     }
 }
 
@@ -55,7 +68,7 @@ extension Welcome.PersonEntry: BodyCoding {
             name: try object.text("name"), zone: try object.textIfPresent("zone"),
             locale: try object.textIfPresent("locale"),
             units: try (object.objectIfPresent("units") as UnitsByType?)?.units ?? [:],
-            profile: try object.objectIfPresent("profile"))
+            priority: try object.objectsIfPresent("priority") ?? [], profile: try object.objectIfPresent("profile"))
     }
 
     func write(to body: inout ObjectWriter) {
@@ -63,7 +76,19 @@ extension Welcome.PersonEntry: BodyCoding {
         body.member("zone", text: zone)
         body.member("locale", text: locale)
         body.member("units", object: units.isEmpty ? nil : UnitsByType(units: units))
+        body.member("priority", objects: priority.isEmpty ? nil : priority)
         body.member("profile", object: profile)
+    }
+}
+
+extension Welcome.SourceOrder: BodyCoding {
+    init(reading object: ObjectReader) throws(WireError) {
+        self.init(types: try object.textsIfPresent("types"), sources: try object.texts("sources"))
+    }
+
+    func write(to body: inout ObjectWriter) {
+        body.member("types", texts: types)
+        body.member("sources", texts: sources)
     }
 }
 

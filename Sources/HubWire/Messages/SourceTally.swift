@@ -22,12 +22,15 @@ public struct SourceTally: Codable, Hashable, Sendable {
     /// The earliest start and the latest end, RFC 3339 in UTC.
     public var first: String
     public var last: String
+    /// Of the sources of one person and type the one with the lowest counts first in statistics; `nil` of records without a person.
+    public var rank: Int64?
 
     public init(
-        type: String, person: String?, personId: String?, source: Origin, count: Int64, first: String, last: String
+        type: String, person: String?, personId: String?, source: Origin, count: Int64, first: String, last: String,
+        rank: Int64? = nil
     ) {
         (self.type, self.person, self.personId, self.source) = (type, person, personId, source)
-        (self.count, self.first, self.last) = (count, first, last)
+        (self.count, self.first, self.last, self.rank) = (count, first, last, rank)
     }
 }
 
@@ -51,6 +54,7 @@ public struct SourcesPage: Codable, Hashable, Sendable {
                 continue
             }
             sources[index].count += tally.count
+            sources[index].rank = tally.rank
             // As texts they would not sort: the digits of a fraction differ in number.
             if SourcesPage.precedes(tally.first, sources[index].first) { sources[index].first = tally.first }
             if SourcesPage.precedes(sources[index].last, tally.last) { sources[index].last = tally.last }

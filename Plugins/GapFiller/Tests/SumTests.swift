@@ -1,0 +1,140 @@
+import Foundation
+import HubProcess
+import Samples
+import Testing
+
+/// Sums of several sources: what `hub days` and `hub stats --by day` say of one day is one number, through a hub and a gap-filler.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct SumTests {
+    private struct Steps {
+        var key: String
+        var start, end: String
+        var value: Double
+        var zone: String?
+
+        var json: String {
+            let zone = zone.map { ",\"zone\":\"\($0)\"" } ?? ""
+            return
+                "{\"type\":\"stepCount\",\"value\":\(value),\"unit\":\"count\",\"start\":\"\(start)\",\"end\":\"\(end)\",\"key\":\"\(key)\"\(zone)}"
+        }
+    }
+
+    /// The night to the 31st has the change of the clocks, and a walk over midnight before it.
+    private let phone = [
+        Steps(key: "a", start: "2024-03-30T08:00:00+01:00", end: "2024-03-30T09:00:00+01:00", value: 1_000),
+        Steps(key: "b", start: "2024-03-30T23:30:00+01:00", end: "2024-03-31T00:30:00+01:00", value: 601),
+        Steps(key: "c", start: "2024-03-31T23:00:00+02:00", end: "2024-04-01T01:00:00+02:00", value: 333.5),
+    ]
+    private let watch = [
+        Steps(key: "a", start: "2024-03-30T08:30:00+01:00", end: "2024-03-30T09:10:00+01:00", value: 700),
+        Steps(key: "b", start: "2024-03-31T01:50:00+01:00", end: "2024-03-31T03:10:00+02:00", value: 90),
+        Steps(
+            key: "c", start: "2024-04-01T00:30:00+02:00", end: "2024-04-01T00:45:00+02:00", value: 77,
+            zone: "Europe/Berlin"),
+    ]
+
+    private let conf = "clock = \"2024-04-02T10:00:00Z@1\""
+
+    /// By date, as the gap-filler has stored them.
+    private func days(_ scene: Scene) throws -> [String: Double] {
+        var days: [String: Double] = [:]
+        for stored in try scene.records([.day]).records {
+            if case .day(let day) = stored.record, day.series == "sum" { days[day.date.text] = day.value }
+        }
+        return days
+    }
+
+    /// By date, as the hub computes them now.
+    private func statistics(_ scene: Scene) async throws -> [String: Double] {
+        struct Answer: Decodable {
+            struct Interval: Decodable {
+                var from: String
+                var sum: Double?
+            }
+            var intervals: [Interval]
+        }
+        let lines = try await scene.host.command("stats", "stepCount", "--by", "day", "--json").lines
+        let answer = try JSONDecoder().decode(Answer.self, from: Data(lines.joined().utf8))
+        let sums = answer.intervals.compactMap { interval in
+            interval.sum.map { (String(interval.from.prefix(10)), $0) }
+        }
+        return Dictionary(uniqueKeysWithValues: sums)
+    }
+
+    /// Waits until the days are what the hub computes, and it computes what is expected.
+    private func agree(_ scene: Scene, _ expected: [String: Double]) async throws {
+        #expect(try await statistics(scene) == expected)
+        let end = ContinuousClock.now + .seconds(30)
+        while try days(scene) != expected, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(20)) }
+        let found = try days(scene)
+        #expect(found == expected, "\(scene.fillerLog.suffix(5))")
+    }
+
+    @Test func `R8.110 R8.111 hub days and hub stats by day agree, whatever changes`()
+        async throws
+    {
+        let scene = try await Scene(hub: conf, plugins: "[priority.steps]\nsources = [\"watch\", \"phone\"]\n")
+        try scene.give(phone.map(\.json), from: "phone")
+        try await scene.startFiller("types = [\"stepCount\"]")
+        // 1000 whole, half of 601 on each side of midnight.
+        try await agree(
+            scene, ["2024-03-30": 1_300.5, "2024-03-31": 467.25, "2024-04-01": 166.75])
+        // A source that comes later, and counts first: half of the phone's hour is the watch's.
+        try scene.give(watch.map(\.json), from: "watch")
+        try await agree(
+            scene,
+            [
+                "2024-03-30": 1_500.5, "2024-03-31": 557.25,
+                "2024-04-01": 202.0625,
+            ])
+        var late = phone[0]
+        late.value = 1_200
+        try scene.give([late.json], from: "phone")
+        try scene.give(["{\"kind\":\"retraction\",\"key\":\"c\"}"], from: "watch")
+        try await agree(
+            scene,
+            [
+                "2024-03-30": 1_600.5, "2024-03-31": 557.25, "2024-04-01": 166.75,
+            ])
+        try await scene.apply { $0.replacing("\"watch\", \"phone\"", with: "\"phone\", \"watch\"") }
+        try await agree(
+            scene,
+            [
+                // Of the watch's 40 minutes the last ten are not the phone's.
+                "2024-03-30": 1_675.5, "2024-03-31": 557.25, "2024-04-01": 166.75,
+            ])
+        // What happened while the gap-filler was away.
+        try await scene.stopFiller()
+        try await scene.apply { $0.replacing("[priority.steps]\nsources = [\"phone\", \"watch\"]\n", with: "") }
+        try scene.give(["{\"kind\":\"retraction\",\"key\":\"b\"}"], from: "phone")
+        try await scene.startFiller()
+        try await agree(
+            scene, ["2024-03-30": 1_375, "2024-03-31": 256.75, "2024-04-01": 166.75])
+    }
+
+    @Test func `without an order of hub.conf the source counts first of which the hub had a record first, of any type`()
+        async throws
+    {
+        let scene = try await Scene(hub: conf)
+        // The gap-filler is not told of the watch's weight, and reads the phone's steps first.
+        try scene.give(
+            [
+                "{\"type\":\"weight\",\"value\":80,\"unit\":\"kg\",\"start\":\"2024-03-30T07:00:00+01:00\",\"key\":\"w\"}"
+            ],
+            from: "watch")
+        try scene.give([phone[0].json], from: "phone")
+        try scene.give([watch[0].json], from: "watch")
+        try await scene.startFiller("types = [\"stepCount\"]")
+        try await agree(scene, ["2024-03-30": 1_200])
+        let (trace, days) = (try await scene.host.command("trace", "2").lines, try scene.records([.day]).records)
+        #expect(days.count == 1 && trace.contains { $0.contains("2024-03-30") }, "\(trace)")
+    }
+
+    @Test func `days that begin later are those of statistics with that anchor`() async throws {
+        let scene = try await Scene(hub: conf)
+        try scene.give(phone.map(\.json), from: "phone")
+        try await scene.startFiller("types = [\"stepCount\"]\nday_start = \"04:00\"\nday_zone = \"current\"")
+        // What was walked after midnight belongs to the day before, the 31st from four to four.
+        try await scene.settle()
+        #expect(try days(scene) == ["2024-03-30": 1_601, "2024-03-31": 333.5])
+    }
+}
