@@ -89,26 +89,35 @@ import Testing
         }
     }
 
-    @Test func `hub sources adds up pages, and shows of each type the source with most records first`() {
-        func tally(_ device: String, _ count: Int64, _ first: String, _ last: String) -> SourceTally {
+    @Test func `hub sources adds up pages, and shows of each type and person the source first that counts first`() {
+        func tally(
+            _ device: String, _ count: Int64, _ first: String, _ last: String, rank: Int64?, type: String = "weight"
+        ) -> SourceTally {
             SourceTally(
-                type: "weight", person: "anna", personId: "1", source: .init(plugin: "scale", device: device),
-                count: count, first: first, last: last)
+                type: type, person: rank == nil ? nil : "anna", personId: rank == nil ? nil : "1",
+                source: .init(plugin: "scale", device: device), count: count, first: first, last: last, rank: rank)
         }
-        var found = SourcesPage(
-            sources: [tally("a", 1, "2026-03-01T23:30:00Z", "2026-03-01T23:30:00Z")], next: "more")
+        let (one, two) = ("2026-03-01T23:30:00Z", "2026-03-02T00:00:00Z")
+        var found = SourcesPage(sources: [tally("a", 1, one, one, rank: 7)], next: "more")
         found.add(
             SourcesPage(
                 sources: [
-                    tally("a", 1, "2026-03-01T23:30:00.5Z", "2026-03-04T00:00:00Z"),
-                    tally("b", 3, "2026-03-02T00:00:00Z", "2026-03-02T00:00:00Z"),
+                    tally("a", 1, "2026-03-01T23:30:00.5Z", "2026-03-04T00:00:00Z", rank: 7),
+                    tally("b", 3, two, two, rank: 4), tally("c", 1, two, two, rank: nil),
                 ], next: nil))
-        #expect(found.next == nil && found.sources.count == 2)
+        #expect(found.next == nil && found.sources.count == 3)
+        let ordered = SourcesCommand.ordered(found.sources)
         #expect(
-            SourcesCommand.lines(found.sources, zone: .gmt) == [
-                "TYPE    PERSON  SOURCE   RECORDS  FIRST       LAST",
-                "weight  anna    scale/b        3  2026-03-02  2026-03-02",
-                "weight  anna    scale/a        2  2026-03-01  2026-03-04",
+            SourcesCommand.lines(ordered, zone: .gmt) == [
+                "TYPE    PERSON  ORDER  SOURCE   RECORDS  FIRST       LAST",
+                "weight  -              scale/c        1  2026-03-02  2026-03-02",
+                "weight  anna        1  scale/b        3  2026-03-02  2026-03-02",
+                "weight  anna        2  scale/a        2  2026-03-01  2026-03-04",
             ])
+        // Weights are not added up: no source covers another.
+        #expect(SourcesCommand.advice(ordered) == nil)
+        let steps = ["d", "e"].map { tally($0, 1, one, two, rank: 3, type: "stepCount") }
+        #expect(SourcesCommand.advice(steps)?.contains("[priority.NAME] of hub.conf") == true)
+        #expect(SourcesCommand.advice(Array(steps.prefix(1))) == nil)
     }
 }

@@ -12,11 +12,20 @@ struct SourcesCommand: ParsableCommand {
             A source is a plugin, and the device and account that it reads from. What was
             taken back does not count. Times are those of this machine's zone.
 
+            Of a type and person the best source comes first: where several have counted
+            the same steps at the same time, that one counts (hub stats, hub days). The
+            order is that in which the hub had their first records, and what is entered by
+            hand comes last. Another order is a table of hub.conf, followed with hub apply:
+              [priority.steps]
+              types = ["stepCount"]            # all types if not set
+              persons = ["anna"]               # all persons if not set
+              sources = ["watch", "phone/020000003001", "hand"]   # the best first
+
             Examples:
               hub sources
               hub sources weight stepCount --person anna
               hub sources heartRate --from 30d
-              hub sources --json | jq -r '.[].source.device'
+              hub sources --json | jq -r '.[].source.device'   in the same order
 
             All records that fit are looked at: of millions this takes some seconds.
 
@@ -52,30 +61,52 @@ struct SourcesCommand: ParsableCommand {
             }
         } while found.next != nil
         if Terminal.showsProgress { Terminal.progress("") }
-        if json { return try Output.json(try JSON.line(found.sources)) }
-        if found.sources.isEmpty { return Terminal.say("no records") }
-        for line in SourcesCommand.lines(found.sources, zone: .current) { try Output.print(line) }
+        let sources = SourcesCommand.ordered(found.sources)
+        if json { return try Output.json(try JSON.line(sources)) }
+        if sources.isEmpty { return Terminal.say("no records") }
+        for line in SourcesCommand.lines(sources, zone: .current) { try Output.print(line) }
+        if let advice = SourcesCommand.advice(sources) { Terminal.say(advice) }
     }
 
-    /// A table by type and person, of several sources the one with most records first.
-    static func lines(_ sources: [SourceTally], zone: TimeZone) -> [String] {
-        var table = Table([
-            ("TYPE", .left), ("PERSON", .left), ("SOURCE", .left), ("RECORDS", .right), ("FIRST", .left),
-            ("LAST", .left),
-        ])
-        let sorted = sources.sorted {
-            ($0.type, $0.person ?? "", -$0.count, $0.source.plugin) < (
-                $1.type, $1.person ?? "", -$1.count, $1.source.plugin
+    /// By type and person, and of these in the order in which they count.
+    static func ordered(_ sources: [SourceTally]) -> [SourceTally] {
+        sources.sorted {
+            ($0.type, $0.person ?? "", $0.rank ?? .max, $0.source.plugin) < (
+                $1.type, $1.person ?? "", $1.rank ?? .max, $1.source.plugin
             )
         }
-        for tally in sorted {
+    }
+
+    /// A table; sources that have a place among others of the type and person say which.
+    static func lines(_ sources: [SourceTally], zone: TimeZone) -> [String] {
+        var table = Table([
+            ("TYPE", .left), ("PERSON", .left), ("ORDER", .right), ("SOURCE", .left), ("RECORDS", .right),
+            ("FIRST", .left), ("LAST", .left),
+        ])
+        var places: [[String?]: Int] = [:]
+        for tally in sources {
             let source = [tally.source.plugin, tally.source.device, tally.source.account].compactMap(\.self)
+            places[[tally.type, tally.personId], default: 0] += 1
+            let place = tally.rank == nil ? "" : String(places[[tally.type, tally.personId]] ?? 1)
             table.add([
-                tally.type, tally.person ?? Topic.nobody, source.joined(separator: "/"), String(tally.count),
+                tally.type, tally.person ?? Topic.nobody, place, source.joined(separator: "/"), String(tally.count),
                 date(tally.first, zone), date(tally.last, zone),
             ])
         }
         return table.takeLines()
+    }
+
+    /// How to change the order, where there is one of what is added up.
+    static func advice(_ sources: [SourceTally]) -> String? {
+        for (tally, next) in zip(sources, sources.dropFirst())
+        where tally.rank != nil && tally.type == next.type && tally.personId == next.personId
+            && TypeRegistry.standard.resolve(tally.type)?.aggregation == .cumulative
+        {
+            return
+                "where several have counted \(tally.type) at one time, the first counts; a table [priority.NAME] of hub.conf"
+                + " changes that (hub help sources)"
+        }
+        return nil
     }
 
     private static func date(_ text: String, _ zone: TimeZone) -> String {
