@@ -1,3 +1,5 @@
+import Foundation
+import HealthStatistics
 import HubSessions
 import HubWire
 import Samples
@@ -12,38 +14,128 @@ extension FakeHub {
         for (query, peer) in open where sessions[peer] != nil { answer(query, peer) }
     }
 
-    /// Answers from what it holds, all of it of one person, by types, `since` and the mark of a page.
+    /// Whose all is that it holds.
+    static let owner = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
+
+    /// Answers from what it holds, all of it of one person.
     private func answer(_ query: QueryRequest, _ peer: [UInt8]) {
         queries.append(query)
         if query.want == .statistics, let page = behaviour.statistics.first {
             if behaviour.statistics.count > 1 { behaviour.statistics.removeFirst() }
             return send(.result(QueryResult(id: query.id, content: .answer(.statistics, page))), to: peer)
         }
-        guard query.want == .records else {
+        guard query.want == .records || query.want == .sources else {
             return send(.error(WireError(.forbidden, "this is the owner's to ask", ref: query.id)), to: peer)
         }
-        if let name = query.filter.types?.first(where: { registry.resolve($0) == nil }) {
-            return send(.error(WireError(.field, "QUERY.types: no type \"\(name)\"", ref: query.id)), to: peer)
+        if query.filter.kinds == [.day], query.want == .records { return answerDays(query, peer) }
+        do throws(WireError) {
+            let found = try matches(query.filter)
+            if query.want == .sources {
+                let page = SourcesPage(sources: tallies(found), next: nil)
+                let text = (try? JSONEncoder().encode(page)).map(Array.init) ?? []
+                send(.result(QueryResult(id: query.id, content: .answer(.sources, RawJSON(trusted: text)))), to: peer)
+            } else {
+                send(.result(QueryResult(id: query.id, content: try page(query, of: found))), to: peer)
+            }
+        } catch {
+            send(.error(WireError(error.code, error.reason, ref: query.id)), to: peer)
         }
-        if query.filter.kinds == [.day] { return answerDays(query, peer) }
-        let start = query.next.flatMap { Int64($0) } ?? query.since?.sequence ?? 0
-        let types = query.filter.types
-        var (records, last, next): (RawRecords, Int64, String?) = (RawRecords(), start, nil)
-        for held in held where held.number > start {
-            guard case .sample(let sample) = held.record, types?.contains(sample.type.rawValue) ?? true else {
-                continue
+    }
+
+    /// What a filter selects, in the order of the sequence.
+    private func matches(_ filter: QueryRequest.Filter) throws(WireError) -> [HeldSample] {
+        func types(_ names: [String]) throws(WireError) -> Set<TypeID> {
+            var types: Set<TypeID> = []
+            for name in names {
+                guard let type = registry.resolve(name) else {
+                    throw WireError(.field, "QUERY.types: no type \"\(name)\"")
+                }
+                types.insert(type.id)
             }
-            guard records.count < behaviour.limits.pageRecords else {
-                next = String(last)
-                break
+            return types
+        }
+        let asked = try filter.types.map(types)
+        if let name = filter.persons?.first(where: { $0 != Self.owner.name }) {
+            throw WireError(.field, "QUERY.persons: no person \"\(name)\"")
+        }
+        if filter.isOfNobody || filter.isImplausible { return [] }
+        let kinds = KindSelection(filter.kinds.map(Set.init), followsChanges: false).standing
+        let samples = held.compactMap(HeldSample.init)
+        let judge = try filter.condition.map { condition throws(WireError) in
+            try SampleJudge(condition, among: samples, registry)
+        }
+        return samples.filter { held in
+            let sample = held.sample
+            return kinds.contains { $0.rawValue == sample.value.kind.rawValue }
+                && asked?.contains(sample.type) ?? true && filter.sources?.contains(sample.source.plugin) ?? true
+                && filter.group.map { $0 == sample.group } ?? true && filter.numbers?.contains(held.number) ?? true
+                && sample.lies(filter.from, filter.to, filter.strict) && judge?.isMet(by: held) ?? true
+        }
+    }
+
+    private func page(_ query: QueryRequest, of found: [HeldSample]) throws(WireError) -> QueryResult.Content {
+        var found = found
+        if query.isLatest {
+            let latest = Dictionary(grouping: found, by: \.sample.type).values.compactMap { samples in
+                samples.max { ($0.end, $0.number) < ($1.end, $1.number) }?.number
             }
-            let stored = StoredRecord(
-                record: held.record, number: held.number, sequence: held.number,
-                assignment: .person(Person(uid: "6f1c2a9e5b7d4c30", name: "me")), type: sample.type)
+            found = found.filter { latest.contains($0.number) }
+        }
+        var isInOrder = true
+        if case .by(let keys)? = query.order {
+            isInOrder = false
+            found.sort { left, right in
+                for key in keys where left.time(key) != right.time(key) {
+                    return key.isDown ? left.time(key) > right.time(key) : left.time(key) < right.time(key)
+                }
+                return keys[0].isDown ? left.number > right.number : left.number < right.number
+            }
+        }
+        // `<records that may still come, or ->:<number of the last>`
+        let mark = query.next?.split(separator: ":").map { Int64($0) } ?? [query.limit, nil]
+        guard mark.count == 2, query.next == nil || mark[1] != nil else {
+            throw WireError(.cursor, "QUERY.next: not the mark of a page of this query")
+        }
+        if let last = mark[1], let place = found.firstIndex(where: { $0.number == last }) {
+            found.removeFirst(place + 1)
+        } else if let since = query.since {
+            found.removeAll { $0.number <= since.sequence }
+        }
+        let most = min(behaviour.limits.pageRecords, Int(clamping: mark[0] ?? .max))
+        var records = RawRecords()
+        for held in found.prefix(most) {
+            let stored = held.stored(of: Self.owner)
             records.append { RecordEncoder.append(stored, to: &$0) }
-            last = held.number
         }
-        let cursor = Cursor(epoch: behaviour.epoch, sequence: next == nil ? Int64(self.held.count) : last)
-        send(.result(QueryResult(id: query.id, content: .records(records, next: next, cursor: cursor))), to: peer)
+        let left = mark[0].map { $0 - Int64(records.count) }
+        let last = found.prefix(most).last?.number ?? query.since?.sequence ?? 0
+        let isOver = found.count <= most || left == 0
+        let head = Int64(self.held.count)
+        let place = isOver && found.count <= most || !isInOrder || query.isLatest ? head : last
+        let cursor = isInOrder && !query.isLatest || isOver ? Cursor(epoch: behaviour.epoch, sequence: place) : nil
+        return .records(records, next: isOver ? nil : "\(left.map { "\($0)" } ?? "-"):\(last)", cursor: cursor)
+    }
+
+    /// Of each type the source first that counts first: by ``Behaviour/persons``, else the one that was held first.
+    private func tallies(_ found: [HeldSample]) -> [SourceTally] {
+        let priority = behaviour.persons.first { $0.name == Self.owner.name }?.priority ?? []
+        let groups = Dictionary(grouping: found) { $0.sample.type }.values.flatMap { samples in
+            Dictionary(grouping: samples) { $0.sample.source }.values
+        }
+        return groups.compactMap { samples in
+            guard let first = samples.first?.sample, let begin = samples.map(\.start).min(),
+                let end = samples.map(\.end).max(),
+                let number = held.first(where: { HeldSample($0)?.sample.source == first.source })?.number
+            else { return nil }
+            let type = first.type.rawValue
+            let order = priority.first { $0.types?.contains(type) ?? true }?.sources ?? []
+            return SourceTally(
+                type: type, person: Self.owner.name, personId: Self.owner.uid,
+                source: .init(
+                    plugin: first.source.plugin, device: first.source.device, account: first.source.account),
+                count: Int64(samples.count), first: Timestamp(microseconds: begin).text,
+                last: Timestamp(microseconds: end).text,
+                rank: SourceRank(order).rank(of: first.source, number: number))
+        }.sorted { ($0.type, $0.rank ?? 0) < ($1.type, $1.rank ?? 0) }
     }
 }

@@ -157,11 +157,18 @@ public struct PluginCase: Sendable, CustomStringConvertible {
             var zone: String?
             var locale: String?
             var units: [String: String]?
+            var priority: [Order]?
             var profile: Profile?
+
+            struct Order: Decodable {
+                var types: [String]?
+                var sources: [String]
+            }
 
             var entry: Welcome.PersonEntry {
                 Welcome.PersonEntry(
                     name: name, zone: zone, locale: locale, units: units ?? [:],
+                    priority: (priority ?? []).map { .init(types: $0.types, sources: $0.sources) },
                     profile: profile.map { profile in
                         PersonProfile(
                             uid: profile.uid, unit: profile.unit.flatMap(PersonSection.Unit.init), slot: profile.slot,
