@@ -11,8 +11,8 @@ import Testing
 
     init() throws { programs = try ReadmePrograms() }
 
-    @Test func `The document has the four programs`() throws {
-        #expect(programs.names == ["follow.py", "publish.py", "remote.py", "subscribe.py"])
+    @Test func `The document has the five programs`() throws {
+        #expect(programs.names == ["follow.py", "publish.py", "remote.py", "steps.py", "subscribe.py"])
     }
 
     @Test func `A batch published in Python is stored, and a second time a duplicate`() async throws {
@@ -50,6 +50,42 @@ import Testing
     /// As many records, of weights that a person may have.
     private static func weights(_ numbers: Range<Int>) -> String {
         "[dict(BATCH['records'][0], value=20 + n % 300, key=f'k{n}') for n in range(\(numbers.lowerBound), \(numbers.upperBound))]"
+    }
+
+    @Test func `Days of steps are asked for in Python, phone and watch together and each alone, over pages`()
+        async throws
+    {
+        let host = try HubHost(plugins: "[priority.steps]\nsources = [\"watch\"]\n")
+        let hub = try await host.start()
+        func give(_ plugin: String, _ key: String, _ day: String, _ value: Int) async throws {
+            let record =
+                "{'type': 'stepCount', 'value': \(value), 'unit': 'count', 'start': '\(day)T10:00:00+01:00', 'end': '\(day)T11:00:00+01:00', 'key': '\(key)'}"
+            let text = try publisher("[\(record)]", (#""plugin": "kitchen-script""#, "\"plugin\": \"\(plugin)\""))
+            let program = try ChildProcess(
+                try ReadmePrograms.python(), [try host.folder.write(text, to: "\(plugin).py")],
+                environment: host.environment)
+            #expect(await program.waitForExit() == 0, "\(program.errorLines)")
+        }
+        try await give("phone", "a", "2026-01-10", 500)
+        try await give("watch", "a", "2026-01-10", 600)
+        try await give("phone", "b", "2026-01-12", 70)
+        let asking = try programs.start("steps.py", in: host)
+        #expect(await asking.waitForExit() == 0, "\(asking.errorLines)")
+        #expect(
+            await asking.allLines() == [
+                "2026-01-10T00:00:00+01:00 600 {'watch': 600, 'phone': 500}", "2026-01-11T00:00:00+01:00 None {}",
+                "2026-01-12T00:00:00+01:00 70 {'phone': 70}",
+            ])
+        // By hour it is more than a page.
+        try await give("phone", "c", "2026-03-10", 7)
+        let byHour = try programs.text("steps.py").replacing(#""unit": "day""#, with: #""unit": "hour""#)
+        let hours = try ChildProcess(
+            try ReadmePrograms.python(), [try host.folder.write(byHour, to: "hours.py")], environment: host.environment)
+        #expect(await hours.waitForExit() == 0, "\(hours.errorLines)")
+        let lines = await hours.allLines()
+        #expect(lines.count == 59 * 24 + 1 && Set(lines).count == lines.count)
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
     }
 
     @Test(arguments: [true, false])
