@@ -70,6 +70,11 @@ public struct Reader: Hashable, Sendable {
         return HealthFormatter(locale).date(date)
     }
 
+    // MARK: - Weeks
+
+    /// With which day weeks begin: as the locale says, and with Monday where none is known.
+    public var firstWeekday: Locale.Weekday { locale?.firstDayOfWeek ?? .monday }
+
     // MARK: - Locales
 
     /// The locale of a name such as `de_DE`, `de-DE` or `de_DE.UTF-8`; `nil` where Foundation has no such language or region.

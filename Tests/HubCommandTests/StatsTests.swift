@@ -83,4 +83,29 @@ import Testing
         let none = try await hub.run(["stats", "height", "--person", "anna"])
         #expect(none.code == 0 && none.output.isEmpty && none.errors == "no samples\n")
     }
+
+    @Test(
+        arguments: [
+            ([], "de_DE", "2026-03-23"), ([], "en_US", "2026-03-22"), ([], "ar_EG", "2026-03-21"),
+            (["--week-from", "wednesday"], "de_DE", "2026-03-25"), (["--week-from", "monday"], "en_US", "2026-03-23"),
+        ] as [([String], String, String)])
+    func `weeks begin with the day of the person's locale, or with the one that is named`(
+        more: [String], locale: String, expected: String
+    ) async throws {
+        let hub = try await TestHub("[person.anna]\nzone = \"Europe/Berlin\"\nlocale = \"\(locale)\"\n")
+        try await blocking {
+            // A Wednesday in winter, and one in summer: the clocks change between them.
+            try hub.give([
+                self.steps("a", 600, "2026-03-25T08:00:00+01:00", "2026-03-25T08:10:00+01:00"),
+                self.steps("b", 100, "2026-04-01T08:00:00+02:00", "2026-04-01T08:10:00+02:00"),
+            ])
+        }
+        let weeks = try await hub.run(["stats", "stepCount", "--by", "week", "--csv"] + more)
+        #expect(weeks.code == 0, "\(weeks.errors)")
+        let lines = weeks.output.split(separator: "\n")
+        #expect(lines.count == 3 && lines[1].hasPrefix("\(expected)T00:00:00+01:00,"), "\(lines)")
+        #expect(lines[2].contains("T00:00:00+02:00,stepCount,anna,count,1,100"), "\(lines)")
+        let wrong = try await hub.run(["stats", "stepCount", "--by", "day", "--week-from", "sunday"])
+        #expect(wrong.code == 64 && wrong.errors.contains("--by week"), "\(wrong.errors)")
+    }
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import HealthStatistics
+import HealthText
 import HubClient
 import HubWire
 import Samples
@@ -18,13 +20,16 @@ struct StatsCommand: ParsableCommand {
               hub stats weight --by month --from 5y
               hub stats stepCount --by day --from 4w --per-source
               hub stats heartRate --by hour --on yesterday
+              hub stats stepCount --by week --week-from sunday
               hub stats weight --person anna               all there is, in one line
               hub stats stepCount --by month --csv > steps.csv
               hub stats heartRate --figure maximum --figure mostRecent --on today
 
-            Days, weeks and months are those of the person's zone (hub.conf), or of --zone;
-            weeks begin on Monday. --from, --to and --on are as in hub samples. An interval
-            that has nothing is empty, not zero.
+            Days, weeks and months are those of the person's zone (hub.conf), or of --zone.
+            Weeks begin as the person's locale has it (hub.conf, else this machine's): on
+            Monday in de_DE, Sunday in en_US, Saturday in ar_EG; --week-from names another
+            day. --from, --to and --on are as in hub samples. An interval that has nothing
+            is empty, not zero.
 
             Exit codes: 0, also when there is none; 64 no such type, person, zone or figure;
             69 no hub answers.
@@ -55,6 +60,8 @@ struct StatsCommand: ParsableCommand {
     var perSource = false
     @Option(help: ArgumentHelp("By whose clocks days begin, such as Europe/Berlin.", valueName: "zone"))
     var zone: String?
+    @Option(help: ArgumentHelp("With --by week: the day with which weeks begin.", valueName: "day"))
+    var weekFrom: Weekday?
     @Flag(help: "One JSON document, with every digit: as in Docs/Protocol.md, 8.4.")
     var json = false
     @Flag(help: "For spreadsheets (RFC 4180), with every digit.")
@@ -75,6 +82,24 @@ struct StatsCommand: ParsableCommand {
         }
     }
 
+    enum Weekday: String, ExpressibleByArgument, CaseIterable {
+        case monday, tuesday, wednesday, thursday, friday, saturday, sunday
+
+        init?(_ day: Locale.Weekday) {
+            let days: [Locale.Weekday] = [.monday, .tuesday, .wednesday, .thursday, .friday, .saturday, .sunday]
+            guard let place = days.firstIndex(of: day) else { return nil }
+            self = Self.allCases[place]
+        }
+
+        /// The first midnight of such a day in 2001, in a zone; `nil` where the machine does not know the zone.
+        func anchor(zone: String) -> Timestamp? {
+            guard let days = Intervals(.day, zone: zone), let place = Self.allCases.firstIndex(of: self) else {
+                return nil
+            }
+            return days.local(days.border(place))
+        }
+    }
+
     static func figure(_ text: String) throws -> StatisticsFigure {
         guard let figure = StatisticsFigure(rawValue: text) else {
             let names = StatisticsFigure.allCases.map(\.rawValue).joined(separator: ", ")
@@ -92,6 +117,7 @@ struct StatsCommand: ParsableCommand {
         if by == nil, every != 1 || zone != nil {
             throw ValidationError("--every and --zone need --by: day, say.")
         }
+        if by != .week, weekFrom != nil { throw ValidationError("--week-from needs --by week.") }
     }
 
     func run() throws {
@@ -102,14 +128,22 @@ struct StatsCommand: ParsableCommand {
         if person == nil, persons.count > 1 {
             throw Failure(.usage, "whose? Name one with --person: \(persons.joined(separator: ", "))")
         }
-        let answer = try answer(try query(type, now: welcome.time.microseconds, zone: .current), door)
+        let units = options.readingUnits()
+        var query = try query(type, now: welcome.time.microseconds, zone: .current)
+        if by == .week {
+            let whose = welcome.persons.first { $0.name == person ?? persons.first }
+            query.interval?.anchor = try anchor(
+                whose?.locale.flatMap(Reader.locale).map { Reader(locale: $0) } ?? units[whose?.name],
+                zone: zone ?? whose?.zone)
+        }
+        let answer = try answer(query, door)
         var output = Output()
         if json {
             try output.json(answer.json[...])
         } else if csv {
             for line in try answer.statistics().csv() { try output.json(Array(line.utf8)[...]) }
         } else {
-            let text = StatsText(try answer.statistics(), by: by, units: options.readingUnits())
+            let text = StatsText(try answer.statistics(), by: by, units: units)
             if text.isEmpty { Terminal.say("no samples") }
             for line in text.lines(hasChart: Terminal.hasColours, colours: Terminal.hasColours) {
                 try output.line(line)
@@ -138,6 +172,16 @@ struct StatsCommand: ParsableCommand {
         }
         query.figures = figures
         return query
+    }
+
+    /// Where weeks begin for a reader; `nil`, which the hub takes for a Monday, where this machine does not know the zone.
+    func anchor(_ reader: Reader, zone: String?) throws(Failure) -> Timestamp? {
+        let day = weekFrom ?? Weekday(reader.firstWeekday) ?? .monday
+        guard let zone, day != .monday else { return nil }
+        guard let anchor = day.anchor(zone: zone) else {
+            throw Failure(.usage, "this machine does not know the zone \(zone): install tzdata, or correct it")
+        }
+        return anchor
     }
 
     /// All pages as one.
