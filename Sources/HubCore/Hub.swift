@@ -165,7 +165,8 @@ public final class Hub: Service, Sendable {
         }
         let supervisor = Supervisor(
             endpoints: endpoints, door: door, sessionChanges: sessionChanges, logs: logs, policy: lifePolicy,
-            began: facts.started, logger: logger)
+            runs: RunMemory(data: HubFiles(configuration.hub).data, clock: clock, logger: logger), began: facts.started,
+            logger: logger)
         let programs = parts.programs(checked, configuration)
         let keeper = ConfigurationKeeper(
             checked, configuration, reload: reload, parts: parts, door: door, supervisor: supervisor, policy: lifePolicy

@@ -51,6 +51,11 @@ struct HubFacts: Sendable {
         ReadGrant(instances[instance]?.grants.read ?? Grants.Scope(types: [], persons: []), of: instance)
     }
 
+    /// What the instances that run now and then may read.
+    var watchers: [ReadGrant] {
+        plugins.filter { $0.enabled && $0.run != nil }.map { reading(of: $0.name) }
+    }
+
     /// The most bytes of one message: a full batch with the payloads that its credit allows.
     var largestMessage: Int { policy.credit.bytes + policy.limits.frameBytes }
 

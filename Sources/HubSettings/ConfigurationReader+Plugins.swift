@@ -18,6 +18,7 @@ extension ConfigurationReader {
             memoryLimit: values["memory_limit"]?.size ?? PluginInstance.defaultMemoryLimit)
         kinds.insert(instance.kind)
         instance.limitFactor = values["limit_factor"]?.integer.map { Int($0) } ?? 1
+        instance.run = values["run"]?.string.flatMap(PluginInstance.Run.init) ?? .always
         if instance.executable.contains("/"),
             let path = checker.judge.environment.absolute(
                 instance.executable, from: checker.judge.directory)

@@ -153,6 +153,13 @@ public struct PluginInstance: Sendable, Hashable {
         }
     }
 
+    /// When its program runs.
+    public enum Run: String, Sendable, Hashable, CaseIterable {
+        case always
+        /// When something waits for it, which ends when nothing does: at once, or at most once in that time.
+        case immediate, hourly, daily, weekly
+    }
+
     /// The name of the table; also of its topics and its state directory.
     public var name: String
     /// Whether the hub starts it.
@@ -177,6 +184,7 @@ public struct PluginInstance: Sendable, Hashable {
     public var feedPort: Int?
     /// How its program is kept to what it needs.
     public var confinement = Confinement()
+    public var run = Run.always
     /// The plugin's own settings, checked against its manifest, defaults included.
     ///
     /// Empty if the instance is disabled and its plugin is not installed.
@@ -346,6 +354,10 @@ extension HubConfiguration {
             "memory_limit", .size(Bounds(ByteSize(mebibytes: 16))),
             help: "Memory at which its process is ended and started again.",
             default: .string(PluginInstance.defaultMemoryLimit.description)),
+        .init(
+            "run", .choice(PluginInstance.Run.allCases.map(\.rawValue)),
+            help: "Always, or when something waits for it: at once, or at most once an hour, a day, a week.",
+            default: .string(PluginInstance.Run.always.rawValue)),
         .init(
             "remote", .boolean, help: "Whether it runs on another machine and comes with a key (hub keys new).",
             default: .boolean(false)),

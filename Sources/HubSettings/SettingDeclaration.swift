@@ -74,7 +74,7 @@ extension SettingDeclaration {
     /// Keys of `[plugin.<instance>]` that the hub reads itself and no plugin may declare.
     public static let reservedNames = [
         "enabled", "executable", "kind", "persons", "grants", "keep_raw", "memory_limit", "remote", "feed_port",
-        "limit_factor", "confine", "readable",
+        "limit_factor", "confine", "readable", "run",
     ]
 
     /// What is wrong with the declarations themselves, in sentences for the plugin's author; empty if nothing is.

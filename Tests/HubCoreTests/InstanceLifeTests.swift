@@ -159,6 +159,7 @@ import Testing
             case 3...6: event = .sessionBegan
             case 7...8: event = .sessionLost
             case 9: event = .overweight(bytes: 2, limit: 1)
+            case 15: event = .rest
             case 10...14 where processes > 0:
                 let code = [0, 1, 69, 73, 75, 78, 255].randomElement(using: &generator) ?? 0
                 event = .ended(.exited(code), chance: .random(in: 0..<1, using: &generator))
@@ -185,9 +186,28 @@ import Testing
             switch life.state {
             case .starting, .silent, .waiting, .failed: #expect(life.nextDeadline != nil, "seed \(seed)")
             case .quarantined, .finished: #expect(isWanted && processes == 0, "seed \(seed)")
-            case .stopped, .running, .ending: break
+            case .stopped, .running, .ending, .resting: break
             }
         }
+    }
+
+    @Test func `R13.62 what runs now and then rests when it has ended in order, and crashes as any other does`() {
+        var life = life()
+        life.isOccasional = true
+        #expect(life.handle(.rest, at: 0) == [] && life.state == .resting && life.nextDeadline == nil)
+        for start in [1_000, 2_000] as [Int64] {
+            #expect(life.handle(.run, at: start) == [.launch])
+            #expect(life.handle(.sessionBegan, at: start + 10) == [.tell(.running)])
+            #expect(life.handle(.rest, at: start + 20) == [.finish])
+            #expect(life.handle(ended(0), at: start + 30) == [.tell(.resting)])
+            #expect(life.state == .resting && life.restarts == 0 && life.fault == nil)
+        }
+        #expect(life.handle(.run, at: 3_000) == [.launch])
+        _ = life.handle(.sessionBegan, at: 3_010)
+        #expect(life.handle(ended(0), at: 3_020) == [.tell(.resting)])
+        #expect(life.handle(.run, at: 4_000) == [.launch])
+        _ = life.handle(ended(1), at: 4_010)
+        #expect(life.state == .waiting(until: 5_010) && life.fault == Self.crash)
     }
 
     @Test func `chance shortens a pause by a quarter at most`() {

@@ -15,9 +15,9 @@ struct StatusCommand: ParsableCommand {
 
             States: running, starting, restarting (in so many seconds), silent (its process
             lives without a word), quarantined (crashed too often; see hub release), failed
-            (a person has to mend something), finished (all done), ending (told to end),
-            stopped (not started, or ended with the hub), away (on another machine,
-            without a session), disabled.
+            (a person has to mend something), finished (all done), resting (runs when
+            something waits for it), ending (told to end), stopped (not started, or ended
+            with the hub), away (on another machine, without a session), disabled.
 
             Examples:
               hub status

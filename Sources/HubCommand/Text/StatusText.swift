@@ -18,7 +18,8 @@ struct StatusText {
         status.store.state == "ok" && status.store.warning == nil && status.endpoints.tcpFault == nil
             && status.plugins.allSatisfy { plugin in
                 !plugin.enabled
-                    || (plugin.alive || plugin.state == .finished) && plugin.delivering != false
+                    || (plugin.alive || plugin.state == .finished || plugin.state == .resting)
+                        && plugin.delivering != false
                         && plugin.isFallback != true && plugin.tokens?.contains(where: \.needsLogIn) != true
                         && plugin.hasError != true
                         && !status.devices.contains { $0.instance == plugin.name && $0.lastErrorSeverity == "error" }
@@ -114,7 +115,8 @@ struct StatusText {
         for plugin in status.plugins {
             let last = plugin.lastRecord.flatMap { LocalTime.text($0) }
             table.add([
-                plugin.name, state(plugin), plugin.enabled ? lamp(plugin.alive) : Shade.faint.paint("-", colours),
+                plugin.name, state(plugin),
+                plugin.enabled && plugin.state != .resting ? lamp(plugin.alive) : Shade.faint.paint("-", colours),
                 lamp(plugin.fresh), lamp(plugin.delivering), NumberText.grouped(plugin.records),
                 NumberText.grouped(plugin.restarts), last ?? "-",
             ])
@@ -126,7 +128,7 @@ struct StatusText {
         let pause = plugin.restartIn.map { " in " + NumberText.duration(seconds: $0) } ?? ""
         return switch plugin.state {
         case .disabled: Shade.faint.paint("disabled", colours)
-        case .running, .finished: Shade.good.paint(plugin.state.rawValue, colours)
+        case .running, .finished, .resting: Shade.good.paint(plugin.state.rawValue, colours)
         case .starting, .ending, .stopped: plugin.state.rawValue
         case .away: Shade.doubtful.paint("away", colours)
         case .restarting: Shade.doubtful.paint("restarting\(pause)", colours)
@@ -142,6 +144,11 @@ struct StatusText {
             guard !status.devices.contains(where: { $0.instance == plugin.name && $0.lastError == plugin.lastError })
             else { return nil }
             return plugin.lastError.map { "\(plugin.name) says: \($0)" }
+        }
+        for plugin in status.plugins where plugin.state == .resting {
+            let last = plugin.lastRun.map { "ran last at \($0), and" } ?? "has not run yet, and"
+            let next = plugin.nextRun.map { ", not before \($0)" } ?? ""
+            lines.append("\(plugin.name): \(last) runs when something waits for it\(next)")
         }
         for plugin in status.plugins where plugin.enabled {
             for token in plugin.tokens ?? [] {

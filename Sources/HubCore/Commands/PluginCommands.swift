@@ -17,7 +17,9 @@ extension Commands {
             guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: command) }
             guard let plugin = outlet.runner(of: instance) else {
                 throw CommandFailure(
-                    "absent", "\(instance) does not run now; hub status says why, and what to do")
+                    "absent",
+                    "\(instance) does not run now; hub status says why, and what to do\(facts.plugins.contains { $0.name == instance && $0.run != nil } ? "; hub restart \(instance) starts it" : "")"
+                )
             }
             perform(
                 relay.begin(
@@ -30,6 +32,9 @@ extension Commands {
             ])
         }
     }
+
+    /// Whether an instance is at a command.
+    func isAt(_ instance: String) -> Bool { outlet.runner(of: instance).map { relay.count(of: $0) > 0 } ?? false }
 
     private func declaration(of command: String, _ instance: String) throws(CommandFailure) -> CommandDeclaration {
         guard let plugin = facts.plugins.first(where: { $0.name == instance }) else {

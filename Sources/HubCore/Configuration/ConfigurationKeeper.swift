@@ -175,7 +175,7 @@ extension ConfigurationKeeper {
         switch news {
         case .restarting(_, let fault), .failed(_, let fault), .quarantined(_, let fault):
             relapse.yield((instance, fault))
-        case .running, .healthy, .finished, .stopped: break
+        case .running, .healthy, .finished, .resting, .stopped: break
         }
     }
 

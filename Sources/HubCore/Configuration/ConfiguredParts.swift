@@ -64,7 +64,7 @@ struct ConfiguredParts: Sendable {
                     stateDirectory: try directories.state(of: instance.name),
                     memoryLimit: instance.memoryLimit.bytes, secrets: instance.secrets,
                     temporaryDirectory: try directories.temporary(of: instance.name),
-                    reach: try reach(of: instance, checked, configuration))
+                    reach: try reach(of: instance, checked, configuration), run: instance.run)
             } catch {
                 logger.error(
                     "plugin cannot start", metadata: ["plugin": "\(instance.name)", "reason": "\(error.message)"])

@@ -76,6 +76,7 @@ enum PluginCatalogue {
                 executable: checked.executables[plugin.name],
                 fault: plugin.startsHere ? checked.faults[plugin.name] : nil)
             if plugin.isRemote { status.remote = true }
+            if plugin.startsHere, plugin.run != .always { status.run = plugin.run.rawValue }
             return status
         }
         let refused = checked.loaded.refusedInstances.map { name in

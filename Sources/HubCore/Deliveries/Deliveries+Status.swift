@@ -48,6 +48,9 @@ extension Deliveries {
             )
         }
         if let fault = faults[id] { return (false, fault) }
+        if !isOpen, outlet.facts.watchers.contains(where: { $0.instance == id.instance }) {
+            return (true, waiting == 0 ? nil : "\(Self.records(waiting)) for the next run of \(id.instance)")
+        }
         if !isOpen {
             return (waiting == 0, "no session asks for it, \(Self.records(waiting)); is \(id.instance) running?")
         }

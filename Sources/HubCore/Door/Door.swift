@@ -13,7 +13,9 @@ actor Door {
     let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private(set) var facts: HubFacts
+    private(set) var facts: HubFacts { didSet { watchers = facts.watchers } }
+    /// What the instances that run now and then may read.
+    private(set) var watchers: [ReadGrant]
     let store: Store
     let committer: Committer
     let logger: Logger
@@ -46,6 +48,7 @@ actor Door {
         context: Context, plugins: PluginStates, logger: Logger
     ) {
         (self.facts, self.store, self.secrets, self.committer) = (facts, store, secrets, committer)
+        watchers = facts.watchers
         (self.loop, self.plugins, self.logger) = (loop, plugins, logger)
         sessions = SessionTable(policy: facts.policy)
         sessions.totalCredit = facts.totalCredit

@@ -221,6 +221,11 @@ public struct PluginStatus: Codable, Hashable, Sendable {
     public var state: PluginState
     /// Seconds until it is started again, where that is going to happen.
     public var restartIn: Double?
+    /// When its program runs, where that is not always: `immediate`, `hourly`, `daily`, `weekly`.
+    public var run: String?
+    /// Of such a program: when it was started last, and before when it is not started again, RFC 3339.
+    public var lastRun: String?
+    public var nextRun: String?
     /// Process id while it runs.
     public var pid: Int?
     /// Whether it runs and has a session.
@@ -275,6 +280,8 @@ public enum PluginState: String, Codable, Hashable, Sendable, CaseIterable {
     case failed
     /// Ended by itself with nothing more to do.
     case finished
+    /// Runs now and then (`run` in its section), and not now.
+    case resting
     /// On another machine, and has no session.
     case away
     /// Not started, or ended with the hub.

@@ -28,7 +28,9 @@ extension Door {
                 if case .stored(let placement) = $0.result { placement } else { nil }
             }
             guard !placements.isEmpty else { return }
-            feeds.publish(placements.lazy.flatMap { Publication.Told($0, nil) })
+            let told = placements.lazy.flatMap { Publication.Told($0, nil) }
+            feeds.publish(told)
+            tellWatchers(told)
             headMoved()
         case .failed(let works, let error):
             parts.storeHealth.assumeIsolated { $0.failed(error) }
@@ -63,16 +65,31 @@ extension Door {
         guard stored > 0 else { return }
         let (instance, now) = (work.intake.instance, facts.clock.now())
         plugins.stored(stored, of: instance, by: work.intake.lastDevice, at: now)
-        if !work.isBackfill {
-            feeds.publish(
-                zip(work.intake.items, results).lazy.flatMap { item, result in
-                    guard case .stored(let placement) = result, case .record(let intake) = item else {
-                        return Publication.Told()
-                    }
-                    return Publication.Told(placement, intake)
-                })
+        let told = zip(work.intake.items, results).lazy.flatMap { item, result in
+            guard case .stored(let placement) = result, case .record(let intake) = item else {
+                return Publication.Told()
+            }
+            return Publication.Told(placement, intake)
         }
+        if !work.isBackfill { feeds.publish(told) }
+        tellWatchers(told)
         headMoved()
+    }
+
+    /// Instances that run now and then are started for what they may read, backfill too.
+    private func tellWatchers(_ told: some Sequence<Publication>) {
+        guard !watchers.isEmpty else { return }
+        var waiting = watchers
+        var reached: [String] = []
+        for publication in told {
+            waiting.removeAll { watcher in
+                guard watcher.allows(publication.readership) else { return false }
+                reached.append(watcher.instance)
+                return true
+            }
+            if waiting.isEmpty { break }
+        }
+        if !reached.isEmpty { plugins.stored(for: reached) }
     }
 
     private func headMoved() {

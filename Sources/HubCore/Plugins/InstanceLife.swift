@@ -23,11 +23,13 @@ struct InstanceLife: Sendable {
         case failed(until: Int64)
         /// Has ended by itself with nothing more to do.
         case finished
+        /// Runs now and then, and not now.
+        case resting
     }
 
     /// What follows once a process that was told to end has ended.
     enum NextAction: Sendable, Hashable {
-        case stop, launch
+        case stop, launch, rest
         case fault(Fault)
     }
 
@@ -37,6 +39,8 @@ struct InstanceLife: Sendable {
         /// Shall run again, for its settings have changed.
         case restart
         case stop
+        /// Need not run for now.
+        case rest
         case sessionBegan
         case sessionLost
         /// - chance: 0 to 1, for the jitter of the pause.
@@ -67,9 +71,12 @@ struct InstanceLife: Sendable {
         case quarantined(crashes: Int, Fault)
         case failed(retryAfter: Int64, Fault)
         case finished
+        case resting
         case stopped
     }
 
+    /// Whether it runs now and then: what ends by itself has done all there was for now.
+    var isOccasional = false
     let policy: LifePolicy
     private(set) var state = State.stopped
     /// What went wrong last, until the plugin has been well for a while.
@@ -89,7 +96,7 @@ struct InstanceLife: Sendable {
     var hasProcess: Bool {
         switch state {
         case .starting, .running, .silent, .ending: true
-        case .stopped, .waiting, .quarantined, .failed, .finished: false
+        case .stopped, .waiting, .quarantined, .failed, .finished, .resting: false
         }
     }
 
@@ -100,7 +107,7 @@ struct InstanceLife: Sendable {
         case .running(let since): isHealthy ? nil : since + policy.healthyAfter
         case .silent(let since): since + policy.silenceLimit
         case .waiting(let time), .failed(let time): time
-        case .stopped, .ending, .quarantined, .finished: nil
+        case .stopped, .ending, .quarantined, .finished, .resting: nil
         }
     }
 
@@ -109,6 +116,7 @@ struct InstanceLife: Sendable {
         case .run: run(at: now)
         case .restart: restart(at: now)
         case .stop: stop()
+        case .rest: rest()
         case .sessionBegan: sessionBegan(at: now)
         case .sessionLost: sessionLost(at: now)
         case .ended(let ending, let chance): ended(ending, chance, at: now)
@@ -127,9 +135,13 @@ extension InstanceLife {
     private mutating func run(at now: Int64) -> [Action] {
         switch state {
         case .starting, .running, .silent, .ending(.launch), .ending(.fault): return []
-        case .ending(.stop):
+        case .ending(.stop), .ending(.rest):
             state = .ending(.launch)
             return []
+        // What crashed when it ran last may do so again.
+        case .resting:
+            launches = 0
+            return launch(at: now)
         case .stopped, .waiting, .quarantined, .failed, .finished:
             forget()
             return launch(at: now)
@@ -156,10 +168,27 @@ extension InstanceLife {
         case .starting, .running, .silent:
             state = .ending(.stop)
             return [.finish]
-        case .waiting, .quarantined, .failed, .finished:
+        case .waiting, .quarantined, .failed, .finished, .resting:
             state = .stopped
             return [.tell(.stopped)]
         }
+    }
+
+    private mutating func rest() -> [Action] {
+        switch state {
+        case .stopped: state = .resting
+        case .starting, .running, .silent:
+            state = .ending(.rest)
+            return [.finish]
+        case .ending, .waiting, .quarantined, .failed, .finished, .resting: break
+        }
+        return []
+    }
+
+    private mutating func hasRested() -> [Action] {
+        state = isOccasional ? .resting : .finished
+        (attempts, fault) = (0, nil)
+        return [.tell(isOccasional ? .resting : .finished)]
     }
 
     /// What is told to run again has nothing to make good.
@@ -198,13 +227,12 @@ extension InstanceLife {
             state = .stopped
             return [.tell(.stopped)]
         case .ending(.launch): return launch(at: now)
+        case .ending(.rest): return hasRested()
         case .ending(.fault(let fault)): return failed(fault, chance, at: now)
         case .starting, .running, .silent:
             if let fault = ending.fault(hadSession: hadSession) { return failed(fault, chance, at: now) }
-            state = .finished
-            fault = nil
-            return [.tell(.finished)]
-        case .stopped, .waiting, .quarantined, .failed, .finished: return []
+            return hasRested()
+        case .stopped, .waiting, .quarantined, .failed, .finished, .resting: return []
         }
     }
 
@@ -258,7 +286,7 @@ extension InstanceLife {
             (attempts, fault) = (0, nil)
             return [.tell(.healthy)]
         case .waiting, .failed: return launch(at: now)
-        case .stopped, .ending, .quarantined, .finished: return []
+        case .stopped, .ending, .quarantined, .finished, .resting: return []
         }
     }
 }

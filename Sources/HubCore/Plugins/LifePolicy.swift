@@ -27,6 +27,14 @@ struct LifePolicy: Sendable, Hashable {
     var memoryInterval: Int64 = 2_000
     /// How long a process runs at least before it is started again to see a file that has replaced another.
     var sightPause: Int64 = 10_000
+    /// Between the starts of a program that runs `immediate`, at least.
+    var runFloor: Int64 = 10_000
+    /// How often it is looked whether something waits for a program that runs now and then, or whether it is done.
+    var runLook: Int64 = 1_000
+    /// How long it may go on when nothing waits for it any more.
+    var runLinger: Int64 = 30_000
+    /// How long it may run at a time.
+    var longestRun: Int64 = 3_600_000
     /// After a change of `hub.conf`, how long a plugin that turns sick gets its former settings back.
     var watchPeriod: Int64 = 300_000
 

@@ -8,6 +8,10 @@ struct LifeReport: Sendable {
     var fault: Fault?
     var restarts = 0
     var pid: Int?
+    /// Of what runs now and then, in microseconds since 1970 by the hub's clock: when it was started last, and may be next if something
+    /// waits for it.
+    var lastRun: Int64?
+    var nextRun: Int64?
 
     /// The word of `hub status`.
     var word: PluginState {
@@ -21,13 +25,14 @@ struct LifeReport: Sendable {
         case .quarantined: .quarantined
         case .failed: .failed
         case .finished: .finished
+        case .resting: .resting
         }
     }
 
     var hasProcess: Bool {
         switch state {
         case .starting, .running, .silent, .ending: true
-        case .stopped, .waiting, .quarantined, .failed, .finished: false
+        case .stopped, .waiting, .quarantined, .failed, .finished, .resting: false
         }
     }
 
@@ -43,7 +48,7 @@ struct LifeReport: Sendable {
     func advice(for instance: String, _ policy: LifePolicy, at now: Int64) -> String? {
         let cause = fault.map(\.text)
         switch state {
-        case .stopped, .running, .ending: return nil
+        case .stopped, .running, .ending, .resting: return nil
         case .starting(let since):
             let waited = now - since
             if let cause { return "\(cause); started again \(waited.seconds) ago; see why with hub logs \(instance)" }

@@ -36,6 +36,8 @@ struct PluginNews: Sendable {
                 true
             )
         case .finished: (word, text, level, isNotice) = ("finished", "ended by itself: all is done", .info, false)
+        case .resting:
+            (word, text, level, isNotice) = ("rests", "ended: nothing waits for it for now", .info, false)
         case .stopped: (word, text, level, isNotice) = ("stopped", "was ended", .info, false)
         }
     }

@@ -40,6 +40,9 @@ struct PluginStates {
         if endpoint != .owner, hello.mode == .run { sessionChanges.sessionBegan(hello.instance) }
     }
 
+    /// Something was stored that these instances may read.
+    func stored(for instances: [String]) { sessionChanges.stored(for: instances) }
+
     /// - Parameter wasLast: whether the instance runs in no other session now.
     mutating func sessionEnded(_ hello: Hello, wasLast: Bool) {
         counters.sessionEnded(hello)
@@ -83,6 +86,8 @@ struct PluginStates {
         }
         if let life = lives[plugin.name] {
             (plugin.state, plugin.pid, plugin.restarts) = (life.word, life.pid, life.restarts)
+            plugin.lastRun = life.lastRun.map { Timestamp(microseconds: $0).text }
+            plugin.nextRun = life.nextRun.map { Timestamp(microseconds: $0).text }
             plugin.restartIn = life.pause(at: now).map { Double($0) / 1_000 }
             plugin.advice = life.advice(for: plugin.name, lifePolicy, at: now) ?? plugin.advice
             plugin.lastError = seen.lastError ?? life.fault?.text ?? plugin.lastError

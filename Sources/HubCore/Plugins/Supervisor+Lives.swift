@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HubSettings
 import HubWire
 import Logging
 
@@ -31,6 +32,10 @@ extension Supervisor {
         guard var charge = charges[instance] else { return }
         let end = ProcessEnd()
         (charge.end, charge.file) = (end, ProgramFile(charge.program.executable))
+        if charge.schedule != nil {
+            charge.schedule?.began(at: now)
+            runs.began(instance, known: Set(charges.keys))
+        }
         charge.program.reach.makePlaces()
         (charge.sight, charge.resolver) = (charge.program.reach.sight, charge.program.reach.resolverText)
         charges[instance] = charge
@@ -45,9 +50,12 @@ extension Supervisor {
             await door.note(nil, of: instance)
         } else {
             let life = charge.life
-            await door.note(
-                LifeReport(state: life.state, fault: life.fault, restarts: life.restarts, pid: charge.pid), of: instance
-            )
+            var report = LifeReport(state: life.state, fault: life.fault, restarts: life.restarts, pid: charge.pid)
+            if let seconds = charge.program.run.seconds {
+                report.lastRun = runs.starts[instance]
+                report.nextRun = report.lastRun.map { $0 + max(seconds * 1_000, policy.runFloor) * 1_000 }
+            }
+            await door.note(report, of: instance)
         }
     }
 
@@ -76,7 +84,8 @@ extension Supervisor {
                 [
                     "HUB_DOOR": endpoints.pluginDoor, "HUB_FEED": feed, "HUB_INSTANCE": program.instance,
                     "HUB_STATE": program.stateDirectory,
-                ]), isConfined: program.reach.launcher != nil, token: launch.token, secrets: secrets, log: launch.log,
+                ].merging(program.run == .always ? [:] : ["HUB_RUN": program.run.rawValue]) { first, _ in first }),
+            isConfined: program.reach.launcher != nil, token: launch.token, secrets: secrets, log: launch.log,
             logger: logger)
         let ending = await process.run(
             PluginProcess.Patience(stop: policy.stopGrace, kill: policy.killGrace),
@@ -110,6 +119,7 @@ extension Supervisor {
         // Whether it had greeted the hub must be known before its ending is judged.
         await hearSessions()
         await handle(.ended(ending, chance: .random(in: 0..<1)), of: instance)
+        if charges[instance]?.life.state == .resting { await hasRun(instance) }
         finishIfDone()
         await rearm()
     }
@@ -119,6 +129,7 @@ extension Supervisor {
             if change.began { await handle(.sessionBegan, of: instance) }
             if !change.isOpen { await handle(.sessionLost, of: instance) }
         }
+        for instance in sessionChanges.takeStored() { charges[instance]?.schedule?.stored() }
         await rearm()
     }
 }

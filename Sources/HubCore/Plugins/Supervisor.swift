@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import HubSessions
+import HubSettings
 import HubWire
 import Logging
 
@@ -20,6 +21,7 @@ actor Supervisor {
         /// Its own folder for files that need not last.
         var temporaryDirectory: String
         var reach = ProgramReach.unconfined
+        var run = PluginInstance.Run.always
     }
 
     struct Launch: Sendable {
@@ -40,6 +42,8 @@ actor Supervisor {
         /// Which files it was granted.
         var sight: [String: ProgramFile.Identity?] = [:]
         var resolver: Data?
+        /// Where it runs now and then.
+        var schedule: RunSchedule?
         /// Not to run any more: forgotten once its process has ended.
         var isDismissed = false
     }
@@ -52,6 +56,7 @@ actor Supervisor {
     let sessionChanges: SessionChanges
     private let began: ContinuousClock.Instant
     let left: LeftProcesses
+    let runs: RunMemory
     private let launches: AsyncStream<Launch>
     let launching: AsyncStream<Launch>.Continuation
 
@@ -65,8 +70,9 @@ actor Supervisor {
     /// - Parameter began: where the milliseconds of the door and of all lives begin.
     init(
         endpoints: HubEndpoints, door: Door, sessionChanges: SessionChanges, logs: PluginLogFiles, policy: LifePolicy,
-        began: ContinuousClock.Instant, logger: Logger
+        runs: sending RunMemory, began: ContinuousClock.Instant, logger: Logger
     ) {
+        self.runs = runs
         (self.endpoints, self.door, self.sessionChanges, self.logs) = (endpoints, door, sessionChanges, logs)
         (self.policy, self.began, self.logger) = (policy, began, logger)
         left = LeftProcesses(door: endpoints.pluginDoor)
@@ -116,7 +122,9 @@ actor Supervisor {
                 continue
             }
             let wasDismissed = charges[name]?.isDismissed ?? false
+            if charges[name]?.program.run != program.run { charges[name]?.schedule = schedule(of: program) }
             charges[name]?.program = program
+            charges[name]?.life.isOccasional = program.run != .always
             charges[name]?.isDismissed = false
             if restarting.contains(name) || wasDismissed { await handle(.restart, of: name) }
         }
@@ -167,7 +175,7 @@ actor Supervisor {
     var allAreWell: Bool {
         charges.values.allSatisfy {
             switch $0.life.state {
-            case .running, .finished: true
+            case .running, .finished, .resting: true
             default: false
             }
         }
@@ -176,8 +184,11 @@ actor Supervisor {
     private func take(_ program: Program) async {
         guard !isStopping else { return }
         let log = PluginLog(path: logs.newest(of: program.instance), logger: logger)
-        charges[program.instance] = Charge(program: program, life: InstanceLife(policy: policy), log: log)
-        await handle(.run, of: program.instance)
+        var charge = Charge(program: program, life: InstanceLife(policy: policy), log: log)
+        charge.schedule = schedule(of: program)
+        charge.life.isOccasional = charge.schedule != nil
+        charges[program.instance] = charge
+        await handle(charge.schedule == nil ? .run : .rest, of: program.instance)
     }
 
     private func stopAll() async {
@@ -199,7 +210,8 @@ extension Supervisor {
         timer?.cancel()
         let deadlines = charges.values.compactMap(\.life.nextDeadline)
         let memory = charges.values.contains { $0.pid != nil && $0.program.memoryLimit != nil } ? [memoryDue] : []
-        guard !isStopping, let next = (deadlines + memory).min() else { return }
+        let runs = charges.values.compactMap(\.runDeadline)
+        guard !isStopping, let next = (deadlines + memory + runs).min() else { return }
         let due = began + .milliseconds(next)
         timer = Task {
             try? await Task.sleep(until: due, clock: .continuous)
@@ -211,6 +223,7 @@ extension Supervisor {
         for (name, charge) in charges where charge.life.nextDeadline.map({ $0 <= now }) ?? false {
             await handle(.tick, of: name)
         }
+        await lookAtRuns()
         if now >= memoryDue {
             memoryDue = now + policy.memoryInterval
             for (name, charge) in charges {

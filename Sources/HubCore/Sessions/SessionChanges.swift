@@ -1,7 +1,7 @@
 import HubSessions
 import Synchronization
 
-/// Tells the supervisor, from the door's thread, which instances have a session.
+/// Tells the supervisor, from the door's thread, which instances have a session, and for which something was stored.
 ///
 /// Bounded whatever a plugin does: of each instance only what became of it since the last look is kept.
 final class SessionChanges: Sendable {
@@ -12,6 +12,7 @@ final class SessionChanges: Sendable {
         var isOpen = false
     }
     private let changes = Mutex<[String: Change]>([:])
+    private let news = Mutex<Set<String>>([])
     /// One for any number of changes.
     let rings: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
@@ -32,6 +33,18 @@ final class SessionChanges: Sendable {
         changes.withLock { changes in
             defer { changes = [:] }
             return changes
+        }
+    }
+
+    func stored(for instances: [String]) {
+        guard news.withLock({ news in instances.contains { news.insert($0).inserted } }) else { return }
+        ring.yield()
+    }
+
+    func takeStored() -> Set<String> {
+        news.withLock { news in
+            defer { news = [] }
+            return news
         }
     }
 
