@@ -46,6 +46,21 @@ import Testing
             ])
     }
 
+    @Test func `a plugin that runs now and then rests, which is well, and has a line that says since when`() throws {
+        let resting = plugin(
+            #""alive":false,"run":"hourly","lastRun":"2026-03-15T06:30:05Z","nextRun":"2026-03-15T07:30:05Z""#,
+            state: "resting")
+        let status = try status(plugins: resting)
+        let lines = StatusText(status, colours: false).lines
+        #expect(StatusText.isWell(status))
+        #expect(lines[7].hasPrefix("ihealth-hs3  resting  - "))
+        let (last, next) = (
+            try #require(LocalTime.text("2026-03-15T06:30:05Z")), try #require(LocalTime.text("2026-03-15T07:30:05Z"))
+        )
+        #expect(
+            lines[9] == "ihealth-hs3: ran last at \(last), and runs when something waits for it, not before \(next)")
+    }
+
     @Test func `a plugin with which something is wrong has its line below the table`() throws {
         let crashed = plugin(
             #""alive":false,"restartIn":8.4,"lastError":"exited with code 3","advice":"exited with code 3; see hub logs ihealth-hs3""#,

@@ -143,7 +143,7 @@ import Testing
     func `a mutated expression is refused or means what it prints`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let whole =
-            #"{"and":[{"quantity":{">=":70,"unit":"kg"}},{"not":{"metadata":{"name":"a","in":[1,"x"]}}},{"device":{"name":null}}]}"#
+            #"{"and":[{"quantity":{">=":70,"unit":"kg"}},{"not":{"metadata":{"name":"a","in":[1,"x"]}}},{"device":{"name":null}},{"contains":{"weight":{"key":["k"]}}}]}"#
         for _ in 0..<300 {
             var bytes = Array(whole.utf8)
             for _ in 0..<Int.random(in: 1...3, using: &random) {
