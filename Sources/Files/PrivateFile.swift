@@ -18,11 +18,14 @@ public enum PrivateFile {
 
     /// Writes a file whole or not at all; it is on the disk, with its name, when this returns.
     ///
-    /// - Parameter neighbour: a file whose owner gets this one, where the superuser writes it.
+    /// - Parameters:
+    ///   - mode: another than 0600 only where the file had it before.
+    ///   - neighbour: a file whose owner gets this one, where the superuser writes it.
     /// - Returns: false if there is one already and it was not to be replaced.
     @discardableResult
     public static func write(
-        _ bytes: [UInt8], to path: String, replacing: Bool = true, forOwnerOf neighbour: String? = nil
+        _ bytes: [UInt8], to path: String, replacing: Bool = true, mode: UInt32 = 0o600,
+        forOwnerOf neighbour: String? = nil
     ) throws(FileError) -> Bool {
         removeLeftDrafts(of: path)
         let draft = "\(path).\(getpid()).draft"
@@ -35,6 +38,7 @@ public enum PrivateFile {
         {
             throw FileError("change the owner of", draft)
         }
+        if mode != 0o600 { try file.setMode(mode) }
         try file.write(bytes)
         try file.flush()
         // A link fails where there is a file, a rename does not.

@@ -48,7 +48,7 @@ struct HubFacts: Sendable {
 
     /// What an instance may read: nothing, if `hub.conf` does not name it.
     func reading(of instance: String) -> ReadGrant {
-        ReadGrant(instances[instance]?.grants.read ?? Grants.Scope(types: [], persons: []), of: instance)
+        instances[instance].map { ReadGrant($0, of: instance) } ?? .nothing(instance)
     }
 
     /// What the instances that run now and then may read.

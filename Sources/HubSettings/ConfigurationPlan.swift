@@ -3,6 +3,8 @@ public struct ConfigurationPlan: Sendable, Hashable {
     /// What happens to one instance.
     public enum Action: String, Sendable, Hashable, Codable {
         case start, stop, restart, leave
+        /// Its process goes on, and its session begins again with other grants.
+        case greet
     }
 
     /// Keys of `[hub]` that changed; not empty means the hub itself must be restarted.
@@ -22,7 +24,8 @@ public struct ConfigurationPlan: Sendable, Hashable {
     ///
     /// Pure.
     ///
-    /// An instance restarts when its own table changed, or the set of persons its `"all"` stands for.
+    /// An instance restarts when its own table changed, or the set of persons its `"all"` stands for; where only the types that it may
+    /// read and write have changed, it greets again.
     public init(from old: HubConfiguration, to new: HubConfiguration) {
         hubChanges = [
             ("data", old.hub.data == new.hub.data), ("run", old.hub.run == new.hub.run),
@@ -57,12 +60,25 @@ public struct ConfigurationPlan: Sendable, Hashable {
                 case (nil, _): .start
                 case (_, nil): .stop
                 case (let run?, let want?):
-                    run == want && (want.persons != .all || samePersons) ? .leave : .restart
+                    if want.persons == .all && !samePersons {
+                        .restart
+                    } else {
+                        run == want ? .leave : run.withTypes(of: want) == want ? .greet : .restart
+                    }
                 }
         }
     }
 
     private static func byName<Element>(_ elements: [Element], _ name: (Element) -> String) -> [String: Element] {
         Dictionary(elements.map { (name($0), $0) }) { first, _ in first }
+    }
+}
+
+extension PluginInstance {
+    /// With what another section grants of types.
+    fileprivate func withTypes(of other: PluginInstance) -> PluginInstance {
+        var instance = self
+        (instance.grants.read, instance.grants.write) = (other.grants.read, other.grants.write)
+        return instance
     }
 }

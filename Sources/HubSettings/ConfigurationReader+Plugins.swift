@@ -136,8 +136,9 @@ extension ConfigurationReader {
         let types = SettingType.list(
             of: .string(
                 TextRule(
-                    pattern: #"\*|x\.[A-Za-z0-9_.\-]+\.\*|[A-Za-z0-9_.\-]+"#,
-                    expected: "\"*\" for all that it asks for, \"x.VENDOR.*\" or a type", example: "weight")))
+                    pattern: #"!?\*|x\.[A-Za-z0-9_.\-]+\.\*|!?[A-Za-z0-9_.\-]+"#,
+                    expected: "\"*\" for all that it asks for, \"x.VENDOR.*\", a type, or \"!TYPE\" for one that is denied",
+                    example: "weight")))
         guard let fields = checker.fields(of: entry, table: table, key: "grants", expected: expected) else {
             return PluginInstance.Grants()
         }
@@ -150,6 +151,25 @@ extension ConfigurationReader {
                     "reach", .list(of: .choice(PluginReach.allCases.map(\.rawValue))),
                     help: "What its program may reach beyond its files."),
             ], header: nil)
+        for field in fields where ["read", "write"].contains(field.name) {
+            guard case .array(let entries) = field.entry.node else { continue }
+            for case .string(let type) in entries.map(\.node) {
+                guard let members = CorrelationMembers(of: type.hasPrefix("!") ? String(type.dropFirst()) : type)
+                else { continue }
+                checker.report(
+                    at: field.entry.position, table: "\(table).grants", key: field.name, found: quoted(type),
+                    "a correlation is not granted itself; \(members.advice)")
+            }
+        }
+        for key in ["read", "write"] {
+            guard let list = values[key]?.strings, !list.isEmpty, list != ["!*"],
+                list.allSatisfy({ $0.hasPrefix(TypePermissions.not) }),
+                let field = fields.first(where: { $0.name == key })
+            else { continue }
+            checker.report(
+                at: field.entry.position, table: "\(table).grants", key: key, found: checker.shown(field.entry),
+                "says what is denied and grants nothing; to grant the rest, begin with \"*\"")
+        }
         return PluginInstance.Grants(
             read: values["read"]?.strings, write: values["write"]?.strings, reach: values["reach"]?.strings)
     }

@@ -47,14 +47,18 @@ extension Manifest {
         for (index, id) in reads.enumerated() where id != "*" && !declared.contains(id) {
             // What another plugin declares may be read; which there will be, no manifest knows.
             if let form = (try? TypeID(id))?.form, form == .vendor || form == .healthConnect { continue }
-            if let fault = Self.unknown(id) { faults.append("reads[\(index)]: \(fault)") }
+            if let fault = Self.unknown(id) ?? Self.ungrantable(id) { faults.append("reads[\(index)]: \(fault)") }
         }
         for (index, id) in writes.enumerated() where id != "*" && !declared.contains(id) {
             // Types that only the running plugin knows, and declares then.
             if id.hasPrefix("x."), id.hasSuffix(".*"), (try? TypeID(id.dropLast() + "any")) != nil { continue }
-            if let fault = Self.unknown(id) { faults.append("writes[\(index)]: \(fault)") }
+            if let fault = Self.unknown(id) ?? Self.ungrantable(id) { faults.append("writes[\(index)]: \(fault)") }
         }
         return faults
+    }
+
+    private static func ungrantable(_ id: String) -> String? {
+        CorrelationMembers(of: id).map { "\(id) is a correlation, which is not asked for itself; \($0.advice)" }
     }
 
     /// That no type has this id, or any other name that the hub resolves; `nil` where one has.

@@ -196,6 +196,25 @@ import Testing
         try await hub.stop()
     }
 
+    @Test func `R4.22 a plugin whose types alone have changed goes on, and its session begins again`() async throws {
+        let ground = try Ground(Folder())
+        try ground.write("[person.me]\n" + ground.plugin("probe"))
+        let hub = try await ground.start()
+        let (process, session) = (try await pid(hub, "probe"), try await greet(hub, "probe"))
+        #expect(try await session.give([weight("a")]).results == ["stored"])
+        try ground.write("[person.me]\n" + ground.plugin("probe", "grants = { write = [\"!*\"] }"))
+        let applier = try await hub.peer()
+        try await applier.hello("applier", mode: "once")
+        let report = try await applier.command("apply").body["result"]
+        #expect(report["instances"].array.map { $0["action"].string } == ["greet"], "\(report)")
+        #expect(try await session.next().code == "hello-first")
+        let welcome = try await session.hello("probe")
+        #expect(welcome["grants"]["write"]["denied"] == JSON(#"["weight"]"#))
+        #expect(try await session.give([weight("b")]).results == ["forbidden"])
+        #expect(try await pid(hub, "probe") == process)
+        try await hub.stop()
+    }
+
     @Test func `R8.60 R8.61 how a person reads is told to who asks, to listeners and in WELCOME`() async throws {
         let ground = try Ground(Folder())
         try ground.write("[person.me]\nunit = \"st\"\n[person.anna]\n")

@@ -71,7 +71,7 @@ import ZeroMQ
             #expect(
                 welcome["grants"]
                     == JSON(
-                        #"{"read":{"types":["weight"],"persons":["me"]},"write":{"types":["weight"],"persons":["me"]}}"#
+                        #"{"read":{"types":["*"],"persons":["me"]},"write":{"types":["weight"],"persons":["me"]}}"#
                     ))
             #expect(welcome["feed"].string == "")
             let heart =

@@ -129,7 +129,7 @@ import Testing
             #expect(
                 welcome["grants"]
                     == JSON(
-                        #"{"read":{"types":["weight"],"persons":["me"]},"write":{"types":["weight"],"persons":["me"]}}"#
+                        #"{"read":{"types":["weight","heartRate"],"persons":["me"]},"write":{"types":["weight"],"persons":["me"]}}"#
                     ))
             #expect(welcome["persons"].array.map { $0["name"].string } == ["me"])
             let steps =

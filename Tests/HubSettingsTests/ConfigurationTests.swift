@@ -51,7 +51,7 @@ import Testing
         #expect(bad.lines.count == 1)
         #expect(
             bad.lines.first?.hasSuffix(
-                #"[plugin.ihealth-hs3.grants] read = ["wei*"]: element 1: expected "*" for all that it asks for, "x.VENDOR.*" or a type, such as "weight""#
+                #"[plugin.ihealth-hs3.grants] read = ["wei*"]: element 1: expected "*" for all that it asks for, "x.VENDOR.*", a type, or "!TYPE" for one that is denied, such as "weight""#
             ) == true, "\(bad.lines)")
     }
 

@@ -18,6 +18,8 @@ struct PluginText: Codable {
     var writes: [String]?
     /// What it may, after `hub.conf` has narrowed that.
     var grants: Grants?
+    /// What is decided about each type that it asks for.
+    var permissions: [Permission]?
     var persons: [String]?
     /// Whether it is told what `hub.conf` says of their bodies.
     var profiles: Bool?
@@ -36,7 +38,11 @@ struct PluginText: Codable {
     struct Grants: Codable {
         var read, write: Scope
 
-        struct Scope: Codable { var types, persons: [String] }
+        struct Scope: Codable {
+            var types: [String]
+            var denied: [String]?
+            var persons: [String]
+        }
     }
 
     /// - Parameter tokens: how its log-ins are; `nil` when that is not known.
@@ -44,8 +50,8 @@ struct PluginText: Codable {
         var facts: [(String, String?)] = [
             ("what", summary), ("program", executable.map { version == nil ? $0 : "\($0), version \(version ?? "")" }),
             ("where", remote == true ? "another machine; it comes with a key (hub keys list)" : nil),
-            ("reads", PluginText.types(asked: reads, granted: grants?.read.types)),
-            ("writes", PluginText.types(asked: writes, granted: grants?.write.types)),
+            ("reads", PluginText.types(asked: reads, grants?.read)),
+            ("writes", PluginText.types(asked: writes, grants?.write)),
             ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("confined", confined),
             ("fault", fault),
         ]
@@ -129,8 +135,10 @@ struct PluginText: Codable {
     }
 
     /// What it may, and what it asked for where that is more.
-    private static func types(asked: [String]?, granted: [String]?) -> String? {
-        guard let granted else { return asked.flatMap(types) }
+    private static func types(asked: [String]?, _ scope: Grants.Scope?) -> String? {
+        guard let scope else { return asked.flatMap(types) }
+        let granted = scope.types
+        if granted == ["*"], let denied = scope.denied { return "all types but \(denied.joined(separator: ", "))" }
         let refused = asked.map { names in
             let asked = names.map { TypeRegistry.standard.resolve($0)?.id.rawValue ?? $0 }
             return asked.contains("*") && !granted.contains("*")

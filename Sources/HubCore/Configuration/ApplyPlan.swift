@@ -47,6 +47,12 @@ struct ApplyPlan {
                 case .restart where before[name] == after[name]:
                     ApplyReport.Step(instance: name, action: .restart, why: "the persons have changed")
                 case .restart: ApplyReport.Step(instance: name, action: .restart, why: "its section has changed")
+                case .greet
+                where running.executables[name] == wanted.executables[name] && !replaced.contains(name)
+                    && running.manifests[name] == wanted.manifests[name]:
+                    ApplyReport.Step(
+                        instance: name, action: .greet, why: "its grants have changed: its session begins again")
+                case .greet: ApplyReport.Step(instance: name, action: .restart, why: "its section has changed")
                 case .leave where running.executables[name] != wanted.executables[name]:
                     ApplyReport.Step(instance: name, action: .restart, why: "its program is \(path) now")
                 case .leave where replaced.contains(name):

@@ -35,7 +35,7 @@ public struct ApplyReport: Codable, Hashable, Sendable {
 
     /// The plan in a line: `restart 1, start 1, leave 4`.
     public var summary: String {
-        let parts = [ConfigurationPlan.Action.restart, .start, .stop, .leave].compactMap { action in
+        let parts = [ConfigurationPlan.Action.restart, .greet, .start, .stop, .leave].compactMap { action in
             count(action) > 0 ? "\(action.rawValue) \(count(action))" : nil
         }
         return parts.isEmpty ? "no plugins" : parts.joined(separator: ", ")

@@ -15,6 +15,8 @@ enum PluginCatalogue {
         var granted: Granted?
         /// What it may: types and persons.
         var grants: Grants
+        /// What is decided about each type that it asks for.
+        var permissions: [Permission]
         var persons: [String]?
         /// Whether it is told what `hub.conf` says of their bodies.
         var profiles: Bool?
@@ -34,12 +36,23 @@ enum PluginCatalogue {
         struct Grants: Encodable {
             var read, write: Scope
             struct Scope: Encodable {
-                var types, persons: [String]
+                var types: [String]
+                /// Left out of `types`; absent where nothing is.
+                var denied: [String]?
+                var persons: [String]
 
-                init(_ scope: HubWire.Grants.Scope) { (types, persons) = (scope.types, scope.persons) }
+                init(_ permissions: TypePermissions, of asked: [String], _ persons: [String]?) {
+                    let denied = permissions.denied(of: asked)
+                    (types, self.denied) = (permissions.granted(of: asked), denied.isEmpty ? nil : denied)
+                    self.persons = persons ?? ["*"]
+                }
             }
 
-            init(_ grants: HubWire.Grants) { (read, write) = (Scope(grants.read), Scope(grants.write)) }
+            init(_ asked: AskedTypes, _ persons: [String]?) {
+                (read, write) = (
+                    Scope(asked.read, of: asked.reads, persons), Scope(asked.write, of: asked.writes, persons)
+                )
+            }
         }
     }
 
@@ -50,6 +63,7 @@ enum PluginCatalogue {
                     let manifest = checked.manifests[plugin.name]
                     var persons: [String]?
                     if case .only(let names) = plugin.persons { persons = names }
+                    let asked = AskedTypes(plugin, manifest)
                     return Entry(
                         name: plugin.name, kind: manifest?.name ?? plugin.kind, enabled: plugin.enabled,
                         executable: checked.executables[plugin.name], summary: manifest?.summary,
@@ -59,7 +73,7 @@ enum PluginCatalogue {
                             ? nil
                             : Entry.Granted(
                                 read: plugin.grants.read, write: plugin.grants.write, reach: plugin.grants.reach),
-                        grants: Entry.Grants(InstancePolicy(plugin, manifest).grants), persons: persons,
+                        grants: Entry.Grants(asked, persons), permissions: asked.permissions, persons: persons,
                         profiles: manifest?.profiles, settings: plugin.settings,
                         declarations: manifest?.settings, commands: manifest?.commands,
                         reaches: manifest?.reaches.filter { plugin.grants.reach?.contains($0) ?? true },

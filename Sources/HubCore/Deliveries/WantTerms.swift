@@ -11,13 +11,16 @@ extension SinkTerms {
     init(_ request: WantRequest, _ names: FilterNames, plugin: String, zone: String) throws(WireError) {
         var filter = SinkFilter()
         let asked = try names.types(request.types)
-        filter.types = names.reading.narrowed(types: asked)
-        if asked != nil, filter.types?.isEmpty == true {
-            let allowed = (names.reading.types ?? []).map(\.rawValue).sorted().joined(separator: ", ")
+        let fitting = names.reading.narrowed(types: asked)
+        if asked != nil, fitting?.isEmpty == true {
+            let allowed = (names.reading.asked ?? []).map(\.rawValue).sorted().joined(separator: ", ")
             throw WireError(
                 .forbidden,
-                "WANT.types: this instance may read none of them; its manifest and grants allow \(allowed)")
+                "WANT.types: this instance asks to read none of them; its manifest asks for \(allowed)")
         }
+        // Of what is not granted nothing comes, and nothing says so (R8.120): its own it would not get either (R10.5).
+        let granted = names.reading.types.intersection(fitting)
+        (filter.types, filter.exceptTypes) = (granted.only, granted.except)
         filter.persons = try names.persons(request.persons)
         filter.kinds = request.selection.kinds
         let takes = request.takes

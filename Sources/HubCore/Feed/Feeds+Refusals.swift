@@ -53,7 +53,7 @@ extension Feeds {
     static func refusal(of prefix: [UInt8], _ instance: String, _ scope: Grants.Scope) -> String {
         let types = scope.types.isEmpty ? "no type" : scope.types.joined(separator: ", ")
         return "the feed: \(instance) may not read \"\(printable(prefix))\"; "
-            + "hub.conf and its manifest let it read \(types) of \(scope.persons.joined(separator: ", "))"
+            + "its manifest asks to read \(types), and hub.conf gives it \(scope.persons.joined(separator: ", "))"
     }
 
     /// What a peer made up, fit for a log and for a sentence.

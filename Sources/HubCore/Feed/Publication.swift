@@ -9,7 +9,10 @@ struct Publication {
     let previous: Int64
     let record: StoredRecord
 
-    var readership: Readership { .record(type: record.type, person: record.assignment.person?.name) }
+    var readership: Readership {
+        .record(
+            type: record.type, person: record.assignment.person?.name, plugin: record.record.source.plugin)
+    }
 
     private init(_ record: StoredRecord, previous: Int64) {
         (topic, self.previous, self.record) = (Topic(record), previous, record)

@@ -1,3 +1,5 @@
+import HubSettings
+import HubStore
 import HubWire
 import Samples
 
@@ -9,23 +11,35 @@ enum Readership: Hashable, Sendable {
     case owner
     /// The owner, and the instance that said it.
     case instance(String)
-    /// All who may read records of this type and person; records without a person go to those who may read all persons'.
-    case record(type: TypeID, person: String?)
+    /// All who may read records of this type, person and plugin kind; records without a person go to those who may read all persons'.
+    case record(type: TypeID, person: String?, plugin: String)
 }
 
 /// What an instance may read: the one place that decides it, for the feed, for questions and for deliveries (R7.6, R8.7).
 struct ReadGrant: Hashable, Sendable {
     /// The instance it was given to.
     let instance: String
-    /// `nil` means all.
-    let types: Set<TypeID>?
+    /// What it asks for, `nil` for all: as much as the instance itself can know of its grant.
+    let asked: Set<TypeID>?
+    /// Those of it that it may read whatever source they are of.
+    let types: TypeSelection
+    /// The plugin kind of which it may read all that it asks for.
+    let own: String?
     /// Persons by name; `nil` means all, and also what has no person yet.
     let persons: Set<String>?
 
-    init(_ scope: Grants.Scope, of instance: String) {
-        self.instance = instance
-        types = scope.types.contains("*") ? nil : Set(scope.types.compactMap(Self.type))
+    init(_ policy: InstancePolicy, of instance: String) {
+        (self.instance, types, own) = (instance, policy.reads, policy.plugin)
+        let scope = policy.grants.read
+        asked = TypeSelection(names: scope.types, except: []).only
         persons = scope.persons.contains("*") ? nil : Set(scope.persons)
+    }
+
+    /// That of an instance which `hub.conf` does not name.
+    static func nothing(_ instance: String) -> ReadGrant {
+        let none = Grants.Scope(types: [], persons: [])
+        let policy = InstancePolicy(grants: Grants(read: none), persons: [], keepsRaw: false, settings: .emptyObject)
+        return ReadGrant(policy, of: instance)
     }
 
     func allows(_ readership: Readership) -> Bool {
@@ -33,21 +47,24 @@ struct ReadGrant: Hashable, Sendable {
         case .everyone: true
         case .owner: false
         case .instance(let instance): instance == self.instance
-        case .record(let type, let person): allows(type: type, person: person)
+        case .record(let type, let person, let plugin): allows(type: type, person: person, plugin: plugin)
         }
     }
 
+    /// What of the store's records it may read; `nil` for all.
+    var allowance: ReadAllowance? { types.isAll ? nil : ReadAllowance(types: types, own: own) }
+
     /// - Parameter person: by name; `nil` for a record without a person.
-    func allows(type: TypeID, person: String?) -> Bool {
-        guard types?.contains(type) ?? true else { return false }
+    private func allows(type: TypeID, person: String?, plugin: String) -> Bool {
+        guard types.contains(type) || plugin == own && asked?.contains(type) ?? true else { return false }
         guard let persons else { return true }
         return person.map(persons.contains) ?? false
     }
 
-    /// A filter's types without those it may not read; `nil` means all.
-    func narrowed(types asked: Set<TypeID>?) -> Set<TypeID>? {
-        guard let asked else { return types }
-        return types.map(asked.intersection) ?? asked
+    /// A filter's types without those that the instance does not ask for; `nil` means all.
+    func narrowed(types filtered: Set<TypeID>?) -> Set<TypeID>? {
+        guard let filtered else { return asked }
+        return asked.map(filtered.intersection) ?? filtered
     }
 
     /// A filter's persons, by name, without those it may not read; `nil` means all, and also what has no person yet.
@@ -55,17 +72,20 @@ struct ReadGrant: Hashable, Sendable {
         guard let asked else { return persons }
         return persons.map(asked.intersection) ?? asked
     }
+}
 
-    /// Aliases, such as `bodyMass`, are resolved; ids that the registry does not have may be declared later.
-    private static func type(_ name: String) -> TypeID? {
-        TypeRegistry.standard.resolve(name)?.id ?? (try? TypeID(name))
+extension TypeSelection {
+    /// Ids that the registry does not have may be declared later.
+    init(names: [String], except: [String]) {
+        func types(_ names: [String]) -> Set<TypeID> { Set(names.compactMap { try? TypeID($0) }) }
+        self.init(only: names.contains("*") ? nil : types(names), except: types(except))
     }
 }
 
 // MARK: - Subscriptions
 
 extension ReadGrant {
-    /// Whether a subscription to `prefix` can ever receive anything.
+    /// Whether a subscription to `prefix` can ever receive anything, as far as the instance may know: what it asks for may be granted yet.
     ///
     /// The prefix may end anywhere, also within a segment: `sample/wei` is a subscription to every type that begins so. What is delivered is
     /// decided message by message (``allows(_:)``); this only tells a listener that waits in vain.
@@ -77,12 +97,12 @@ extension ReadGrant {
         }
         switch String(decoding: kind, as: UTF8.self) {
         case "hub":
-            let hearsOfNobody = persons == nil && types?.isEmpty != true
+            let hearsOfNobody = persons == nil && asked?.isEmpty != true
             return ["pulse", "notice"].contains { Self.matches(parts, 1, $0) }
                 || hearsOfNobody && Self.matches(parts, 1, "inbox")
         case "device": return true
         case "sample", "day", "retraction", "live":
-            return types.map { $0.contains { Self.matches(parts, 1, $0.rawValue) } } ?? true
+            return asked.map { $0.contains { Self.matches(parts, 1, $0.rawValue) } } ?? true
                 && persons.map { $0.contains { Self.matches(parts, 2, $0) } } ?? true
         default: return false
         }

@@ -33,9 +33,10 @@ struct BatchIntake {
                 items[place] = .refused(Rejection(code: fault.code.rawValue, reason: fault.reason), group: fault.group)
             }
         }
-        let types = policy.grants.write.types
+        let (types, denied) = (policy.grants.write.types, policy.grants.write.denied)
         let scope = WriteScope(
-            types: types.contains("*") ? nil : Set(types), persons: policy.persons.map { Set($0) })
+            types: types.contains("*") ? nil : Set(types), exceptTypes: Set(denied),
+            persons: policy.persons.map { Set($0) })
         return IntakeBatch(
             instance: instance, items: items, scope: scope, limits: InstanceLimits(factor: policy.limitFactor))
     }

@@ -4,8 +4,6 @@ import HubWire
 import Samples
 
 /// Makes of `where` what the store judges rows by: types by their ids, quantities in the types' own units, values by their names.
-///
-/// What is not allowed to be read is as if it were not there: a group has no member of a type that the session may not read.
 struct ConditionNames {
     private let names: FilterNames
     /// The asked types that the registry has; all of them where none is asked for.
@@ -44,9 +42,9 @@ struct ConditionNames {
             return .duration(try microseconds(comparisons, unit, at: "\(path).duration"))
         case .total(let type, let comparisons, let unit):
             return try total(type, comparisons, unit, at: "\(path).total")
-        case .part(of: .correlation): return .partOf([.correlation], types: readable)
-        case .part(of: .workout): return .partOf([.workout], types: readable)
-        case .part(of: .record(let number)): return .partOfRecord(number, types: readable)
+        case .part(of: .correlation): return .partOf([.correlation])
+        case .part(of: .workout): return .partOf([.workout])
+        case .part(of: .record(let number)): return .partOfRecord(number)
         case .contains(let contained): return try contains(contained, at: "\(path).contains")
         }
     }
@@ -61,18 +59,15 @@ struct ConditionNames {
     private func contains(
         _ contained: [QueryRequest.Condition.Contained], at path: String
     ) throws(WireError) -> RecordCondition {
-        var (parts, isReadable): ([RecordCondition.Contained], Bool) = ([], true)
+        var parts: [RecordCondition.Contained] = []
         for part in contained {
             let types = try names.types([part.type], at: path)
             guard let type = types.first else { continue }
             let condition = try ConditionNames(names, types).resolved(part.condition, at: "\(path).\(part.type)")
             parts.append(RecordCondition.Contained(type, condition))
-            isReadable = isReadable && names.reading.types?.contains(type) ?? true
         }
-        return isReadable ? .contains(parts) : .any([])
+        return .contains(parts)
     }
-
-    private var readable: [TypeID]? { names.reading.types?.sorted() }
 
     // MARK: - Quantities
 
@@ -156,7 +151,6 @@ struct ConditionNames {
             throw Self.fault(
                 "\(path).unit", "\(Self.shown(unit)) does not convert to \(type.unit ?? ""), as \(type.id) has it")
         }
-        guard names.reading.types?.contains(type.id) ?? true else { return .any([]) }
         return .total(type.id, own)
     }
 

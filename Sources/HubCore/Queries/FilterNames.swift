@@ -14,7 +14,7 @@ struct FilterNames {
 
     init(_ verb: String, _ session: ClientSession, _ facts: HubFacts) {
         (self.verb, registry, known) = (verb, session.registry, facts.knownPersons)
-        let reading = ReadGrant(session.policy.grants.read, of: session.instance)
+        let reading = ReadGrant(session.policy, of: session.instance)
         self.reading = reading
         persons = facts.persons.map(\.name).filter { reading.persons?.contains($0) ?? true }
     }

@@ -40,9 +40,12 @@ struct StatisticsQuestion: Sendable {
         if let next = request.next { query.first = try Self.mark(next, &remaining, intervals) }
         query.limit = Int(min(remaining ?? .max, Int64(facts.policy.limits.pageRecords)))
         self.remaining = remaining
-        walk = StatisticsWalk(query)
-        // What a session may not read is as if it did not exist (R8.7).
-        if let types = names.reading.types, !types.contains(type.id) { walk = .empty(query) }
+        // What a session may not read is as if it did not exist (R8.7); what its own plugin gave it may read (R8.120).
+        let (reading, asked) = (names.reading, names.reading.asked?.contains(type.id) ?? true)
+        if !reading.types.contains(type.id), asked, let own = reading.own {
+            query.sources = (query.sources ?? [own]).intersection([own])
+        }
+        walk = asked && (reading.types.contains(type.id) || reading.own != nil) ? StatisticsWalk(query) : .empty(query)
     }
 
     /// The mark of the next page; `nil` after the last.

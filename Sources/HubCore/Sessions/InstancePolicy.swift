@@ -1,13 +1,16 @@
 import HubSessions
 import HubSettings
+import HubStore
 import HubWire
-import Samples
 
 /// What `hub.conf` says of an instance, as its sessions feel it.
 ///
 /// A program that `hub.conf` does not name gets the owner's.
 struct InstancePolicy: Sendable, Hashable {
+    /// As WELCOME says them: of reading what the instance asks for, not what of it is granted (R8.120).
     var grants: Grants
+    /// The types that it may read whatever source they are of.
+    let reads: TypeSelection
     /// Names of the persons it may write for; `nil` means all.
     var persons: [String]?
     /// Whether the bytes its records were made from are kept.
@@ -40,34 +43,29 @@ struct InstancePolicy: Sendable, Hashable {
 
     init(grants: Grants, persons: [String]?, keepsRaw: Bool, settings: RawJSON) {
         (self.grants, self.persons, self.keepsRaw, self.settings) = (grants, persons, keepsRaw, settings)
+        reads = TypeSelection(names: grants.read.types, except: [])
     }
 
     /// The policy of a configured instance.
     ///
-    /// What its manifest asks for `hub.conf` may narrow. Without a manifest an instance on another machine gets what `hub.conf` grants it
-    /// and no more.
+    /// What its manifest asks for `hub.conf` may narrow.
     init(_ instance: PluginInstance, _ manifest: Manifest?) {
-        let asked = instance.isRemote ? [] : ["*"]
-        let reads = manifest?.reads ?? instance.grants.read ?? asked
-        let writes = manifest?.writes ?? instance.grants.write ?? asked
+        let asked = AskedTypes(instance, manifest)
         (plugin, commands) = (manifest?.name ?? (instance.isRemote ? instance.kind : nil), manifest?.commands)
         seesProfiles = manifest?.profiles ?? false
         remote = instance.isRemote ? Remote(feedPort: instance.feedPort) : nil
         if case .only(let names) = instance.persons { persons = names } else { persons = nil }
         let scope = persons ?? ["*"]
         grants = Grants(
-            read: Grants.Scope(types: Self.narrowed(reads, to: instance.grants.read), persons: scope),
-            write: Grants.Scope(types: Self.narrowed(writes, to: instance.grants.write), persons: scope))
+            read: Grants.Scope(types: TypePermissions(nil).granted(of: asked.reads), persons: scope),
+            write: Grants.Scope(
+                types: asked.write.granted(of: asked.writes), denied: asked.write.denied(of: asked.writes),
+                persons: scope))
+        reads = TypeSelection(
+            names: asked.read.granted(of: asked.reads), except: asked.read.denied(of: asked.reads))
         (keepsRaw, limitFactor) = (instance.keepRaw, Int64(instance.limitFactor))
         settings = Self.json(instance.settings)
         secrets = instance.secrets
-    }
-
-    private static func narrowed(_ asked: [String], to granted: [String]?) -> [String] {
-        let asked = resolved(asked)
-        guard let granted = granted.map(resolved) else { return asked }
-        return asked.filter { name in granted.contains { TypePattern($0).covers(name) } }
-            + granted.filter { name in !asked.contains(name) && asked.contains { TypePattern($0).covers(name) } }
     }
 
     /// The policy of a session that declares these types: of a pattern there remain those that it covers (R4.28).
@@ -77,19 +75,33 @@ struct InstancePolicy: Sendable, Hashable {
         var policy = self
         let plain = grants.write.types.filter { !TypePattern($0).isOfVendor }
         policy.grants.write.types =
-            plain + types.map(\.id).filter { id in !plain.contains(id) && patterns.contains { $0.covers(id) } }
+            plain
+            + types.map(\.id).filter { id in
+                !plain.contains(id) && !policy.grants.write.denied.contains(id) && patterns.contains { $0.covers(id) }
+            }
         return policy
-    }
-
-    /// Each type by the id that records have: `bodyMass` is `weight`.
-    private static func resolved(_ types: [String]) -> [String] {
-        var known: Set<String> = []
-        return types.map { TypeRegistry.standard.resolve($0)?.id.rawValue ?? $0 }.filter { known.insert($0).inserted }
     }
 
     private static func json(_ settings: [String: SettingValue]) -> RawJSON {
         RawJSON(encoding: settings.mapValues { $0.revealed() })
     }
+}
+
+/// What an instance asks to read and to write, and what `hub.conf` says of it.
+///
+/// Where the hub cannot ask a program on this machine, it gets all; of one on another machine `hub.conf` says what it may.
+struct AskedTypes {
+    let reads, writes: [String]
+    let read, write: TypePermissions
+
+    init(_ instance: PluginInstance, _ manifest: Manifest?) {
+        (reads, writes) = (manifest?.reads ?? [TypePermissions.all], manifest?.writes ?? [TypePermissions.all])
+        let unsaid: [String]? = manifest == nil && instance.isRemote ? [] : nil
+        read = TypePermissions(instance.grants.read ?? unsaid)
+        write = TypePermissions(instance.grants.write ?? unsaid)
+    }
+
+    var permissions: [Permission] { Permission.all(reads: reads, read, writes: writes, write) }
 }
 
 extension PluginInstance {

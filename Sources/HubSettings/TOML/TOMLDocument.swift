@@ -34,6 +34,8 @@ struct Entry {
     var position: SourcePosition
     /// Empty for a table that headers or dotted keys have made.
     var source: String
+    /// The bytes of the value; `nil` for such a table.
+    var range: Range<Int>?
 }
 
 /// A key and its value.
@@ -67,11 +69,15 @@ struct TOMLDocument {
             faults = [SyntaxFault(position: .init(line: 1, column: 1), message: "a settings file has at most 1 MiB")]
             return
         }
-        let mark = "\u{FEFF}".utf8
-        let bytes = Array(text.utf8.starts(with: mark) ? text.utf8.dropFirst(mark.count) : text.utf8[...])
-        var parser = TOMLParser(bytes, mostFaults: Self.mostFaults)
+        var parser = TOMLParser(Array(text.utf8.dropFirst(Self.mark(of: text))), mostFaults: Self.mostFaults)
         parser.parse()
         (faults, damaged) = (parser.faults, parser.damaged)
         if faults.count < Self.mostFaults { fields = parser.fields }
+    }
+
+    /// How many bytes its byte order mark has; ranges of entries count from behind it.
+    static func mark(of text: String) -> Int {
+        let mark = "\u{FEFF}".utf8
+        return text.utf8.starts(with: mark) ? mark.count : 0
     }
 }

@@ -107,7 +107,7 @@ extension TOMLParser {
         // The value first: with a fault in it, the tables of a dotted key are not made.
         let start = cursor.offset
         let node = try value(depth: depth + keys.count - 1)
-        let source = source(start..<cursor.offset)
+        let range = start..<cursor.offset
         var place = table
         for key in keys.dropLast() {
             place = try placed(at: key.offset) { () throws(TOMLTable.Conflict) in
@@ -115,7 +115,7 @@ extension TOMLParser {
             }
         }
         try placed(at: last.offset) { () throws(TOMLTable.Conflict) in try place.check(last.name) }
-        place.set(last.name, to: Entry(node: node, position: lines.position(of: last.offset), source: source))
+        place.set(last.name, to: Entry(node: node, position: lines.position(of: last.offset), source: source(range), range: range))
     }
 
     /// What stands there, on one line of a message.
@@ -165,7 +165,9 @@ extension TOMLParser {
             let start = cursor.offset
             let node = try value(depth: depth + 1)
             elements.append(
-                Entry(node: node, position: lines.position(of: start), source: source(start..<cursor.offset)))
+                Entry(
+                    node: node, position: lines.position(of: start), source: source(start..<cursor.offset),
+                    range: start..<cursor.offset))
             try cursor.skipLines()
             if cursor.next == UInt8(ascii: "]") { break }
             guard cursor.next == UInt8(ascii: ",") else { throw cursor.fault("expected , or ] after an element") }

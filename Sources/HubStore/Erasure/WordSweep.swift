@@ -43,7 +43,8 @@ struct WordSweep {
                     SELECT type FROM stream WHERE type IS NOT NULL UNION SELECT label FROM stream WHERE label IS NOT NULL
                     UNION SELECT type FROM departure UNION SELECT id FROM term WHERE text = '\(Tombstones.reason)'
                     """))
-        for type in try SinkRecord.all(in: db).flatMap({ $0.eras.flatMap { $0.filter.types ?? [] } }) {
+        let filters = try SinkRecord.all(in: db).flatMap { $0.eras.map(\.filter) }
+        for type in filters.flatMap({ ($0.types ?? []).union($0.exceptTypes) }) {
             if let id = try Filter.id("SELECT id FROM term WHERE text = ?", type.rawValue, db) { words.remove(id) }
         }
     }

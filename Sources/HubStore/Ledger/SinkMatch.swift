@@ -24,6 +24,7 @@ struct VersionFacts: Hashable {
 /// A sink's filter in the store's own ids.
 struct SinkMatch {
     private let types: Set<Int64>?
+    private let exceptTypes: Set<Int64>
     private let persons: Set<Int64>?
     private let kinds: KindSelection
     /// A bit for each kind of what is not retracted, and of what retractions take back.
@@ -31,9 +32,11 @@ struct SinkMatch {
 
     /// A type without an id has no record; opening a sink gives its types ids, so that this stays true.
     init(_ filter: SinkFilter, in db: Database) throws {
-        types = try filter.types.map { types in
+        func ids(_ types: Set<TypeID>) throws -> Set<Int64> {
             Set(try types.compactMap { try Filter.id("SELECT id FROM term WHERE text = ?", $0.rawValue, db) })
         }
+        types = try filter.types.map(ids)
+        exceptTypes = try ids(filter.exceptTypes)
         persons = try filter.persons.map { persons in
             Set(try persons.compactMap { try Filter.person($0, in: db) })
         }
@@ -47,7 +50,7 @@ struct SinkMatch {
 
     func matches(type: Int64, person: Int64, kind: Int, isRetraction: Bool) -> Bool {
         guard person != 0, (isRetraction ? takenBack : standing) & (1 << UInt8(kind)) != 0 else { return false }
-        return types?.contains(type) ?? true && persons?.contains(person) ?? true
+        return types?.contains(type) ?? true && !exceptTypes.contains(type) && persons?.contains(person) ?? true
     }
 
     func matches(_ facts: VersionFacts) -> Bool {
@@ -64,6 +67,7 @@ struct SinkMatch {
         guard types?.isEmpty != true, persons?.isEmpty != true, after < through else { return [] }
         var who = [persons.map { "+person IN (\(SinkMatch.list($0)))" } ?? "+person IS NOT NULL"]
         if let types { who.append("+type IN (\(SinkMatch.list(types)))") }
+        if !exceptTypes.isEmpty { who.append("+type NOT IN (\(SinkMatch.list(exceptTypes)))") }
         let range = "BETWEEN \(after + 1) AND \(through)"
         var runs: [Run] = []
         for (table, kinds) in [(Lane.Table.sample, kinds.sampleRows), (.day, kinds.dayRows)] {

@@ -175,10 +175,10 @@ extension SinkRecord {
         statement.bind(1, sink)
         var eras: [Era] = []
         while try statement.step() {
-            let filter = SinkFilter(
-                types: try statement.text(2).map { Set(try LineListCoding.list($0).map { try TypeID($0) }) },
+            var filter = SinkFilter(
                 kinds: statement.text(3).map { Set(LineListCoding.list($0).compactMap(RecordKind.init)) },
                 persons: statement.text(4).map { Set(LineListCoding.list($0)) })
+            try filter.readTypes(statement.text(2).map(LineListCoding.list))
             eras.append(
                 Era(
                     after: statement.integer(0), head: statement.integer(1), filter: filter,
@@ -262,10 +262,28 @@ extension SinkRecord {
         save.bind(1, id)
         save.bind(2, era.after)
         save.bind(3, era.head)
-        save.bind(4, era.filter.types.map { LineListCoding.text(list: $0.map(\.rawValue).sorted()) ?? "" })
+        save.bind(4, era.filter.writtenTypes.map { LineListCoding.text(list: $0) ?? "" })
         save.bind(5, era.filter.kinds.map { LineListCoding.text(list: $0.map(\.rawValue).sorted()) ?? "" })
         save.bind(6, era.filter.persons.map { LineListCoding.text(list: $0.sorted()) ?? "" })
         try save.run()
+    }
+}
+
+extension SinkFilter {
+    private static let (all, not) = ("*", "!")
+
+    /// Types as a row of `sink_era` has them: `nil` for all; with those that are not wanted behind a `!`.
+    fileprivate var writtenTypes: [String]? {
+        guard !exceptTypes.isEmpty else { return types.map { $0.map(\.rawValue).sorted() } }
+        return (types.map { $0.map(\.rawValue).sorted() } ?? [Self.all])
+            + exceptTypes.map { Self.not + $0.rawValue }.sorted()
+    }
+
+    fileprivate mutating func readTypes(_ written: [String]?) throws {
+        guard let written else { return }
+        exceptTypes = Set(try written.filter { $0.hasPrefix(Self.not) }.map { try TypeID(String($0.dropFirst())) })
+        let wanted = written.filter { !$0.hasPrefix(Self.not) }
+        types = wanted == [Self.all] ? nil : Set(try wanted.map { try TypeID($0) })
     }
 }
 

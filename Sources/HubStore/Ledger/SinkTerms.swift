@@ -19,6 +19,8 @@ public struct SinkID: Hashable, Sendable, CustomStringConvertible {
 /// Every member that is `nil` leaves its side open; those that are set must all hold. Records without a person never match.
 public struct SinkFilter: Hashable, Sendable {
     public var types: Set<TypeID>?
+    /// What is not wanted although ``types`` has it, or is `nil`.
+    public var exceptTypes: Set<TypeID> = []
     /// As ``KindSelection`` reads them where changes are followed; `nil` for everything.
     public var kinds: Set<RecordKind>?
     /// Persons by uid or name; one who is not known yet is looked for again when a person is made known.

@@ -15,6 +15,29 @@ struct Filter {
     let dayKinds: String?
     let query: RecordQuery
     private let kinds: KindSelection
+    /// What may be read; `nil` for every type.
+    private let granted: Granted?
+
+    /// An allowance in this store's ids.
+    private struct Granted {
+        /// `IN (…)` or `NOT IN (…)`.
+        let types: String
+        let ownSources: [Int64]
+        /// The word of the plugin kind.
+        let own: Int64?
+
+        init?(_ allowance: ReadAllowance?, in db: Database) throws {
+            guard let allowance, !allowance.types.isAll else { return nil }
+            let (only, except) = (allowance.types.only, allowance.types.except)
+            types = "\(only == nil ? "NOT " : "")IN (\(Filter.list(try Filter.types(only ?? except, in: db))))"
+            ownSources = try allowance.own.map { try Filter.sources($0, in: db) } ?? []
+            own = try allowance.own.flatMap { try Filter.id("SELECT id FROM term WHERE text = ?", $0, db) }
+        }
+
+        func condition(type: String, source: String) -> String {
+            "(\(type) \(types)\(ownSources.isEmpty ? "" : " OR \(source) IN (\(Filter.list(ownSources)))"))"
+        }
+    }
 
     /// The reason of a retraction that tells a follower of what does not meet the query now.
     static let ceased = "does not meet the query now"
@@ -28,11 +51,8 @@ struct Filter {
             query.kinds
             ?? KindSelection(RecordKind.samples.union([.day]), followsChanges: query.order == .sequence)
         (sampleKinds, dayKinds) = (kinds.sampleRows, query.isImplausible ? nil : kinds.dayRows)
-        types = try query.types.map { types in
-            try types.map(\.rawValue).sorted().compactMap {
-                try Filter.id("SELECT id FROM term WHERE text = ?", $0, db)
-            }
-        }
+        types = try query.types.map { try Filter.types($0, in: db) }
+        granted = try Granted(query.allowance, in: db)
         persons = try query.persons.map { persons in
             try persons.compactMap { whose in
                 switch whose {
@@ -41,11 +61,16 @@ struct Filter {
                 }
             }.sorted()
         }
-        sources = try query.sources.map { plugins in
-            try plugins.flatMap {
-                try Int64.fetchAll(db, sql: "SELECT id FROM source WHERE plugin = ?", arguments: [$0])
-            }.sorted()
-        }
+        sources = try query.sources.map { plugins in try plugins.flatMap { try Filter.sources($0, in: db) }.sorted() }
+    }
+
+    /// Those that the store has a word for.
+    private static func types(_ types: Set<TypeID>, in db: Database) throws -> [Int64] {
+        try types.map(\.rawValue).sorted().compactMap { try id("SELECT id FROM term WHERE text = ?", $0, db) }
+    }
+
+    private static func sources(_ plugin: String, in db: Database) throws -> [Int64] {
+        try Int64.fetchAll(db, sql: "SELECT id FROM source WHERE plugin = ? ORDER BY id", arguments: [plugin])
     }
 
     /// Whether retractions of samples are asked for.
@@ -98,7 +123,7 @@ struct Filter {
         guard wantsRetractions, query.since != nil || !query.isImplausible && query.condition == nil else { return nil }
         var ways: [String] = []
         if persons != nil { ways.append("ifnull(s.person, 0) <> ifnull(d.person, 0)") }
-        if types != nil {
+        if types != nil || granted != nil {
             ways.append("s.type <> d.type")
         } else if !kinds.standing.isSuperset(of: RecordKind.samples) {
             ways.append("(s.type <> d.type AND s.kind NOT IN (\(KindSelection.list(kinds.standing))))")
@@ -116,11 +141,22 @@ struct Filter {
                 """)
         }
         if let sources { conditions.append("s.source IN (\(Filter.list(sources)))") }
+        if let granted { conditions.append(granted.condition(type: "d.type", source: "s.source")) }
+        if let since = query.allowance?.since { conditions.append("s.start + s.duration >= \(since)") }
         return conditions
     }
 
-    /// The source alone.
-    var from: [String] { sources.map { ["source IN (\(Filter.list($0)))"] } ?? [] }
+    /// The source, and what of it may be read.
+    var from: [String] {
+        (sources.map { ["source IN (\(Filter.list($0)))"] } ?? [])
+            + (granted.map { [$0.condition(type: "type", source: "source")] } ?? [])
+    }
+
+    /// Of the streams of samples those that may hold something that may be read.
+    var streams: String {
+        guard let granted else { return "" }
+        return "AND (ifnull(type, 0) \(granted.types)\(granted.own.map { " OR label = \($0)" } ?? ""))"
+    }
 
     /// When a sample was, by HealthKit's rules: without an option it must overlap [from, to).
     var sampleTimes: [String] {

@@ -21,7 +21,7 @@ struct HistoryRange {
         if filter.wantsRetractions { return try indexed(filter, in: db) }
         let sql = """
             SELECT ifnull(person, 0), ifnull(type, 0), max(longest) FROM stream WHERE kind = 0 \(types(filter))
-            GROUP BY ifnull(type, 0), ifnull(person, 0)
+            \(filter.streams) GROUP BY ifnull(type, 0), ifnull(person, 0)
             """
         return try all(sql, filter, in: db) { HistoryRange(person: $0, type: $1, longest: $2) }
     }

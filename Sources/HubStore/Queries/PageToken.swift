@@ -69,6 +69,11 @@ struct PageToken: Hashable {
         add(query.numbers?.map(String.init))
         add(query.since.map { [$0.description] })
         if let condition = query.condition { add([condition.text]) }
+        if let allowance = query.allowance, !allowance.types.isAll {
+            add(allowance.types.only?.map(\.rawValue))
+            add(allowance.types.except.map(\.rawValue))
+            add(allowance.own.map { [$0] })
+        }
         return hash
     }
 }

@@ -91,7 +91,7 @@ extension Reader {
     ) {
         let (query, sort) = (filter.query, RecordSort(keys))
         let lanes = try history(filter, Reach(sort, after: after))
-        let judge = query.condition.map { RowJudge($0.condition, termCache, in: db) }
+        let judge = RowJudge(query, termCache, in: db)
         let found = try sorted(
             lanes, by: sort, after: after, limit: query.limit, isSolo: false, judge, slice)
         return try records(found, sort)
@@ -120,7 +120,7 @@ extension Reader {
         records: [StoredRecord], next: SortPlace?
     ) {
         let (query, sort) = (filter.query, RecordSort([.latestEnd]))
-        let judge = query.condition.map { RowJudge($0.condition, termCache, in: db) }
+        let judge = RowJudge(query, termCache, in: db)
         let forms = sampleForms(filter, sort.walk)
         var (found, bytes): ([StoredRecord], Int) = ([], 0)
         let ranges = try HistoryRange.samples(filter, in: db).sorted { ($0.type, $0.person) < ($1.type, $1.person) }

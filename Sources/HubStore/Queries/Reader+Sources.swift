@@ -59,7 +59,7 @@ extension Reader {
         if filter.isEmpty { return page }
         let slice = (query.condition == nil ? size : size.ofJudgedRows).begun()
         let after = token.map { Place(key: $0.key, number: $0.number) }
-        let judge = query.condition.map { RowJudge($0.condition, termCache, in: db) }
+        let judge = RowJudge(query, termCache, in: db)
         var merge = try Merge(led: try history(filter, Reach(.time, after: after)), .time, judge, termCache, in: db)
         var tallies: [RowCursor.Owner: (count: Int64, first: Int64, last: Int64)] = [:]
         var looked = 0

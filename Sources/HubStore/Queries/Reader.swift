@@ -63,7 +63,7 @@ struct Reader {
             ? try changes(filter, after: token?.key ?? query.since?.sequence ?? 0, through: head)
                 .map { LedLane($0) }
             : try history(filter, Reach(walk, after: token.map { Place(key: $0.key, number: $0.number) }))
-        let judge = query.condition.map { RowJudge($0.condition, termCache, in: db) }
+        let judge = RowJudge(query, termCache, in: db)
         var merge = try Merge(led: lanes, walk, judge, termCache, in: db)
         var (bytes, looked) = (0, 0)
         var last = Place(key: 0, number: 0)

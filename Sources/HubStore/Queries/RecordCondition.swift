@@ -27,10 +27,10 @@ public indirect enum RecordCondition: Hashable, Sendable {
     case duration([Comparison<Double>])
     /// The sum of what the record's group has of a type, in its own unit.
     case total(TypeID, [Comparison<Double>])
-    /// In one group with another record of one of these kinds; with the types that may be known of, `nil` for all.
-    case partOf([SampleKind], types: [TypeID]?)
+    /// In one group with another record of one of these kinds.
+    case partOf([SampleKind])
     /// The same with one of this number.
-    case partOfRecord(Int64, types: [TypeID]?)
+    case partOfRecord(Int64)
     /// A correlation or a workout in whose group there is for each of these types another record of it that meets its condition.
     case contains([Contained])
 

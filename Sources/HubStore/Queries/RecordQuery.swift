@@ -55,6 +55,8 @@ public struct RecordQuery: Hashable, Sendable {
     public var isImplausible = false
     /// What else a record must meet; with `since` nothing that depends on others of its group.
     public var condition: Where?
+    /// What the asker may read; `nil` for everything.
+    public var allowance: ReadAllowance?
     /// Records of these numbers only, at most 1,000; needs the order `sequence`.
     public var numbers: Set<Int64>?
     /// Changes after this place only; needs the order `sequence`.
@@ -82,7 +84,9 @@ public struct RecordQuery: Hashable, Sendable {
     var bounded: RecordQuery {
         let times = (Timestamp.range.lowerBound - 1)...(Timestamp.range.upperBound + 1)
         var query = self
-        query.from = from.map { min(max($0, times.lowerBound), times.upperBound) }
+        query.from = [from, allowance?.since].compactMap(\.self).max().map { from in
+            min(max(from, times.lowerBound), times.upperBound)
+        }
         query.to = to.map { min(max($0, times.lowerBound), times.upperBound) }
         return query
     }

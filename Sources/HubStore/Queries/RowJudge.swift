@@ -5,7 +5,7 @@ import Samples
 /// Judges rows by a condition, within one snapshot.
 ///
 /// Not SQL: what metadata, units and groups say is read here by the same code as everywhere else, and a question reads the same
-/// indices whatever its condition is.
+/// indices whatever its condition is. In a group only what may be read counts.
 final class RowJudge {
     private typealias Verdict = (RowFacts) throws -> Bool
 
@@ -16,13 +16,18 @@ final class RowJudge {
     final class Context {
         let termCache: TermCache
         let db: Database
+        let allowance: ReadAllowance?
         var groups: [GroupMember.Key: [GroupMember]] = [:]
 
-        init(_ termCache: TermCache, _ db: Database) { (self.termCache, self.db) = (termCache, db) }
+        init(_ termCache: TermCache, _ db: Database, _ allowance: ReadAllowance?) {
+            (self.termCache, self.db, self.allowance) = (termCache, db, allowance)
+        }
     }
 
-    init(_ condition: RecordCondition, _ termCache: TermCache, in db: Database) {
-        context = Context(termCache, db)
+    /// `nil` where the query has no condition.
+    init?(_ query: RecordQuery, _ termCache: TermCache, in db: Database) {
+        guard let condition = query.condition?.condition else { return nil }
+        context = Context(termCache, db, query.allowance)
         verdict = RowJudge.verdict(condition)
     }
 
@@ -92,19 +97,14 @@ final class RowJudge {
                 let total = values.reduce(0, +)
                 return comparisons.allSatisfy { $0.holds(for: total) }
             }
-        case .partOf(let kinds, let types):
+        case .partOf(let kinds):
             return { row in
-                try row.group.contains { whole in
-                    try kinds.contains(whole.kind) && whole.number != row.number && whole.isKnown(types, row.context)
-                }
+                try row.group.contains { kinds.contains($0.kind) && $0.number != row.number }
             }
-        case .partOfRecord(let number, let types):
+        case .partOfRecord(let number):
             return { row in
                 guard number != row.number else { return false }
-                return try row.group.contains { whole in
-                    try whole.number == number && [.correlation, .workout].contains(whole.kind)
-                        && whole.isKnown(types, row.context)
-                }
+                return try row.group.contains { $0.number == number && [.correlation, .workout].contains($0.kind) }
             }
         case .contains(let contained):
             let parts = contained.map { (type: $0.type, verdict: verdict($0.condition), rows: RowReader()) }
@@ -206,20 +206,15 @@ struct GroupMember {
 
     func type(_ context: RowJudge.Context) throws -> TypeID { try context.termCache.type(typeID, in: context.db) }
 
-    func isKnown(_ types: [TypeID]?, _ context: RowJudge.Context) throws -> Bool {
-        guard let types else { return true }
-        return types.contains(try type(context))
-    }
-
     /// As many groups as are remembered; records of one mostly lie side by side.
     private static let remembered = 64
 
-    /// The records of a group that are not taken back, by their numbers.
+    /// The records of a group that are not taken back and may be read, by their numbers.
     static func all(_ key: Key, _ context: RowJudge.Context) throws -> [GroupMember] {
         if let known = context.groups[key] { return known }
         let statement = try RawStatement(
             cached: """
-                SELECT m.number, m.kind, m.type, m.value FROM sample m INDEXED BY sample_group
+                SELECT m.number, m.kind, m.type, m.value, m.start + m.duration FROM sample m INDEXED BY sample_group
                 CROSS JOIN source s ON s.id = m.source
                 WHERE m.grouping = ?1 AND s.plugin = ?2 AND ifnull(m.person, 0) = ?3 AND m.retracted IS NULL
                 """, in: context.db)
@@ -230,10 +225,15 @@ struct GroupMember {
         var members: [GroupMember] = []
         while try statement.step() {
             guard let kind = SampleKind(code: statement.integer(1)) else { continue }
-            members.append(
-                GroupMember(
-                    number: statement.integer(0), kind: kind, typeID: statement.integer(2),
-                    value: statement.isNull(3) ? nil : statement.double(3)))
+            let member = GroupMember(
+                number: statement.integer(0), kind: kind, typeID: statement.integer(2),
+                value: statement.isNull(3) ? nil : statement.double(3))
+            if let allowance = context.allowance {
+                guard statement.integer(4) >= allowance.since ?? .min,
+                    allowance.allows(try member.type(context), of: key.plugin)
+                else { continue }
+            }
+            members.append(member)
         }
         members.sort { $0.number < $1.number }
         if context.groups.count >= remembered { context.groups.removeAll(keepingCapacity: true) }

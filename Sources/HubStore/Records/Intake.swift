@@ -57,18 +57,20 @@ public enum IntakeItem: Hashable, Sendable {
 public struct WriteScope: Hashable, Sendable {
     /// `nil` for all.
     public var types: Set<String>?
+    /// Those that are not within although ``types`` has them, or is `nil`.
+    public var exceptTypes: Set<String>
     /// Names; `nil` for all.
     ///
     /// A record without a person is within every scope.
     public var persons: Set<String>?
 
     /// A scope; `nil` for all.
-    public init(types: Set<String>? = nil, persons: Set<String>? = nil) {
-        (self.types, self.persons) = (types, persons)
+    public init(types: Set<String>? = nil, exceptTypes: Set<String> = [], persons: Set<String>? = nil) {
+        (self.types, self.exceptTypes, self.persons) = (types, exceptTypes, persons)
     }
 
     func allows(_ type: TypeID, of assignment: Assignment) -> Bool {
-        types?.contains(type.rawValue) != false
+        types?.contains(type.rawValue) != false && !exceptTypes.contains(type.rawValue)
             && (assignment.person.map { persons?.contains($0.name) != false } ?? true)
     }
 

@@ -126,23 +126,28 @@ extension Heartbeat: BodyCoding {
     }
 }
 
-/// What an instance may read and write.
+/// What an instance asks to read, and what it may write.
 public struct Grants: Hashable, Sendable {
     /// Types and persons by name; `*` means all.
     public struct Scope: Hashable, Sendable {
         public var types: [String]
+        /// What is asked for and was denied, although `types` may cover it; of ``Grants/write`` alone.
+        public var denied: [String]
         public var persons: [String]
 
-        public init(types: [String] = ["*"], persons: [String] = ["*"]) {
-            (self.types, self.persons) = (types, persons)
+        public init(types: [String] = ["*"], denied: [String] = [], persons: [String] = ["*"]) {
+            (self.types, self.denied, self.persons) = (types, denied, persons)
         }
 
         /// Whether records of the type with this id are within.
-        public func allows(type: String) -> Bool { types.contains("*") || types.contains(type) }
+        public func allows(type: String) -> Bool {
+            (types.contains("*") || types.contains(type)) && !denied.contains(type)
+        }
         /// Whether records of the person with this name are within.
         public func allows(person: String) -> Bool { persons.contains("*") || persons.contains(person) }
     }
 
+    /// Whether reading is granted is not said: of what is not granted there is no record but the plugin's own.
     public var read: Scope
     public var write: Scope
 
@@ -165,11 +170,14 @@ extension Grants: BodyCoding {
 
 extension Grants.Scope: BodyCoding {
     init(reading object: ObjectReader) throws(WireError) {
-        self.init(types: try object.texts("types"), persons: try object.texts("persons"))
+        self.init(
+            types: try object.texts("types"), denied: try object.textsIfPresent("denied") ?? [],
+            persons: try object.texts("persons"))
     }
 
     func write(to body: inout ObjectWriter) {
         body.member("types", texts: types)
+        if !denied.isEmpty { body.member("denied", texts: denied) }
         body.member("persons", texts: persons)
     }
 }

@@ -1,0 +1,257 @@
+import ArgumentParser
+import Files
+import Foundation
+import HubClient
+import HubCore
+import HubSettings
+import HubWire
+import Samples
+
+struct PermissionsAllowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "allow", abstract: "Let a plugin read or share types.",
+        discussion: """
+            Without --read and --share both, as far as the plugin asks for them. "*" stands
+            for all that it asks for.
+
+            Examples:
+              hub permissions allow exist weight heartRate --read
+              hub permissions allow exist '*' --dry-run
+            """)
+
+    @OptionGroup var change: PermissionChange
+
+    func run() throws { try change.run(isAllowed: true) }
+}
+
+struct PermissionsDenyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "deny", abstract: "Keep a plugin from reading or sharing types.",
+        discussion: """
+            Without --read and --share both, as far as the plugin asks for them. "*" stands
+            for all that it asks for. What it has read it may have kept, and what it has
+            shared stays.
+
+            Examples:
+              hub permissions deny exist heartRate --read
+              hub permissions deny exist heartRate --dry-run
+            """)
+
+    @OptionGroup var change: PermissionChange
+
+    func run() throws { try change.run(isAllowed: false) }
+}
+
+/// Allowing and denying.
+struct PermissionChange: ParsableArguments {
+    @Argument(help: "The plugin, as hub.conf calls it.")
+    var plugin: String
+    @Argument(help: "Types, such as weight; * for all that it asks for.")
+    var types: [String]
+    @Flag(help: "Reading alone.")
+    var read = false
+    @Flag(help: "Sharing alone: writing to the hub.")
+    var share = false
+    @Flag(help: "Change nothing; show what would be written.")
+    var dryRun = false
+    @Flag(help: "One JSON document: {\"plugin\",\"file\",\"dryRun\",\"lists\",\"permissions\",\"instances\"}.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    /// The lists of `grants`, and what people call them.
+    enum Direction: String, CaseIterable {
+        case read, write
+
+        var flag: String { self == .read ? "--read" : "--share" }
+    }
+
+    /// What is written in place of what.
+    private struct List: Encodable {
+        var key: String
+        var before: [String]?
+        var after: [String]
+    }
+
+    private struct Report: Encodable {
+        var plugin, file: String
+        var dryRun: Bool
+        var lists: [List]
+        /// Of the types that were named, as they are then.
+        var permissions: [Permission]
+        var instances: [ApplyReport.Step]
+    }
+
+    func run(isAllowed: Bool) throws {
+        let door = try DoorClient(
+            endpoint: try options.endpoints().door, command: "permissions", patience: .seconds(60))
+        let asked = try PluginText.named(plugin, door).permissions ?? []
+        let wishes = try wishes(asked)
+        let file = try Self.file(of: try options.path(), door)
+        let text = try ConfigurationOptions.text(file)
+        var (editor, lists) = (try Self.editor(text, of: plugin, file), [List]())
+        for (direction, types) in wishes {
+            let before = editor.list(direction.rawValue)
+            var permissions = TypePermissions(before ?? unsaid(direction, asked))
+            for type in types { if isAllowed { permissions.allow(type) } else { permissions.deny(type) } }
+            guard let after = permissions.written, after != before else { continue }
+            do throws(GrantsEditor.Refusal) { try editor.set(direction.rawValue, to: after) } catch {
+                throw Failure(.badConfiguration, "\(file): \(error)")
+            }
+            lists.append(List(key: direction.rawValue, before: before, after: after))
+        }
+        var steps: [ApplyReport.Step] = []
+        if !dryRun, !lists.isEmpty { steps = try Self.write(editor.text, over: text, to: file, door) }
+        let named = Set(wishes.flatMap(\.types))
+        let shown = named.contains(TypePermissions.all) ? asked.map(\.type) : named.sorted()
+        let now = shown.map { type in
+            Permission(type: type, read: state(.read, type, asked, editor), share: state(.write, type, asked, editor))
+        }
+        if json {
+            return try Output.json(
+                try JSON.line(
+                    Report(
+                        plugin: plugin, file: file, dryRun: dryRun, lists: lists, permissions: now, instances: steps)))
+        }
+        try tell(lists, now, file, wishes, isAllowed: isAllowed)
+    }
+
+    private func tell(
+        _ lists: [List], _ now: [Permission], _ file: String, _ wishes: [(direction: Direction, types: [String])],
+        isAllowed: Bool
+    ) throws {
+        for line in PermissionText.table(now.map { (plugin, $0) }) { try Output.print(line) }
+        guard !lists.isEmpty else { return Terminal.say("it is so already; nothing was changed") }
+        for list in lists {
+            let before = list.before.map { "[\($0.joined(separator: ", "))]" } ?? "not written"
+            try Output.print(
+                "\(file): \(list.key) \(dryRun ? "would be" : "is") [\(list.after.joined(separator: ", "))]; it was \(before)")
+        }
+        guard !dryRun else { return Terminal.say("nothing was changed") }
+        for (direction, types) in wishes where lists.contains(where: { $0.key == direction.rawValue }) {
+            let names = types.map { $0 == TypePermissions.all ? "'*'" : $0 }.joined(separator: " ")
+            Terminal.say(
+                "hub permissions \(isAllowed ? "deny" : "allow") \(plugin) \(names) \(direction.flag) takes it back")
+        }
+    }
+
+    // MARK: - What is asked for
+
+    /// The types in each direction, by id, that are to change.
+    private func wishes(_ asked: [Permission]) throws(Failure) -> [(direction: Direction, types: [String])] {
+        guard !types.isEmpty else { throw Failure(.usage, "name a type, such as weight; * is all that it asks for") }
+        var wishes: [(direction: Direction, types: [String])] = []
+        var found: Set<String> = []
+        let ids = try resolved()
+        for direction in Direction.allCases {
+            guard read == share || (direction == .read ? read : share) else { continue }
+            let fitting = ids.filter { id in
+                id == TypePermissions.all
+                    ? asked.contains { $0.state(direction) != nil }
+                    : asked.contains { TypePattern($0.type).covers(id) && $0.state(direction) != nil }
+            }
+            found.formUnion(fitting)
+            if !fitting.isEmpty { wishes.append((direction, fitting)) }
+        }
+        if let missing = ids.first(where: { !found.contains($0) }) {
+            let how = read == share ? "to read or share" : read ? "to read" : "to share"
+            throw Failure(.usage, "\(plugin) does not ask \(how) \(missing); hub permissions \(plugin) lists what it asks for")
+        }
+        return wishes
+    }
+
+    private func resolved() throws(Failure) -> [String] {
+        var ids: [String] = []
+        for name in types {
+            if let members = CorrelationMembers(of: name) {
+                throw Failure(.usage, "\(name) is a correlation, which is not granted itself; \(members.advice)")
+            }
+            let registry = TypeRegistry.standard
+            let isPattern = name == TypePermissions.all || TypePattern(name).isOfVendor
+            let isDeclared = (try? TypeID(name))?.form == .vendor
+            guard isPattern || isDeclared || registry.resolve(name) != nil else {
+                let meant = registry.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
+                throw Failure(.usage, "there is no type \(Terminal.cut(name))\(meant)")
+            }
+            ids += TypePermissions.resolved([name]).filter { !ids.contains($0) }
+        }
+        return ids
+    }
+
+    /// What a list that is not written stands for, where that is not all that is asked for: the hub cannot ask a program elsewhere.
+    private func unsaid(_ direction: Direction, _ asked: [Permission]) -> [String]? {
+        let all = asked.first { $0.type == TypePermissions.all }
+        return all?.state(direction) == .notDetermined ? [] : nil
+    }
+
+    private func state(
+        _ direction: Direction, _ type: String, _ asked: [Permission], _ editor: GrantsEditor
+    ) -> PermissionState? {
+        guard asked.contains(where: { TypePattern($0.type).covers(type) && $0.state(direction) != nil }) else {
+            return nil
+        }
+        return TypePermissions(editor.list(direction.rawValue) ?? unsaid(direction, asked)).state(of: type)
+    }
+
+    // MARK: - The file
+
+    /// The file that the hub follows, where it is this one and has no errors.
+    private static func file(of path: String, _ door: DoorClient) throws -> String {
+        let report = try apply(door, isDryRun: true)
+        let path = URL(filePath: path).resolvingSymlinksInPath().path
+        guard URL(filePath: report.file).resolvingSymlinksInPath().path == path else {
+            throw Failure(.usage, "the hub follows \(report.file), not \(path); name it with --config")
+        }
+        guard report.applied else {
+            throw Failure(.badConfiguration, "\(path) has errors; correct them first, hub check lists them")
+        }
+        return path
+    }
+
+    private static func apply(_ door: DoorClient, isDryRun: Bool) throws -> ApplyReport {
+        guard let answer = try door.command("apply", arguments: .emptyObject, isDryRun: isDryRun) else {
+            throw Failure(.dialogue, "the hub applied without saying what")
+        }
+        return try JSON.answer(ApplyReport.self, answer)
+    }
+
+    private static func editor(_ text: String, of plugin: String, _ file: String) throws(Failure) -> GrantsEditor {
+        do throws(GrantsEditor.Refusal) { return try GrantsEditor(text, of: plugin) } catch {
+            throw Failure(.badConfiguration, "\(file): \(error)")
+        }
+    }
+
+    /// Writes the file and has the hub follow it; a file that it does not follow is put back.
+    private static func write(
+        _ text: String, over old: String, to file: String, _ door: DoorClient
+    ) throws -> [ApplyReport.Step] {
+        guard try ConfigurationOptions.text(file) == old else {
+            throw Failure(.tryAgain, "\(file) was changed meanwhile; try again")
+        }
+        try replace(file, with: text)
+        do {
+            let report = try apply(door, isDryRun: false)
+            if report.applied { return report.instances.filter { $0.action != .leave } }
+            throw Failure(
+                .badConfiguration, report.problems.first?.description ?? "\(file): the hub does not follow it")
+        } catch {
+            try replace(file, with: old)
+            throw error
+        }
+    }
+
+    private static func replace(_ file: String, with text: String) throws(Failure) {
+        var status = stat()
+        let mode = stat(file, &status) == 0 ? status.st_mode & 0o777 : 0o600
+        do throws(FileError) {
+            try PrivateFile.write(Array(text.utf8), to: file, mode: mode, forOwnerOf: file)
+        } catch {
+            throw Failure(.system, error.description)
+        }
+    }
+}
+
+extension Permission {
+    fileprivate func state(_ direction: PermissionChange.Direction) -> PermissionState? {
+        direction == .read ? read : share
+    }
+}

@@ -1,0 +1,39 @@
+import Samples
+
+/// A correlation, such as a blood pressure, is not granted itself: it comes with what it consists of.
+public struct CorrelationMembers: Sendable {
+    /// By id.
+    public let types: [String]
+    /// Whether it always has all of them; else one is enough.
+    private let hasAll: Bool
+
+    /// The types that are correlations, by id.
+    static let correlations = TypeRegistry.standard.all.filter { $0.kind == .correlation }.map(\.id.rawValue)
+
+    /// `nil` of a type that is no correlation.
+    public init?(of type: String) {
+        guard let correlation = TypeRegistry.standard.resolve(type), correlation.kind == .correlation else { return nil }
+        hasAll = !correlation.requiredMembers.isEmpty
+        let members =
+            hasAll
+            ? correlation.requiredMembers : TypeRegistry.standard.all.filter { $0.group == "nutrition" }.map(\.id)
+        types = members.map(\.rawValue)
+    }
+
+    /// For people: what is to be named in its place.
+    public var advice: String {
+        hasAll
+            ? "name \(types.joined(separator: " and ")), and it comes with them"
+            : "name the types of what is eaten, such as dietaryEnergyConsumed, and it comes with them"
+    }
+
+    func fit(_ granted: [String]) -> Bool {
+        hasAll ? types.allSatisfy(granted.contains) : types.contains(where: granted.contains)
+    }
+
+    func state(by permissions: TypePermissions) -> PermissionState {
+        let states = types.map { permissions.state(of: $0) }
+        if hasAll ? states.allSatisfy({ $0 == .granted }) : states.contains(.granted) { return .granted }
+        return states.contains(.denied) ? .denied : .notDetermined
+    }
+}

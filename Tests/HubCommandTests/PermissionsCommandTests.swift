@@ -1,0 +1,107 @@
+import DoorPeer
+import Foundation
+import HubClient
+import HubProcess
+import HubSettings
+import Testing
+
+@testable import HubCommand
+
+/// `hub permissions`: what plugins may read and share, shown and changed.
+@Suite struct PermissionsCommandTests {
+    private static let section = "\n[plugin.probe]  # mine\nexecutable = \"PROGRAM\"\n\n# the end\n"
+
+    /// A hub with a plugin that asks to read all and to share weights; its process ends, and its session is the test's.
+    private static func hub() async throws -> (hub: TestHub, folder: TemporaryFolder) {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/hub-probe"
+        let script = """
+            #!/bin/sh
+            [ "$1" = --describe ] || exit 78
+            echo '{"name":"probe","summary":"s","version":"1","reads":["*"],"writes":["weight"],"settings":[],"commands":[]}'
+            """
+        try Data(script.utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        let hub = try await TestHub("[person.me]\n" + section.replacing("PROGRAM", with: path), in: folder)
+        return (hub, folder)
+    }
+
+    private static func text(_ hub: TestHub) throws -> String {
+        try String(contentsOfFile: hub.configuration, encoding: .utf8)
+    }
+
+    /// Values of heart rates that the plugin finds.
+    private static func found(_ hub: TestHub) throws -> Int {
+        struct Record: Decodable { var type: String }
+        let peer = try DoorPeer(
+            hub.endpoints.door, instance: "probe", #","mode":"once""#, patience: .seconds(30))
+        return try peer.ask(#""want":"records","types":["heartRate"]"#, "records", as: [Record].self).count
+    }
+
+    @Test func `a type is denied and allowed in hub.conf, where all else stays, and the plugin feels it at once`()
+        async throws
+    {
+        let (hub, _) = try await Self.hub()
+        try hub.give([
+            #"{"type":"heartRate","value":60,"unit":"count/min","start":"2026-03-15T07:30:05Z","key":"h"}"#
+        ])
+        let before = try Self.text(hub)
+        #expect(try Self.found(hub) == 1)
+        let shown = try await hub.run(["permissions"])
+        #expect(
+            shown.output == """
+                PLUGIN  TYPE        READ     SHARE
+                probe   all others  granted  -
+                probe   weight      granted  granted
+
+                """, "\(shown.output)")
+
+        let dry = try await hub.run(["permissions", "deny", "probe", "HKQuantityTypeIdentifierHeartRate", "--dry-run"])
+        #expect(dry.code == 0 && dry.output.contains("read would be [*, !heartRate]; it was not written"), "\(dry)")
+        #expect(try Self.text(hub) == before)
+        #expect(try Self.found(hub) == 1)
+
+        let denied = try await hub.run(["permissions", "deny", "probe", "heartRate"])
+        #expect(denied.code == 0, "\(denied.errors)")
+        #expect(denied.errors.contains("hub permissions allow probe heartRate --read takes it back"), "\(denied.errors)")
+        #expect(
+            try Self.text(hub)
+                == before.replacing("# mine\n", with: "# mine\ngrants = { read = [\"*\", \"!heartRate\"] }\n"))
+        #expect(try Self.found(hub) == 0)
+        let again = try await hub.run(["permissions", "deny", "probe", "heartRate"])
+        #expect(again.code == 0 && again.errors.contains("it is so already"))
+
+        let json = try await hub.run(["permissions", "probe", "--json"])
+        #expect(json.output.contains(#"{"read":"denied","type":"heartRate"}"#), "\(json.output)")
+
+        let allowed = try await hub.run(["permissions", "allow", "probe", "heartRate", "--read", "--json"])
+        #expect(allowed.code == 0 && allowed.output.contains(#""after":["*"]"#), "\(allowed)")
+        #expect(try Self.found(hub) == 1)
+
+        _ = try await hub.run(["permissions", "deny", "probe", "*", "--share"])
+        #expect(try Self.text(hub).contains("grants = { read = [\"*\"], write = [\"!*\"] }"))
+        #expect(try await hub.run(["permissions", "probe"]).output.contains("weight      granted  denied"))
+        #expect(try await hub.stop() == 0)
+    }
+
+    @Test func `what cannot be changed is refused with what can, and hub.conf stays`() async throws {
+        let (hub, folder) = try await Self.hub()
+        let before = try Self.text(hub)
+        for (arguments, reason) in [
+            (["probe", "bloodPressure"], "name bloodPressureSystolic and bloodPressureDiastolic"),
+            (["probe", "food", "--read"], "such as dietaryEnergyConsumed"), (["probe", "wieght"], "did you mean weight?"),
+            (["probe", "heartRate", "--share"], "probe does not ask to share heartRate"),
+            (["prob", "weight"], "did you mean probe?"),
+        ] {
+            let result = try await hub.run(["permissions", "deny"] + arguments)
+            #expect(result.code == 64 && result.errors.contains(reason), "\(arguments): \(result)")
+        }
+        // An error that a person has begun to write is theirs to end.
+        let broken = before + "[person.me2]\nheigth = 1\n"
+        try broken.write(toFile: folder.configuration, atomically: true, encoding: .utf8)
+        let refused = try await hub.run(["permissions", "deny", "probe", "weight"])
+        #expect(refused.code == 65, "\(refused)")
+        #expect(try Self.text(hub) == broken)
+        #expect(try await hub.stop() == 0)
+    }
+}

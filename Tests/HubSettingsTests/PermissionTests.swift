@@ -1,0 +1,120 @@
+import HubSettings
+import Testing
+
+/// What `grants` say of types, and how they are changed in a file.
+@Suite struct PermissionTests {
+    @Test(
+        arguments: [
+            (nil, "weight", .granted), (["*"], "weight", .granted), (["*", "!weight"], "weight", .denied),
+            (["*", "!bodyMass"], "weight", .denied), (["bodyMass"], "weight", .granted),
+            (["heartRate"], "weight", .notDetermined), ([], "weight", .notDetermined), (["!*"], "weight", .denied),
+            (["!*", "weight"], "weight", .granted), (["x.acme.*"], "x.acme.mood", .granted),
+        ] as [([String]?, String, PermissionState)])
+    func `a type is granted, denied or not decided`(written: [String]?, type: String, state: PermissionState) {
+        #expect(TypePermissions(written).state(of: type) == state)
+    }
+
+    @Test(
+        arguments: [
+            (nil, "bloodPressure", .granted), (["*", "!bloodPressureSystolic"], "bloodPressure", .denied),
+            (["bloodPressureSystolic", "bloodPressureDiastolic"], "bloodPressure", .granted),
+            (["bloodPressureSystolic"], "bloodPressure", .notDetermined),
+            (["dietaryProtein"], "food", .granted), (["weight"], "food", .notDetermined),
+        ] as [([String]?, String, PermissionState)])
+    func `R4.61 a correlation follows its members`(written: [String]?, type: String, state: PermissionState) {
+        let permissions = TypePermissions(written)
+        #expect(permissions.state(of: type) == state)
+        let (granted, denied) = (permissions.granted(of: ["*"]), permissions.denied(of: ["*"]))
+        let isWithin = (granted.contains("*") || granted.contains(type)) && !denied.contains(type)
+        #expect(isWithin == (state == .granted))
+    }
+
+    @Test func `what is denied is granted again by the opposite, and the other types stay as they were`() {
+        for written in [nil, ["*"], ["weight"], ["*", "!stepCount"], ["!*", "weight"]] as [[String]?] {
+            var changed = TypePermissions(written)
+            let (weight, steps) = (changed.state(of: "weight"), changed.state(of: "stepCount"))
+            changed.deny("heartRate")
+            #expect(changed.state(of: "heartRate") == .denied)
+            changed.allow("heartRate")
+            #expect(changed.state(of: "heartRate") == .granted)
+            #expect(changed.state(of: "weight") == weight && changed.state(of: "stepCount") == steps, "\(written ?? [])")
+            changed.deny("*")
+            #expect(changed.state(of: "weight") == .denied && changed.written == ["!*"])
+            changed.allow("*")
+            #expect(changed.state(of: "weight") == .granted && changed.written == ["*"])
+        }
+    }
+
+    @Test func `there is a line for each type that is asked for or decided about`() {
+        let lines = Permission.all(
+            reads: ["*"], TypePermissions(["*", "!heartRate"]), writes: ["bodyMass"], TypePermissions(["stepCount"]))
+        #expect(
+            lines == [
+                Permission(type: "*", read: .granted), Permission(type: "heartRate", read: .denied),
+                Permission(type: "stepCount", read: .granted),
+                Permission(type: "weight", read: .granted, share: .notDetermined),
+            ])
+    }
+
+    // MARK: - The file
+
+    @Test(
+        arguments: [
+            (
+                "[plugin.p]\nkind = \"x\"  # why\n\n[person.me]\n",
+                "[plugin.p]\ngrants = { read = [\"weight\"] }\nkind = \"x\"  # why\n\n[person.me]\n"
+            ),
+            (
+                "[plugin.p]\n# theirs\ngrants = { write = ['a'] } # all\n",
+                "[plugin.p]\n# theirs\ngrants = { write = ['a'], read = [\"weight\"] } # all\n"
+            ),
+            (
+                "[plugin.p]\ngrants = { read = [ \"a\", 'b' ], write = [\"c\"] }",
+                "[plugin.p]\ngrants = { read = [\"weight\"], write = [\"c\"] }"
+            ),
+            ("[plugin.p]\ngrants = {}\n", "[plugin.p]\ngrants = { read = [\"weight\"]}\n"),
+            (
+                "[plugin.p]\nkind = 'x'\n[plugin.p.grants]  # here\nwrite = []\n",
+                "[plugin.p]\nkind = 'x'\n[plugin.p.grants]  # here\nread = [\"weight\"]\nwrite = []\n"
+            ),
+            (
+                "[plugin.p]\ngrants.write = []\n",
+                "[plugin.p]\ngrants.read = [\"weight\"]\ngrants.write = []\n"
+            ),
+            ("\u{FEFF}[plugin.\"p\"]\r\ngrants.read = [\"ü\"]\r\n", "\u{FEFF}[plugin.\"p\"]\r\ngrants.read = [\"weight\"]\r\n"),
+            ("[plugin.p]\r\nkind = 'x'\r\n", "[plugin.p]\r\ngrants = { read = [\"weight\"] }\r\nkind = 'x'\r\n"),
+        ])
+    func `a list is written in its place, and every other byte of the file stays`(before: String, after: String) throws {
+        var editor = try GrantsEditor(before, of: "p")
+        try editor.set("read", to: ["weight"])
+        #expect(editor.text == after)
+        #expect(editor.list("read") == ["weight"])
+    }
+
+    @Test(
+        arguments: [
+            "[plugin.p]\ngrants = { read = [\n  \"a\",  # this one\n  \"b\",\n] }\n",
+            "[plugin]\np = { kind = \"x\" }\n", "plugin.p.kind = \"x\"\n",
+        ])
+    func `what could not be written without losing something is said, and the text stays`(text: String) throws {
+        var editor = try GrantsEditor(text, of: "p")
+        let refusal = #expect(throws: GrantsEditor.Refusal.self) { try editor.set("read", to: ["weight"]) }
+        #expect(refusal?.description.contains("write read = [\"weight\"] there by hand") == true)
+        #expect(editor.text == text)
+    }
+
+    @Test func `a file that is no TOML, or has no such section, is not changed`() {
+        #expect(throws: GrantsEditor.Refusal.self) { try GrantsEditor("[plugin.p\n", of: "p") }
+        #expect(throws: GrantsEditor.Refusal.self) { try GrantsEditor("[plugin.q]\n", of: "p") }
+    }
+
+    @Test(
+        arguments: [
+            ("read = [\"bloodPressure\"]", "name bloodPressureSystolic and bloodPressureDiastolic"),
+            ("write = [\"!food\"]", "such as dietaryEnergyConsumed"), ("read = [\"!weight\"]", "begin with \"*\""),
+        ])
+    func `R4.61 what hub.conf cannot grant is said with what it can`(list: String, advice: String) {
+        let loaded = load("[person.me]\n[plugin.ihealth-hs3]\naddress = \"a\"\ngrants = { \(list) }\n")
+        #expect(loaded.problems.contains { $0.severity == .error && $0.description.contains(advice) }, "\(loaded.problems)")
+    }
+}
