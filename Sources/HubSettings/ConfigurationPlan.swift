@@ -79,6 +79,7 @@ extension PluginInstance {
     fileprivate func withTypes(of other: PluginInstance) -> PluginInstance {
         var instance = self
         (instance.grants.read, instance.grants.write) = (other.grants.read, other.grants.write)
+        instance.grants.history = other.grants.history
         return instance
     }
 }

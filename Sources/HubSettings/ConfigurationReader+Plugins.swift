@@ -1,3 +1,5 @@
+import Samples
+
 extension ConfigurationReader {
     /// One `[plugin.<instance>]`; nil or with problems reported if it cannot start.
     mutating func plugin(
@@ -132,12 +134,13 @@ extension ConfigurationReader {
     }
 
     private mutating func readGrants(_ entry: Entry, table: String) -> PluginInstance.Grants {
-        let expected = "{ read = [types], write = [types], reach = [words] }"
+        let expected = "{ read = [types], write = [types], since = date, days = number, reach = [words] }"
         let types = SettingType.list(
             of: .string(
                 TextRule(
                     pattern: #"!?\*|x\.[A-Za-z0-9_.\-]+\.\*|!?[A-Za-z0-9_.\-]+"#,
-                    expected: "\"*\" for all that it asks for, \"x.VENDOR.*\", a type, or \"!TYPE\" for one that is denied",
+                    expected:
+                        "\"*\" for all that it asks for, \"x.VENDOR.*\", a type, or \"!TYPE\" for one that is denied",
                     example: "weight")))
         guard let fields = checker.fields(of: entry, table: table, key: "grants", expected: expected) else {
             return PluginInstance.Grants()
@@ -147,6 +150,10 @@ extension ConfigurationReader {
             declarations: [
                 .init("read", types, help: "Types the instance may read."),
                 .init("write", types, help: "Types the instance may write."),
+                .init("since", .date, help: "What ended before this day the instance may not read."),
+                .init(
+                    "days", .integer(Bounds(1, HistoryLimit.mostDays)),
+                    help: "What ended more than so many days ago the instance may not read."),
                 .init(
                     "reach", .list(of: .choice(PluginReach.allCases.map(\.rawValue))),
                     help: "What its program may reach beyond its files."),
@@ -170,8 +177,18 @@ extension ConfigurationReader {
                 at: field.entry.position, table: "\(table).grants", key: key, found: checker.shown(field.entry),
                 "says what is denied and grants nothing; to grant the rest, begin with \"*\"")
         }
+        var history = values["since"]?.string.flatMap { LocalDate($0) }.map(HistoryLimit.since)
+        if let days = values["days"]?.integer {
+            if history != nil {
+                checker.report(
+                    at: entry.position, table: "\(table).grants", key: "days",
+                    "since and days both say how far back it may read; write one of them")
+            }
+            history = .days(Int(days))
+        }
         return PluginInstance.Grants(
-            read: values["read"]?.strings, write: values["write"]?.strings, reach: values["reach"]?.strings)
+            read: values["read"]?.strings, write: values["write"]?.strings, reach: values["reach"]?.strings,
+            history: history)
     }
 
     /// Names that only differ in case are one directory on some file systems, and one word to a reader.

@@ -12,7 +12,9 @@ public struct CorrelationMembers: Sendable {
 
     /// `nil` of a type that is no correlation.
     public init?(of type: String) {
-        guard let correlation = TypeRegistry.standard.resolve(type), correlation.kind == .correlation else { return nil }
+        guard let correlation = TypeRegistry.standard.resolve(type), correlation.kind == .correlation else {
+            return nil
+        }
         hasAll = !correlation.requiredMembers.isEmpty
         let members =
             hasAll

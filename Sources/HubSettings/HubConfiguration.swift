@@ -146,10 +146,14 @@ public struct PluginInstance: Sendable, Hashable {
         public var write: [String]?
         /// What it may reach beyond its files: words of its manifest's `reaches`.
         public var reach: [String]?
+        /// How far back it may read; nil: all there is.
+        public var history: HistoryLimit?
 
         /// Grants of these types.
-        public init(read: [String]? = nil, write: [String]? = nil, reach: [String]? = nil) {
-            (self.read, self.write, self.reach) = (read, write, reach)
+        public init(
+            read: [String]? = nil, write: [String]? = nil, reach: [String]? = nil, history: HistoryLimit? = nil
+        ) {
+            (self.read, self.write, self.reach, self.history) = (read, write, reach, history)
         }
     }
 

@@ -5,7 +5,9 @@ public struct TypePattern: Hashable {
     public init(_ text: String) { self.text = text }
 
     /// Whether it means types that are only known when they are declared.
-    public var isOfVendor: Bool { text.hasPrefix("x.") && text.hasSuffix(".*") && text.split(separator: ".").count >= 3 }
+    public var isOfVendor: Bool {
+        text.hasPrefix("x.") && text.hasSuffix(".*") && text.split(separator: ".").count >= 3
+    }
 
     /// Whether an id, or another pattern, is within it.
     public func covers(_ other: String) -> Bool {

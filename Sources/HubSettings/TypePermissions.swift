@@ -50,7 +50,8 @@ public struct TypePermissions: Sendable, Hashable {
         let all =
             granted.map { granted in
                 asked.filter { name in granted.contains { TypePattern($0).covers(name) } }
-                    + granted.filter { name in !asked.contains(name) && asked.contains { TypePattern($0).covers(name) } }
+                    + granted.filter { name in !asked.contains(name) && asked.contains { TypePattern($0).covers(name) }
+                    }
             } ?? asked
         let types = all.filter { !denied.contains($0) && !CorrelationMembers.correlations.contains($0) }
         if types.contains(Self.all) { return types }
@@ -117,7 +118,8 @@ public struct Permission: Sendable, Hashable, Codable {
         func state(of type: String, _ asked: [String], _ permissions: TypePermissions) -> PermissionState? {
             asked.contains { TypePattern($0).covers(type) } ? permissions.state(of: type) : nil
         }
-        let names = asked.reads + asked.writes + (read.granted ?? []) + read.denied + (write.granted ?? []) + write.denied
+        let names =
+            asked.reads + asked.writes + (read.granted ?? []) + read.denied + (write.granted ?? []) + write.denied
         return Set(names).sorted { left, right in
             (left.hasSuffix("*") ? 0 : 1, left) < (right.hasSuffix("*") ? 0 : 1, right)
         }.compactMap { type in

@@ -63,7 +63,8 @@ import Testing
 
         let denied = try await hub.run(["permissions", "deny", "probe", "heartRate"])
         #expect(denied.code == 0, "\(denied.errors)")
-        #expect(denied.errors.contains("hub permissions allow probe heartRate --read takes it back"), "\(denied.errors)")
+        #expect(
+            denied.errors.contains("hub permissions allow probe heartRate --read takes it back"), "\(denied.errors)")
         #expect(
             try Self.text(hub)
                 == before.replacing("# mine\n", with: "# mine\ngrants = { read = [\"*\", \"!heartRate\"] }\n"))
@@ -89,7 +90,8 @@ import Testing
         let before = try Self.text(hub)
         for (arguments, reason) in [
             (["probe", "bloodPressure"], "name bloodPressureSystolic and bloodPressureDiastolic"),
-            (["probe", "food", "--read"], "such as dietaryEnergyConsumed"), (["probe", "wieght"], "did you mean weight?"),
+            (["probe", "food", "--read"], "such as dietaryEnergyConsumed"),
+            (["probe", "wieght"], "did you mean weight?"),
             (["probe", "heartRate", "--share"], "probe does not ask to share heartRate"),
             (["prob", "weight"], "did you mean probe?"),
         ] {

@@ -182,9 +182,9 @@ import Testing
                 (.device(plugin: "scale", event: "e"), .instance("scale")),
             ]
             for type in Self.types.compactMap({ TypeRegistry.standard.resolve($0)?.id }) {
-                topics.append((.inbox, .record(type: type, person: nil, plugin: "scale")))
+                topics.append((.inbox, .record(type: type, person: nil, plugin: "scale", end: 0)))
                 for person in names + [nil] {
-                    let scope = Readership.record(type: type, person: person, plugin: "scale")
+                    let scope = Readership.record(type: type, person: person, plugin: "scale", end: 0)
                     topics.append((.live(type: type.rawValue, person: person, plugin: "scale"), scope))
                     guard let person else { continue }
                     topics.append((.sample(type: type.rawValue, person: person, plugin: "scale"), scope))
@@ -194,7 +194,7 @@ import Testing
             }
             let topic = topics.randomElement(using: &random)?.0.text ?? ""
             let prefix = String(topic.prefix(Int.random(in: 0...topic.count, using: &random)))
-            let isThere = topics.contains { $0.0.matches(prefix: prefix) && grant.allows($0.1) }
+            let isThere = topics.contains { $0.0.matches(prefix: prefix) && grant.allows($0.1, by: .system) }
             #expect(grant.canMatch(prefix: prefix.utf8) == isThere, "seed \(seed): \"\(prefix)\" \(grant)")
         }
     }

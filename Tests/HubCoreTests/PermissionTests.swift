@@ -34,7 +34,10 @@ import Testing
             ("since", #""since":"EPOCH-0""#), ("numbers", #""numbers":[1,2,3,4,5,6,7,8]"#),
             ("latest", #""latest":true"#), ("group", #""group":"run""#),
             ("partOf", #""where":{"partOf":"workout"}"#),
-            ("total", #""where":{"and":[{"type":["workout"]},{"total":{"type":"heartRate",">":1,"unit":"count/min"}}]}"#),
+            (
+                "total",
+                #""where":{"and":[{"type":["workout"]},{"total":{"type":"heartRate",">":1,"unit":"count/min"}}]}"#
+            ),
         ] {
             let epoch = try await peer.query("").body["cursor"].string?.prefix(8) ?? ""
             let members = question.replacing("EPOCH", with: epoch)
@@ -90,7 +93,8 @@ import Testing
         }
     }
 
-    @Test func `R8.120 a sample that moves to a type which may not be read is taken from its follower, and said no more of`()
+    @Test
+    func `R8.120 a sample that moves to a type which may not be read is taken from its follower, and said no more of`()
         async throws
     {
         let folder = try Folder()
@@ -138,7 +142,9 @@ import Testing
         try await withHub(try Self.setting(["*", "!heartRate"], in: folder), in: folder) { hub in
             try await Self.give(hub)
             let (watch, _) = try await Self.watch(hub)
-            for (types, pending) in [(#""types":["heartRate"],"#, 0), (#""types":["heartRate","weight"],"#, 1), ("", 2)] {
+            for (types, pending) in [
+                (#""types":["heartRate"],"#, 0), (#""types":["heartRate","weight"],"#, 1), ("", 2),
+            ] {
                 let answer = try await watch.ask(
                     "WANT", #"{"want":"w\#(pending)","start":"beginning",\#(types)\#(Peer.credit)}"#)
                 #expect(answer.verb == "WANT" && answer.body["pending"].int == Int64(pending), "\(types) \(answer)")
@@ -152,7 +158,9 @@ import Testing
         }
     }
 
-    @Test func `R4.60 R6.16 what a plugin may share is granted, denied or not decided, and it is told which`() async throws {
+    @Test func `R4.60 R6.16 what a plugin may share is granted, denied or not decided, and it is told which`()
+        async throws
+    {
         let folder = try Folder()
         var setting = try Self.setting(["*"], in: folder)
         setting.plugins[0].grants.write = ["weight", "!heartRate"]
@@ -166,9 +174,10 @@ import Testing
             let owner = try await hub.client("asker")
             let permissions = try await owner.query("", want: "plugins").body["plugins"][0]["permissions"].array
             #expect(
-                permissions.map { "\($0["type"].string ?? "") \($0["read"].string ?? "") \($0["share"].string ?? "")" } == [
-                    "* granted notDetermined", "heartRate granted denied", "weight granted granted",
-                ])
+                permissions.map { "\($0["type"].string ?? "") \($0["read"].string ?? "") \($0["share"].string ?? "")" }
+                    == [
+                        "* granted notDetermined", "heartRate granted denied", "weight granted granted",
+                    ])
         }
     }
 

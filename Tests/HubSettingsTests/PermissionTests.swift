@@ -37,7 +37,8 @@ import Testing
             #expect(changed.state(of: "heartRate") == .denied)
             changed.allow("heartRate")
             #expect(changed.state(of: "heartRate") == .granted)
-            #expect(changed.state(of: "weight") == weight && changed.state(of: "stepCount") == steps, "\(written ?? [])")
+            #expect(
+                changed.state(of: "weight") == weight && changed.state(of: "stepCount") == steps, "\(written ?? [])")
             changed.deny("*")
             #expect(changed.state(of: "weight") == .denied && changed.written == ["!*"])
             changed.allow("*")
@@ -81,10 +82,14 @@ import Testing
                 "[plugin.p]\ngrants.write = []\n",
                 "[plugin.p]\ngrants.read = [\"weight\"]\ngrants.write = []\n"
             ),
-            ("\u{FEFF}[plugin.\"p\"]\r\ngrants.read = [\"ü\"]\r\n", "\u{FEFF}[plugin.\"p\"]\r\ngrants.read = [\"weight\"]\r\n"),
+            (
+                "\u{FEFF}[plugin.\"p\"]\r\ngrants.read = [\"ü\"]\r\n",
+                "\u{FEFF}[plugin.\"p\"]\r\ngrants.read = [\"weight\"]\r\n"
+            ),
             ("[plugin.p]\r\nkind = 'x'\r\n", "[plugin.p]\r\ngrants = { read = [\"weight\"] }\r\nkind = 'x'\r\n"),
         ])
-    func `a list is written in its place, and every other byte of the file stays`(before: String, after: String) throws {
+    func `a list is written in its place, and every other byte of the file stays`(before: String, after: String) throws
+    {
         var editor = try GrantsEditor(before, of: "p")
         try editor.set("read", to: ["weight"])
         #expect(editor.text == after)
@@ -115,6 +120,7 @@ import Testing
         ])
     func `R4.61 what hub.conf cannot grant is said with what it can`(list: String, advice: String) {
         let loaded = load("[person.me]\n[plugin.ihealth-hs3]\naddress = \"a\"\ngrants = { \(list) }\n")
-        #expect(loaded.problems.contains { $0.severity == .error && $0.description.contains(advice) }, "\(loaded.problems)")
+        #expect(
+            loaded.problems.contains { $0.severity == .error && $0.description.contains(advice) }, "\(loaded.problems)")
     }
 }

@@ -124,7 +124,8 @@ struct PermissionChange: ParsableArguments {
         for list in lists {
             let before = list.before.map { "[\($0.joined(separator: ", "))]" } ?? "not written"
             try Output.print(
-                "\(file): \(list.key) \(dryRun ? "would be" : "is") [\(list.after.joined(separator: ", "))]; it was \(before)")
+                "\(file): \(list.key) \(dryRun ? "would be" : "is") [\(list.after.joined(separator: ", "))]; it was \(before)"
+            )
         }
         guard !dryRun else { return Terminal.say("nothing was changed") }
         for (direction, types) in wishes where lists.contains(where: { $0.key == direction.rawValue }) {
@@ -154,7 +155,8 @@ struct PermissionChange: ParsableArguments {
         }
         if let missing = ids.first(where: { !found.contains($0) }) {
             let how = read == share ? "to read or share" : read ? "to read" : "to share"
-            throw Failure(.usage, "\(plugin) does not ask \(how) \(missing); hub permissions \(plugin) lists what it asks for")
+            throw Failure(
+                .usage, "\(plugin) does not ask \(how) \(missing); hub permissions \(plugin) lists what it asks for")
         }
         return wishes
     }

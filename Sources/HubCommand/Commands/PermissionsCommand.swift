@@ -18,7 +18,8 @@ struct PermissionsCommand: ParsableCommand {
 
             allow and deny write grants of [plugin.NAME] in hub.conf, keep all else of the
             file as it is, and have the hub follow it at once, as hub apply does.
-            Correlations, such as bloodPressure and food, come with their members.
+            Correlations, such as bloodPressure and food, come with their members. since and
+            days of grants limit how far back a plugin reads.
 
             Examples:
               hub permissions                              of all plugins
@@ -52,6 +53,8 @@ struct PermissionsShowCommand: ParsableCommand {
     struct Entry: Encodable {
         var plugin: String
         var permissions: [Permission]
+        /// How far back it may read; absent where that is not limited.
+        var history: String?
     }
 
     func run() throws {
@@ -60,11 +63,16 @@ struct PermissionsShowCommand: ParsableCommand {
             if let plugin { [try PluginText.named(plugin, door)] } else {
                 try JSON.answer([PluginText].self, try door.ask(.plugins))
             }
-        let entries = plugins.map { Entry(plugin: $0.name, permissions: $0.permissions ?? []) }
+        let entries = plugins.map { Entry(plugin: $0.name, permissions: $0.permissions ?? [], history: $0.history) }
         if json { return try Output.json(try JSON.line(entries)) }
         if entries.isEmpty { Terminal.say("no plugins: enable one with [plugin.NAME] in hub.conf") }
         for line in PermissionText.table(entries.flatMap { entry in entry.permissions.map { (entry.plugin, $0) } }) {
             try Output.print(line)
+        }
+        for entry in entries {
+            if let history = entry.history {
+                try Output.print("\(entry.plugin) reads what is \(history), and nothing older")
+            }
         }
     }
 }

@@ -20,6 +20,8 @@ struct PluginText: Codable {
     var grants: Grants?
     /// What is decided about each type that it asks for.
     var permissions: [Permission]?
+    /// How far back it may read.
+    var history: String?
     var persons: [String]?
     /// Whether it is told what `hub.conf` says of their bodies.
     var profiles: Bool?
@@ -50,7 +52,7 @@ struct PluginText: Codable {
         var facts: [(String, String?)] = [
             ("what", summary), ("program", executable.map { version == nil ? $0 : "\($0), version \(version ?? "")" }),
             ("where", remote == true ? "another machine; it comes with a key (hub keys list)" : nil),
-            ("reads", PluginText.types(asked: reads, grants?.read)),
+            ("reads", PluginText.types(asked: reads, grants?.read).map { $0 + (history.map { ", \($0)" } ?? "") }),
             ("writes", PluginText.types(asked: writes, grants?.write)),
             ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("confined", confined),
             ("fault", fault),

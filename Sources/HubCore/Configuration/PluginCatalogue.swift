@@ -17,6 +17,8 @@ enum PluginCatalogue {
         var grants: Grants
         /// What is decided about each type that it asks for.
         var permissions: [Permission]
+        /// How far back it may read; absent where that is not limited.
+        var history: String?
         var persons: [String]?
         /// Whether it is told what `hub.conf` says of their bodies.
         var profiles: Bool?
@@ -73,7 +75,8 @@ enum PluginCatalogue {
                             ? nil
                             : Entry.Granted(
                                 read: plugin.grants.read, write: plugin.grants.write, reach: plugin.grants.reach),
-                        grants: Entry.Grants(asked, persons), permissions: asked.permissions, persons: persons,
+                        grants: Entry.Grants(asked, persons), permissions: asked.permissions,
+                        history: plugin.grants.history.map { "\($0)" }, persons: persons,
                         profiles: manifest?.profiles, settings: plugin.settings,
                         declarations: manifest?.settings, commands: manifest?.commands,
                         reaches: manifest?.reaches.filter { plugin.grants.reach?.contains($0) ?? true },

@@ -1,3 +1,4 @@
+import HubSettings
 import HubSessions
 import HubStore
 import HubWire
@@ -41,7 +42,11 @@ extension Deliveries {
     private func limits(of pump: SinkPump) -> DeliveryLimits? {
         // Not after STOP (R10.22).
         guard outlet.goesOn(pump.session), !isFull(pump.session) else { return nil }
-        return pump.limits(at: outlet.now, waitTime: outlet.facts.waits.now(), unsettled: unsettledCount(of: pump.id))
+        var limits = pump.limits(
+            at: outlet.now, waitTime: outlet.facts.waits.now(), unsettled: unsettledCount(of: pump.id))
+        let facts = outlet.facts
+        limits?.since = facts.reading(of: pump.id.instance).history?.earliest(now: facts.clock.now())
+        return limits
     }
 
     private func readPages() {

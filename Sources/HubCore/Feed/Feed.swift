@@ -105,9 +105,9 @@ final class Feed {
         return new
     }
 
-    /// Whether there is a listener that wants it and may read it.
-    func wants(_ topic: Topic, for readership: Readership) -> Bool {
-        socket != nil && audience.wants(topic) && grant?.allows(readership) ?? true
+    /// Whether there is a listener that wants it and may read it, by the hub's clock.
+    func wants(_ topic: Topic, for readership: Readership, by clock: HubClock) -> Bool {
+        socket != nil && audience.wants(topic) && grant?.allows(readership, by: clock) ?? true
     }
 
     /// Sends what is wanted; a listener that does not read loses it, and no other (R7.5).

@@ -34,13 +34,15 @@ extension Feeds {
     }
 
     private func publishWhatIsInVain(_ feed: Feed) {
-        guard let grant = feed.grant, feed.wants(.notice, for: .instance(grant.instance)) else { return }
+        guard let grant = feed.grant, feed.wants(.notice, for: .instance(grant.instance), by: facts.clock) else {
+            return
+        }
         publish(Self.prefixes(of: feed, inVainFor: grant).prefix(Client.mostToldInVain), inVainOn: feed)
     }
 
     private func publish(_ prefixes: some Collection<[UInt8]>, inVainOn feed: Feed) {
         guard let grant = feed.grant, let scope = facts.instances[grant.instance]?.grants.read,
-            feed.wants(.notice, for: .instance(grant.instance))
+            feed.wants(.notice, for: .instance(grant.instance), by: facts.clock)
         else { return }
         for prefix in prefixes {
             let notice = NoticeBody(

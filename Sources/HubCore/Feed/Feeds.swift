@@ -99,7 +99,7 @@ final class Feeds {
     @discardableResult
     func choose(_ topic: Topic, _ readership: Readership) -> [Feed] {
         chosen.removeAll(keepingCapacity: true)
-        for feed in all where feed.wants(topic, for: readership) { chosen.append(feed) }
+        for feed in all where feed.wants(topic, for: readership, by: facts.clock) { chosen.append(feed) }
         return chosen
     }
 

@@ -44,7 +44,7 @@ extension Door {
         let person = person(of: nil, client)?.name
         track.begin(
             live, .live(type: id.rawValue, person: person, plugin: client.hello.plugin),
-            .record(type: id, person: person, plugin: client.hello.plugin), .passing(in: store.epoch),
+            .record(type: id, person: person, plugin: client.hello.plugin, end: .max), .passing(in: store.epoch),
             PlainLive.Addition(person: person, plugin: client.hello.plugin, time: facts.clock.time))
         return true
     }
@@ -93,7 +93,7 @@ extension Door {
             publish(
                 .live(type: type.rawValue, person: person?.name, plugin: client.hello.plugin), body: live.body,
                 adding: [("person", person.map { .string($0.name) } ?? RawJSON(trusted: Array("null".utf8)))],
-                of: client, to: .record(type: type, person: person?.name, plugin: client.hello.plugin))
+                of: client, to: .record(type: type, person: person?.name, plugin: client.hello.plugin, end: .max))
         } catch {
             // LIVE has no answer (R5.8): who writes the source finds it here.
             sessions.noteDropped()

@@ -11,7 +11,8 @@ struct Publication {
 
     var readership: Readership {
         .record(
-            type: record.type, person: record.assignment.person?.name, plugin: record.record.source.plugin)
+            type: record.type, person: record.assignment.person?.name, plugin: record.record.source.plugin,
+            end: record.end)
     }
 
     private init(_ record: StoredRecord, previous: Int64) {
@@ -46,6 +47,17 @@ struct Publication {
             self = Told(follower, nil)
             followers = rest
             return next()
+        }
+    }
+}
+
+extension StoredRecord {
+    /// In microseconds since 1970; of a retraction, which does not know it, `.min`.
+    fileprivate var end: Int64 {
+        switch record {
+        case .sample(let sample): sample.end.microseconds
+        case .day(let day): Int64(day.date.daysSinceEpoch + 1) * 86_400_000_000 - 1
+        case .retraction: .min
         }
     }
 }

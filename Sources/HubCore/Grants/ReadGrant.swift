@@ -11,8 +11,11 @@ enum Readership: Hashable, Sendable {
     case owner
     /// The owner, and the instance that said it.
     case instance(String)
-    /// All who may read records of this type, person and plugin kind; records without a person go to those who may read all persons'.
-    case record(type: TypeID, person: String?, plugin: String)
+    /// All who may read records of this type, person, plugin kind and end; records without a person go to those who may read all
+    /// persons'.
+    ///
+    /// `end` is in microseconds since 1970; `.min` of what does not know it, a retraction, and `.max` of what is happening now.
+    case record(type: TypeID, person: String?, plugin: String, end: Int64)
 }
 
 /// What an instance may read: the one place that decides it, for the feed, for questions and for deliveries (R7.6, R8.7).
@@ -27,9 +30,11 @@ struct ReadGrant: Hashable, Sendable {
     let own: String?
     /// Persons by name; `nil` means all, and also what has no person yet.
     let persons: Set<String>?
+    /// How far back; `nil`: all there is.
+    let history: HistoryLimit?
 
     init(_ policy: InstancePolicy, of instance: String) {
-        (self.instance, types, own) = (instance, policy.reads, policy.plugin)
+        (self.instance, types, own, history) = (instance, policy.reads, policy.plugin, policy.history)
         let scope = policy.grants.read
         asked = TypeSelection(names: scope.types, except: []).only
         persons = scope.persons.contains("*") ? nil : Set(scope.persons)
@@ -42,17 +47,23 @@ struct ReadGrant: Hashable, Sendable {
         return ReadGrant(policy, of: instance)
     }
 
-    func allows(_ readership: Readership) -> Bool {
+    /// - Parameter clock: the hub's, by which some grants reach back.
+    func allows(_ readership: Readership, by clock: HubClock) -> Bool {
         switch readership {
         case .everyone: true
         case .owner: false
         case .instance(let instance): instance == self.instance
-        case .record(let type, let person, let plugin): allows(type: type, person: person, plugin: plugin)
+        case .record(let type, let person, let plugin, let end):
+            allows(type: type, person: person, plugin: plugin)
+                && history.map { end >= $0.earliest(now: clock.now()) } ?? true
         }
     }
 
-    /// What of the store's records it may read; `nil` for all.
-    var allowance: ReadAllowance? { types.isAll ? nil : ReadAllowance(types: types, own: own) }
+    /// What of the store's records it may read now; `nil` for all.
+    func allowance(by clock: HubClock) -> ReadAllowance? {
+        let since = history?.earliest(now: clock.now())
+        return types.isAll && since == nil ? nil : ReadAllowance(types: types, own: own, since: since)
+    }
 
     /// - Parameter person: by name; `nil` for a record without a person.
     private func allows(type: TypeID, person: String?, plugin: String) -> Bool {

@@ -83,7 +83,7 @@ extension Door {
         var reached: [String] = []
         for publication in told {
             waiting.removeAll { watcher in
-                guard watcher.allows(publication.readership) else { return false }
+                guard watcher.allows(publication.readership, by: facts.clock) else { return false }
                 reached.append(watcher.instance)
                 return true
             }

@@ -1,3 +1,4 @@
+import HubStore
 import HubWire
 import Samples
 
@@ -6,6 +7,8 @@ struct FilterNames {
     /// `QUERY` or `WANT`, for reasons.
     let verb: String
     let reading: ReadGrant
+    /// The same in the store's terms; `nil` for all.
+    let allowance: ReadAllowance?
     let registry: TypeRegistry
     /// Persons of `hub.conf`, and former ones with their records in the store, by name and uid.
     let known: Set<String>
@@ -15,7 +18,7 @@ struct FilterNames {
     init(_ verb: String, _ session: ClientSession, _ facts: HubFacts) {
         (self.verb, registry, known) = (verb, session.registry, facts.knownPersons)
         let reading = ReadGrant(session.policy, of: session.instance)
-        self.reading = reading
+        (self.reading, allowance) = (reading, reading.allowance(by: facts.clock))
         persons = facts.persons.map(\.name).filter { reading.persons?.contains($0) ?? true }
     }
 

@@ -12,7 +12,7 @@ struct PageQuestion {
     init(_ request: QueryRequest, _ names: FilterNames) throws(WireError) {
         let filter = request.filter
         query.types = names.reading.narrowed(types: try names.types(filter.types))
-        query.allowance = names.reading.allowance
+        query.allowance = names.allowance
         query.persons =
             filter.isOfNobody
             ? names.reading.persons == nil ? [.nobody] : []

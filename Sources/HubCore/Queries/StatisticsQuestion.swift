@@ -35,7 +35,8 @@ struct StatisticsQuestion: Sendable {
         query.sources = request.filter.sources.map(Set.init)
         query.priority = facts.priority(of: type.id, person)
         query.isBySource = figures.contains(.bySource)
-        (query.from, query.to) = (request.filter.from?.microseconds, request.filter.to?.microseconds)
+        query.from = [request.filter.from?.microseconds, names.allowance?.since].compactMap(\.self).max()
+        query.to = request.filter.to?.microseconds
         var remaining = request.limit
         if let next = request.next { query.first = try Self.mark(next, &remaining, intervals) }
         query.limit = Int(min(remaining ?? .max, Int64(facts.policy.limits.pageRecords)))

@@ -11,6 +11,8 @@ struct InstancePolicy: Sendable, Hashable {
     var grants: Grants
     /// The types that it may read whatever source they are of.
     let reads: TypeSelection
+    /// How far back; `nil`: all there is.
+    let history: HistoryLimit?
     /// Names of the persons it may write for; `nil` means all.
     var persons: [String]?
     /// Whether the bytes its records were made from are kept.
@@ -43,7 +45,7 @@ struct InstancePolicy: Sendable, Hashable {
 
     init(grants: Grants, persons: [String]?, keepsRaw: Bool, settings: RawJSON) {
         (self.grants, self.persons, self.keepsRaw, self.settings) = (grants, persons, keepsRaw, settings)
-        reads = TypeSelection(names: grants.read.types, except: [])
+        (reads, history) = (TypeSelection(names: grants.read.types, except: []), nil)
     }
 
     /// The policy of a configured instance.
@@ -63,6 +65,7 @@ struct InstancePolicy: Sendable, Hashable {
                 persons: scope))
         reads = TypeSelection(
             names: asked.read.granted(of: asked.reads), except: asked.read.denied(of: asked.reads))
+        history = instance.grants.history
         (keepsRaw, limitFactor) = (instance.keepRaw, Int64(instance.limitFactor))
         settings = Self.json(instance.settings)
         secrets = instance.secrets

@@ -115,7 +115,9 @@ extension TOMLParser {
             }
         }
         try placed(at: last.offset) { () throws(TOMLTable.Conflict) in try place.check(last.name) }
-        place.set(last.name, to: Entry(node: node, position: lines.position(of: last.offset), source: source(range), range: range))
+        place.set(
+            last.name,
+            to: Entry(node: node, position: lines.position(of: last.offset), source: source(range), range: range))
     }
 
     /// What stands there, on one line of a message.

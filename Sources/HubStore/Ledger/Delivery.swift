@@ -6,6 +6,8 @@ public struct DeliveryLimits: Hashable, Sendable {
     public var records: Int
     /// About how many bytes end a page; one record is always given.
     public var bytes: Int
+    /// Microseconds since 1970: what ended before it is skipped; nil: nothing is.
+    public var since: Int64?
 
     public init(records: Int, bytes: Int = RecordQuery.pageBytes) { (self.records, self.bytes) = (records, bytes) }
 }

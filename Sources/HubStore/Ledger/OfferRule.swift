@@ -6,6 +6,8 @@ struct OfferRule {
     let terms: SinkTerms
     /// Microseconds since 1970.
     let now: Int64
+    /// In the same: what ended before it the sink may not have; `nil` for all.
+    let since: Int64?
 
     /// Why the version is not offered; `nil` when it is.
     ///
@@ -25,11 +27,13 @@ struct OfferRule {
             return terms.abilities.takesDeletions ? nil : .deletion
         case .sample(let sample):
             if isOwn(sample.source, sample.origin) { return .own }
+            if let since, sample.end.microseconds < since { return .withheld }
             if holds, !isRepeat, !terms.abilities.takesEdits { return .edit }
             if case .filled = sample.provenance, !terms.abilities.takesFilledValues { return .filled }
             return !terms.abilities.takesPastDates && isPast(sample) ? .past : nil
         case .day(let day):
             if isOwn(day.source, []) { return .own }
+            if let since, Int64(day.date.daysSinceEpoch + 1) * Filter.dayLength <= since { return .withheld }
             if holds, !isRepeat, !terms.abilities.takesEdits { return .edit }
             if let observed = day.observedOn, observed != day.date, !terms.abilities.takesFilledValues {
                 return .filled

@@ -10,7 +10,7 @@ struct ReplayReader {
 
     init(_ reader: Reader, _ sink: SinkRecord, offered: Int64, now: Int64) {
         (self.reader, self.sink, self.offered) = (reader, sink, offered)
-        rule = OfferRule(terms: sink.terms, now: now)
+        rule = OfferRule(terms: sink.terms, now: now, since: nil)
     }
 
     /// Records of a page that are not open and that the sink can take; where the next page begins.

@@ -36,6 +36,8 @@ public enum SkipReason: Int64, Hashable, Sendable, CaseIterable, CustomStringCon
     case neverDelivered
     /// The sink's filter was changed and leaves it out.
     case filter
+    /// It is older than the sink may read.
+    case withheld
 
     /// A few words for people.
     public var description: String {
@@ -47,6 +49,7 @@ public enum SkipReason: Int64, Hashable, Sendable, CaseIterable, CustomStringCon
         case .past: "it takes no past dates"
         case .neverDelivered: "it never got what this takes back"
         case .filter: "it does not want this any more"
+        case .withheld: "it is older than it may read"
         }
     }
 }

@@ -32,7 +32,7 @@ struct SinkReader {
     ) {
         (self.reader, self.sink, self.limits) = (reader, sink, limits)
         (self.inFlight, self.offered, self.waitTime) = (inFlight, offered, waitTime)
-        rule = OfferRule(terms: sink.terms, now: now)
+        rule = OfferRule(terms: sink.terms, now: now, since: limits.since)
     }
 
     func draft(after position: Int64) throws -> Draft {

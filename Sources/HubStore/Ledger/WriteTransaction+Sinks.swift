@@ -15,7 +15,9 @@ extension WriteTransaction {
             throw StoreError(.query, "open sink \(name): instance and want need a name each")
         }
         // A type gets its id now, so that its first record is recognised.
-        for type in (terms.filter.types ?? []).union(terms.filter.exceptTypes) { _ = try caches.term(type.rawValue, .type, in: db) }
+        for type in (terms.filter.types ?? []).union(terms.filter.exceptTypes) {
+            _ = try caches.term(type.rawValue, .type, in: db)
+        }
         if let index = caches.ledger.index(of: name) {
             try adopt(index, terms)
             return caches.ledger.sinks[index]

@@ -115,6 +115,12 @@ struct Filter {
         sampleTimes + doubtful + (query.group == nil ? [] : ["grouping = ?1"])
     }
 
+    /// What ended before all that may be read is not told of, however it has changed.
+    func recent(_ table: Lane.Table) -> [String] {
+        guard let since = query.allowance?.since else { return [] }
+        return [table == .day ? "date >= \(Filter.floor(since))" : "start + duration >= \(since)"]
+    }
+
     /// Which departures a follower must learn; `nil` where all persons, types and kinds are asked for, or no retractions.
     ///
     /// When the sample was is no question here: where it was may be what changed. To who asks for persons alone, types alone or kinds

@@ -204,13 +204,15 @@ struct Reader {
         if let kinds = filter.sampleKinds {
             lanes.append(
                 Lane(
-                    .sample, index.sample, range, fits: [kinds] + filter.who, ceasing: filter.sampleCeasing,
+                    .sample, index.sample, range, fits: [kinds] + filter.who + filter.recent(.sample),
+                    ceasing: filter.sampleCeasing,
                     by: .sequence, text: filter.query.group))
         }
         if let kinds = filter.dayKinds, filter.query.group == nil {
             lanes.append(
                 Lane(
-                    .day, index.day, range, fits: [kinds] + filter.who, ceasing: filter.dayTimes, by: .sequence))
+                    .day, index.day, range, fits: [kinds] + filter.who + filter.recent(.day), ceasing: filter.dayTimes,
+                    by: .sequence))
         }
         return lanes
     }

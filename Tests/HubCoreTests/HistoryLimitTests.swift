@@ -1,0 +1,90 @@
+import Foundation
+import HubSettings
+import HubWire
+import Samples
+import Testing
+
+@testable import HubCore
+
+/// A plugin that may read recent history alone (R8.121).
+@Suite struct HistoryLimitTests {
+    private static func setting(_ limit: HistoryLimit, in folder: Folder) throws -> Setting {
+        var setting = try Setting.withTokens(["chart"], in: folder)
+        setting.plugins[0].grants.history = limit
+        setting.manifests["chart"] = Manifest(name: "chart", summary: "", version: "1", reads: ["*"], writes: ["*"])
+        setting.clock = .simulated(start: try Timestamp(parsing: "2026-03-15T12:00:00Z"), rate: 1)
+        return setting
+    }
+
+    private static func weight(_ key: String, _ value: Int, _ start: String, end: String? = nil) -> String {
+        let end = end.map { #","end":"\#($0)""# } ?? ""
+        return #"{"type":"weight","value":\#(value),"unit":"kg","start":"\#(start)","key":"\#(key)"\#(end)}"#
+    }
+
+    private static func chart(_ hub: RunningHub) async throws -> Peer {
+        let options = Peer.Options(user: "chart", password: try await hub.token(of: "chart"))
+        let peer = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
+        try await peer.hello("chart")
+        return peer
+    }
+
+    private static func values(_ records: [JSON]) -> [Double] { records.compactMap { $0["value"].double }.sorted() }
+
+    @Test(arguments: [HistoryLimit.since(LocalDate("2026-03-10") ?? LocalDate(daysSinceEpoch: 0)), .days(5)])
+    func `R8.121 what is older than a plugin may read is not there for it, however it asks`(
+        limit: HistoryLimit
+    ) async throws {
+        let folder = try Folder()
+        try await withHub(try Self.setting(limit, in: folder), in: folder) { hub in
+            let owner = try await hub.client("phone")
+            let given = try await owner.give([
+                Self.weight("old", 70, "2026-03-01T07:00:00Z"), Self.weight("new", 72, "2026-03-14T07:00:00Z"),
+                Self.weight("long", 71, "2026-03-01T00:00:00Z", end: "2026-03-12T00:00:00Z"),
+            ])
+            #expect(given.results.allSatisfy { $0 == "stored" })
+            let chart = try await Self.chart(hub)
+            for question in [
+                "", #""order":"time""#, #""order":"-end""#, #""from":"2020-01-01T00:00:00Z""#, #""numbers":[1,2,3]"#,
+            ] {
+                #expect(Self.values(try await chart.all(question).records) == [71, 72], "\(question)")
+            }
+            #expect(try await owner.all().records.count == 3)
+            let sources = try await chart.query("", want: "sources").body["sources"]["sources"].array
+            #expect(sources.compactMap { $0["count"].int } == [2])
+            let row = try await chart.query(
+                #""types":["weight"],"figures":["minimum","maximum"]"#, want: "statistics"
+            ).body["statistics"]["intervals"][0]
+            #expect(row["maximum"].double == 72 && row["minimum"].double != 70, "\(row)")
+            #expect(try await chart.give([Self.weight("mine", 60, "2026-02-01T07:00:00Z")]).results == ["stored"])
+            let all = try await chart.all()
+            #expect(Self.values(all.records) == [71, 72], "its own too")
+            // What changes behind the limit is not told of either, nor that it was taken back.
+            let gone = #"{"kind":"retraction","key":"old"}"#
+            for change in [Self.weight("old", 69, "2026-03-01T07:00:00Z"), gone] {
+                #expect(try await owner.give([change]).results == ["stored"])
+                let changes = try await chart.all(#""since":"\#(all.cursor)""#).records
+                #expect(changes.isEmpty, "\(changes)")
+            }
+        }
+    }
+
+    @Test func `R8.121 neither the feed nor a delivery brings what is older`() async throws {
+        let folder = try Folder()
+        try await withHub(try Self.setting(.days(5), in: folder), in: folder) { hub in
+            let listener = try await GrantTests.listener(hub, "chart", ["sample/weight/"])
+            let (owner, chart) = (try await hub.client("phone"), try await Self.chart(hub))
+            _ = try await owner.give([Self.weight("old", 70, "2026-03-01T07:00:00Z")])
+            _ = try await owner.give([Self.weight("new", 72, "2026-03-14T07:00:00Z")])
+            var heard = try await listener.next()
+            while heard.topic == "hub/pulse/" { heard = try await listener.next() }
+            #expect(heard.record["value"].double == 72)
+            await chart.say("WANT", #"{"want":"w","start":"beginning","types":["weight"],\#(Peer.credit)}"#)
+            var message = try await chart.next()
+            while message.verb != "DELIVER" { message = try await chart.next() }
+            #expect(Self.values(message.body["records"].array).contains(70) == false, "\(message)")
+            #expect(Self.values(message.body["records"].array).contains(72), "\(message)")
+            let sinks = try await owner.status()["sinks"].array
+            #expect(sinks.first?["skips"]["it is older than it may read"].int ?? 0 >= 1, "\(sinks)")
+        }
+    }
+}
