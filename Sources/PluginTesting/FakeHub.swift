@@ -15,6 +15,8 @@ public actor FakeHub {
         /// The settings of the plugin, as a JSON object.
         public var settings = RawJSON.emptyObject
         public var persons: [Welcome.PersonEntry] = [.init(name: "me", zone: "Europe/Berlin")]
+        /// As WELCOME says them; what is given against them is stored all the same.
+        public var grants = Grants()
         /// `system` or `START@RATE`.
         public var clock = "system"
         /// Another means a hub that was restored from a backup.
@@ -290,8 +292,9 @@ public actor FakeHub {
                 peer: peer.withUnsafeBytes { RoutingID($0) }, serial: UInt64(hellos.count)))
         let welcome = Welcome(
             session: "session-\(hellos.count)", hub: "fake", epoch: behaviour.epoch, head: Int64(held.count),
-            instance: hello.instance, plugin: hello.plugin, limits: behaviour.limits, credit: behaviour.credit,
-            heartbeat: behaviour.heartbeat, settings: behaviour.settings, persons: behaviour.persons,
+            instance: hello.instance, plugin: hello.plugin, grants: behaviour.grants, limits: behaviour.limits,
+            credit: behaviour.credit, heartbeat: behaviour.heartbeat, settings: behaviour.settings,
+            persons: behaviour.persons,
             clock: behaviour.clock, time: HubClock.system.time, feed: "inproc://nowhere",
             serves: Verb.allCases.filter(Verb.fromClient.contains))
         send(.welcome(welcome), to: peer)

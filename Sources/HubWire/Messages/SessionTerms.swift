@@ -1,3 +1,5 @@
+public import HubSettings
+
 /// How much a client may send: records, and bytes of all frames after the verb (Protocol §4.3).
 public struct Credit: Hashable, Sendable {
     public var records: Int
@@ -143,6 +145,12 @@ public struct Grants: Hashable, Sendable {
         public func allows(type: String) -> Bool {
             (types.contains("*") || types.contains(type)) && !denied.contains(type)
         }
+        /// What is decided about a type, by its id: whether it is within, was denied, or neither.
+        public func status(of type: String) -> PermissionState {
+            if allows(type: type) { return .granted }
+            return denied.contains(type) || denied.contains(TypePermissions.all) ? .denied : .notDetermined
+        }
+
         /// Whether records of the person with this name are within.
         public func allows(person: String) -> Bool { persons.contains("*") || persons.contains(person) }
     }

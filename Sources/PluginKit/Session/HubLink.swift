@@ -19,6 +19,8 @@ actor HubLink {
     /// What every WELCOME may change.
     struct Terms: Sendable {
         var persons: [Welcome.PersonEntry] = []
+        /// What this plugin may write; `nil` before the first session.
+        var sharing: Grants.Scope?
         var clock = HubClock.system
     }
 
