@@ -25,7 +25,7 @@ public struct ConfigurationPlan: Sendable, Hashable {
     /// Pure.
     ///
     /// An instance restarts when its own table changed, or the set of persons its `"all"` stands for; where only the types that it may
-    /// read and write have changed, it greets again.
+    /// write have changed, it greets again.
     public init(from old: HubConfiguration, to new: HubConfiguration) {
         hubChanges = [
             ("data", old.hub.data == new.hub.data), ("run", old.hub.run == new.hub.run),
@@ -75,11 +75,10 @@ public struct ConfigurationPlan: Sendable, Hashable {
 }
 
 extension PluginInstance {
-    /// With what another section grants of types.
+    /// With what another section lets it write: what it may read it has to read again from the beginning.
     fileprivate func withTypes(of other: PluginInstance) -> PluginInstance {
         var instance = self
-        (instance.grants.read, instance.grants.write) = (other.grants.read, other.grants.write)
-        instance.grants.history = other.grants.history
+        instance.grants.write = other.grants.write
         return instance
     }
 }
