@@ -16,9 +16,9 @@ public struct ExactSum: Sendable, Hashable {
 
     /// Adds a finite number.
     public mutating func add(_ value: Double) {
-        var rest = value
-        var kept = 0
-        for part in parts {
+        var (rest, kept, count) = (value, 0, parts.count)
+        for place in 0..<count {
+            let part = parts[place]
             let (larger, smaller) = rest.magnitude < part.magnitude ? (part, rest) : (rest, part)
             let sum = larger + smaller
             let missing = smaller - (sum - larger)
@@ -28,8 +28,16 @@ public struct ExactSum: Sendable, Hashable {
             }
             rest = sum
         }
-        parts.removeLast(parts.count - kept)
-        if rest != 0 { parts.append(rest) }
+        if rest != 0 {
+            if kept == count {
+                parts.append(rest)
+                count += 1
+            } else {
+                parts[kept] = rest
+            }
+            kept += 1
+        }
+        if kept < count { parts.removeLast(count - kept) }
     }
 
     /// The double nearest to the sum of finite numbers; `nil` where it is beyond all doubles.
