@@ -173,7 +173,7 @@ import Testing
         let me = try await store.me()
         let you = Assignment.person(try await store.ensurePersons(["you"], recordedAt: 1)[0])
         var known: [Sample] = []
-        for step in 0..<400 {
+        for step in 0..<280 {
             try await change(store, &random, &known, me, you)
             if step % 10 == 0 { try await roll(store, pieces: Int.random(in: 0...6, using: &random), phase: phase) }
             if step > 100 { try await expectSame(try question(&random), store, "seed \(seed), step \(step)") }

@@ -16,9 +16,6 @@ enum RollupPlan {
 
         static let usual = Density(samples: 2_000, ofDay: 16)
     }
-    /// Days of one piece.
-    private static let daysAtOnce: Int64 = 64
-
     init(_ query: StatisticsQuery, phase: Int64, now: Int64, _ density: Density, _ reader: Reader) throws {
         self = .nothing
         guard let readings = try StatisticsReadings(query, reader), let key = readings.key,
@@ -41,7 +38,7 @@ enum RollupPlan {
             let day = rollup.day(ofSlot: hole.integer(0))
             self = .build(rollup, day..<(day + 1))
         } else if rollup.through < end {
-            self = .build(rollup, rollup.through..<min(end, rollup.through + Self.daysAtOnce))
+            self = .build(rollup, rollup.through..<end)
         }
     }
 

@@ -11,8 +11,8 @@ struct WriterRollups {
         let rollup: Int64
         let key: Rollup.Key
         let days: Range<Int64>
-        /// Whether a sample that concerns them has been stored since it began.
-        var isTouched = false
+        /// The first of them that something has changed since it began.
+        var firstTouched = Int64.max
     }
 
     /// More changed days of one person and type in a transaction end all that is kept of them: an import costs less so than by days.
@@ -49,7 +49,10 @@ struct WriterRollups {
         var limit = rollup.through
         if let building, building.key == key {
             limit = max(limit, building.days.upperBound)
-            if building.days.overlaps(days) { self.building?.isTouched = true }
+            if days.overlaps(building.days) {
+                self.building?.firstTouched = min(
+                    building.firstTouched, max(days.lowerBound, building.days.lowerBound))
+            }
         }
         let isWeighed = rollup.terms.style.isWeighed && rollup.hold < Tally.longestHold
         last = (key, rollup.start(of: limit) + rollup.hold, isWeighed ? rollup.hold : .max)
@@ -121,16 +124,14 @@ struct WriterRollups {
 
     /// Ends it.
     ///
+    /// - Parameter through: the first day that was not computed.
     /// - Returns: the rollup where what was computed still holds.
-    mutating func finish(_ id: Int64, through: Int64?) -> Rollup? {
+    mutating func finish(_ id: Int64, through: Int64) -> Rollup? {
         defer { (building, last) = (nil, nil) }
-        guard let building, building.rollup == id, !building.isTouched, var rollup = rollups[building.key] else {
-            return nil
-        }
-        if let through {
-            rollup.through = max(rollup.through, through)
-            rollups[building.key] = rollup
-        }
+        guard let building, building.rollup == id, building.firstTouched >= through, var rollup = rollups[building.key]
+        else { return nil }
+        rollup.through = max(rollup.through, through)
+        rollups[building.key] = rollup
         return rollup
     }
 }
