@@ -1,3 +1,4 @@
+import Foundation
 import HealthStatistics
 import HubStore
 import Samples
@@ -18,27 +19,31 @@ enum StoreStatistics {
         else {
             fatalError("usage: store-statistics NEW_STORE RECORDS RUNS")
         }
-        let store = try Store(path: arguments[1], now: 0)
+        var store = try Store(path: arguments[1], now: 0)
         try await fill(store, count)
         let heart = try heart()
-        // What is added later, without and with what is kept: the same, at other times.
-        let without = try await append(to: store)
+        try store.close()
+        // The same once more, of which nothing is kept.
+        let plain = arguments[1] + ".plain"
+        for file in ["", ".sequences"] {
+            try FileManager.default.copyItem(atPath: arguments[1] + file, toPath: plain + file)
+        }
+        store = try Store(path: arguments[1], now: 0)
         let begun = ContinuousClock.now
         while try await store.rollUp(heart, phase: 0, now: .max / 2) {}
         print("rollup_seconds", (ContinuousClock.now - begun) / .seconds(1))
-        print("commits_without_per_s", without)
-        print("commits_with_per_s", try await append(to: store))
+        try await commits(store, try Store(path: plain, now: 0))
 
         var weight = RecordQuery()
         (weight.types, weight.persons, weight.order) = ([try TypeID("weight")], [.person("me")], .time)
         (weight.from, weight.to, weight.limit) = (begin + 8 * 365 * day, begin + 9 * 365 * day, 1_000)
         var latest = RecordQuery()
         (latest.order, latest.limit) = (.latest, 1_000)
-        try await time("year_of_weight_ms", runs) { [weight] in
+        try await time("year_of_weight_ms", runs) { [store, weight] in
             let found = try await store.page(weight).records.count
             precondition(found == 365)
         }
-        try await time("ten_years_daily_ms", runs) {
+        try await time("ten_years_daily_ms", runs) { [store] in
             var walk = StatisticsWalk(heart)
             var rows = 0
             while true {
@@ -51,7 +56,7 @@ enum StoreStatistics {
             }
             precondition((days...days + 1).contains(Int64(rows)))
         }
-        try await time("latest_of_100_ms", runs) { [latest] in
+        try await time("latest_of_100_ms", runs) { [store, latest] in
             // On a busy machine a page ends before it is full.
             var (query, found) = (latest, 0)
             repeat {
@@ -86,29 +91,37 @@ enum StoreStatistics {
         print(name, times[times.count / 2])
     }
 
-    /// Adds heart rates behind those that are there, and says how many a second were stored: the median of nine times 40,000.
+    /// Adds heart rates behind those that are there, 40,000 at a time in turn, and says how many a second were stored: medians of nine.
+    private static func commits(_ rolled: Store, _ plain: Store) async throws {
+        var (rates, others): ([Double], [Double]) = ([], [])
+        for _ in 0..<9 {
+            rates.append(try await append(to: rolled))
+            others.append(try await append(to: plain))
+        }
+        print("commits_with_per_s", rates.sorted()[4])
+        print("commits_without_per_s", others.sorted()[4])
+        print("commits_ratio", zip(rates, others).map { $0 / $1 }.sorted()[4])
+        try plain.close()
+    }
+
     private static func append(to store: Store) async throws -> Double {
         let me = Assignment.person(try await store.ensurePersons(["me"], recordedAt: 0)[0])
-        var rates: [Double] = []
-        for _ in 0..<9 {
-            let head = store.head
-            let batches = try (Int64(0)..<10).map { batch in
-                let records = try (1...Int64(4_000)).map { number in
-                    let second = head + batch * 4_000 + number
-                    let time = Timestamp(microseconds: begin + days * day + second * 1_000_000, offsetMinutes: 60)
-                    guard let key = RecordKey("later \(second)") else { fatalError("no key") }
-                    let sample = Sample(
-                        source: Source(plugin: "watch"), key: key, type: try TypeID("heartRate"),
-                        value: .quantity(60, unit: "count/min"), start: time, end: time)
-                    return IntakeRecord(record: .sample(sample), assignment: me)
-                }
-                return IntakeBatch(instance: "bench", records: records)
+        let head = store.head
+        let batches = try (Int64(0)..<10).map { batch in
+            let records = try (1...Int64(4_000)).map { number in
+                let second = head + batch * 4_000 + number
+                let time = Timestamp(microseconds: begin + days * day + second * 1_000_000, offsetMinutes: 60)
+                guard let key = RecordKey("later \(second)") else { fatalError("no key") }
+                let sample = Sample(
+                    source: Source(plugin: "watch"), key: key, type: try TypeID("heartRate"),
+                    value: .quantity(60, unit: "count/min"), start: time, end: time)
+                return IntakeRecord(record: .sample(sample), assignment: me)
             }
-            let begun = ContinuousClock.now
-            for batch in batches { _ = try await store.commit([batch], recordedAt: 0) }
-            rates.append(40_000 / ((ContinuousClock.now - begun) / .seconds(1)))
+            return IntakeBatch(instance: "bench", records: records)
         }
-        return rates.sorted()[4]
+        let begun = ContinuousClock.now
+        for batch in batches { _ = try await store.commit([batch], recordedAt: 0) }
+        return 40_000 / ((ContinuousClock.now - begun) / .seconds(1))
     }
 
     private static func fill(_ store: Store, _ count: Int64) async throws {
