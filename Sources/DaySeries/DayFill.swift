@@ -47,10 +47,24 @@ public enum DayFill {
         }
         var measured: [MeasuredDay] = []
         measured.reserveCapacity(min(readings.count, 8_192))
+        let countsAll = rules.preferred.isEmpty && rules.aggregator != .weightedMean
+        let aggregator = rules.aggregator
         var start = 0
         while start < readings.count {
-            let day = readings[start].day
-            let end = firstIndex(readings, from: start) { $0.day > day }
+            let (day, source) = (readings[start].day, readings[start].source)
+            var (end, isOfOne) = (start + 1, true)
+            while end < readings.count, readings[end].day == day {
+                isOfOne = isOfOne && readings[end].source == source
+                end += 1
+            }
+            // The usual case, in which there is nothing to choose from, costs no memory.
+            if countsAll, isOfOne {
+                if let value = DayOfReadings.value(of: readings[start..<end], aggregator) {
+                    measured.append(MeasuredDay(day: day, value: value))
+                }
+                start = end
+                continue
+            }
             var own = DayOfReadings(readings: readings[start..<end], rules: rules)
             if rules.aggregator == .weightedMean {
                 own.following = readings[end..<firstIndex(readings, from: end) { $0.day > day + 1 }]

@@ -45,16 +45,24 @@ struct DayOfReadings {
     /// `nil` where there are none.
     var value: Double? { isPlain ? value(of: readings) : value(of: counting[...]) }
 
-    /// - Parameter readings: in their order, so that a value does not depend on when they arrived.
     private func value(of readings: ArraySlice<Reading>) -> Double? {
+        rules.aggregator == .weightedMean && readings.count > 1
+            ? weightedMean(of: readings) : DayOfReadings.value(of: readings, rules.aggregator)
+    }
+
+    /// What readings say of which all count, each as much as any other.
+    ///
+    /// - Parameter readings: in their order, so that a value does not depend on when they arrived.
+    static func value(of readings: ArraySlice<Reading>, _ aggregator: Aggregator) -> Double? {
         guard let first = readings.first?.value, let last = readings.last?.value else { return nil }
-        switch rules.aggregator {
+        switch aggregator {
         case .first: return first
         case .last: return last
         case .minimum: return readings.reduce(first) { min($0, $1.value) }
         case .maximum: return readings.reduce(first) { max($0, $1.value) }
         case .mean: return readings.count > 1 ? mean(of: readings) : first
-        case .weightedMean: return readings.count > 1 ? weightedMean(of: readings) : first
+        case .weightedMean where readings.count == 1: return first
+        case .weightedMean: preconditionFailure("how long a value held, the readings after it say")
         case .median:
             let values = readings.map(\.value).sorted()
             let middle = values.count / 2
@@ -64,10 +72,23 @@ struct DayOfReadings {
         }
     }
 
-    private func mean(of readings: ArraySlice<Reading>) -> Double? {
-        var (low, high) = (Double.infinity, -Double.infinity)
-        for reading in readings { (low, high) = (min(low, reading.value), max(high, reading.value)) }
-        let sum = ExactSum.rounded(of: readings.lazy.map(\.value)) ?? .infinity
+    private static func mean(of readings: ArraySlice<Reading>) -> Double? {
+        // As `ExactSum.rounded`, in the one pass that is needed anyway.
+        var (low, high, sum, left) = (Double.infinity, -Double.infinity, 0.0, 0.0)
+        var isExact = true
+        for index in readings.indices {
+            let value = readings[index].value
+            (low, high) = (min(low, value), max(high, value))
+            let next = sum + value
+            let part = next - sum
+            let missing = (sum - (next - part)) + (value - part)
+            let all = left + missing
+            let small = all - left
+            isExact = (left - (all - small)) + (missing - small) == 0 && isExact
+            (sum, left) = (next, all)
+        }
+        sum += left
+        if !isExact || !sum.isFinite { sum = ExactSum.rounded(of: readings.lazy.map(\.value)) ?? .infinity }
         // Rounding must not lead out of what was measured: three times 80.1 is 80.1.
         return max(low, min(high, sum / Double(readings.count)))
     }
