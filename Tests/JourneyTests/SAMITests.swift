@@ -81,7 +81,8 @@ import Testing
     @Test func `A weight of the hub is at the exchange once, whichever is started again, and does not come back`()
         async throws
     {
-        let scene = try SAMIScene(settings: "post = [\"weight\"]")
+        // What is asked here to see what was posted is more than the service allows a minute.
+        let scene = try SAMIScene(["--no-rate-limits"], settings: "post = [\"weight\"]")
         var server = try await scene.startServer()
         var hub = try await scene.startHub()
         #expect(await (try await scene.logIn()).waitForExit() == 0)

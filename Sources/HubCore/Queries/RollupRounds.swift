@@ -16,6 +16,9 @@ struct RollupRounds: Sendable {
     var rest = 9
     var pause = Duration.milliseconds(20)
 
+    /// Pieces of one person and type in one turn: where its days change as fast as they are computed, others have theirs all the same.
+    private static let pieces = 2_000
+
     /// While more than this waits to be stored, that goes first.
     private static let backlog = 500
 
@@ -52,14 +55,15 @@ struct RollupRounds: Sendable {
     private func repeatedly(
         until leaving: Flag, _ piece: () async throws(StoreError) -> Bool
     ) async throws(StoreError) {
-        var isOver = false
-        while !leaving.isRaised, !isOver, store.damage == nil {
+        var (isOver, left) = (false, Self.pieces)
+        while !leaving.isRaised, !isOver, left > 0, store.damage == nil {
             guard committer.waitingRecords <= Self.backlog else {
                 await leaving.wait(upTo: pause)
                 continue
             }
             let begun = ContinuousClock.now
             isOver = try await !piece()
+            left -= 1
             if !isOver { await leaving.wait(upTo: max(pause, (ContinuousClock.now - begun) * rest)) }
         }
     }
