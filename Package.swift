@@ -93,6 +93,7 @@ let package = Package(
         .library(name: "PluginTesting", targets: ["PluginTesting"]),
         .executable(name: "hub", targets: ["HubCommand"]),
         .executable(name: "hub-confine", targets: ["hub-confine"]),
+        .executable(name: "hub-plugin", targets: ["hub-plugin"]),
         .executable(name: "hub-demo", targets: ["HubDemo"]),
         .executable(name: "hub-exist", targets: ["Exist"]),
         .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
@@ -174,24 +175,27 @@ let package = Package(
             [
                 "Seeds", "HubCore", "HubSessions", "HubSettings", "HubStore", "HubWire", "JSON", "Samples", "ZeroMQ",
                 logging, lifecycle, grdb,
-                "HubProcess", "zoo", "example-source", "hub-confine",
+                "HubProcess", "zoo", "example-source", "hub-confine", "JSONLines",
             ]),
         module("HubClient", ["HubWire", "Samples", "ZeroMQ"]),
+        module(
+            "HubBridge",
+            ["Files", "HubClient", "HubWire", "JSON", "PluginKit", "PluginState", "Samples", "ZeroMQ", logging]),
         program(
             "HubCommand",
             [
                 "DaySeries", "Files", "HealthStatistics", "HealthText", "HubClient", "HubCore", "HubSettings",
                 "HubStore", "HubWire",
-                "JSON",
+                "JSON", "HubBridge", "PluginKit", "PluginState",
                 "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
             ],
             path: "Sources/HubCommand"),
         tests(
             "HubCommandTests",
             [
-                "HubCommand", "HealthText", "HubClient", "HubProcess", "DaySeries", "DoorPeer", "HubCore",
+                "HubCommand", "HealthText", "HubBridge", "HubClient", "HubProcess", "DaySeries", "DoorPeer", "HubCore",
                 "HubSettings",
-                "HubStore", "HubWire", "OldFormats", "Samples", "ZeroMQ", argumentParser, logging,
+                "HubStore", "HubWire", "OldFormats", "PluginKit", "Samples", "ZeroMQ", argumentParser, logging,
             ],
             resources: [.copy("Help")]),
         program(
@@ -227,6 +231,24 @@ let package = Package(
                 "example-source",
             ],
             resources: [.copy("Cases")]),
+        module(
+            "PluginConformance",
+            ["HubClient", "HubCore", "HubSettings", "HubWire", "PluginTesting", "Samples", "ZeroMQ"]),
+        .target(
+            name: "CPluginFiles", path: "Sources/CPluginFiles", exclude: ["Templates"],
+            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
+        program(
+            "hub-plugin",
+            ["CPluginFiles", "HubClient", "HubWire", "PluginConformance", "Samples", "hub-confine", argumentParser],
+            path: "Sources/PluginCommand"),
+        tests(
+            "PluginConformanceTests",
+            [
+                "HubProcess", "PluginConformance", "Samples", "hub-plugin", "HubCommand", "IHealthHS3", "IHealthHS4",
+                "IHealthHS5",
+                "JSONLines", "hub-scale-sim",
+            ],
+            resources: [.copy("hub-lines.py")]),
         module("CloudClient", ["JSON", "PluginKit"] + httpClient),
         tests("CloudClientTests", ["CloudClient", "PluginKit"]),
         module(
@@ -254,7 +276,10 @@ let package = Package(
                 "hub-sami-server",
             ],
             path: "Tests/Interop",
-            resources: [.copy("days.py"), .copy("hostile.py"), .copy("sami_sdk.py"), .copy("stranger.py")]),
+            resources: [
+                .copy("clients.py"), .copy("clients_fake.py"), .copy("days.py"), .copy("hostile.py"),
+                .copy("sami_sdk.py"), .copy("stranger.py"),
+            ]),
         program(
             "hub-torture",
             [

@@ -9,7 +9,7 @@ public struct MeasuredDay: Hashable, Sendable {
     public init(day: Int32, value: Double) { (self.day, self.value) = (day, value) }
 }
 
-/// One day's readings under the rules of a series that is no sum.
+/// One day's readings under the rules of a series that is not a sum.
 struct DayOfReadings {
     let readings: ArraySlice<Reading>
     let rules: SeriesRules

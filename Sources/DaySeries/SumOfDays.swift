@@ -74,7 +74,7 @@ struct SumOfDays {
 }
 
 extension Reading {
-    /// How far a reading reaches that is no long one.
+    /// How far a reading that is not long reaches.
     static let longestShort: Int64 = 43_200_000_000
 
     /// Whether it may reach beyond the days next to its own.

@@ -25,7 +25,7 @@ public struct Tally: Sendable, Hashable {
     public internal(set) var first: Int64?
     /// The one of them that ends last.
     public internal(set) var latest: Reading?
-    /// Whether anything counts: a sum of zeros is no empty one.
+    /// Whether anything counts: the sum of zeros is zero, and of nothing it is `nil`.
     public internal(set) var isCounted = false
     /// For how long something counts, in microseconds, of a type that is added up.
     public internal(set) var duration: Int64 = 0

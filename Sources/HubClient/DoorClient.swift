@@ -35,8 +35,8 @@ package final class DoorClient {
             throw Failure(.forbidden, "\(endpoint): \(reason); a hub's data belong to the user who runs it")
         }
         (self.endpoint, self.patience, self.greeting) = (endpoint, patience, greeting ?? patience)
-        hello = Hello(
-            instance: source ?? "hub-\(command)", plugin: source ?? "hub", version: HubProgram.version, mode: .once)
+        let name = source ?? "hub-\(command)"
+        hello = Hello(instance: name, plugin: name, version: HubProgram.version, mode: .once)
         do {
             socket = try Socket(.dealer, in: try Context())
             monitor = try socket.monitor()

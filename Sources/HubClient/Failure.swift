@@ -57,4 +57,6 @@ package struct Failure: Error, Hashable, CustomStringConvertible {
 }
 
 /// The reader of stdout has closed it; nothing is wrong.
-package struct ReaderGone: Error {}
+package struct ReaderGone: Error {
+    package init() {}
+}

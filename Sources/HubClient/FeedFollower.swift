@@ -79,7 +79,8 @@ package final class FeedFollower {
     }
 
     private func gather(_ patience: Duration) throws {
-        if mustCatchUp {
+        // While the hub is away there is none to ask; what the next one says is told after that it is back.
+        if mustCatchUp, isThere != false {
             try catchUp()
             if !events.isEmpty { return }
         }

@@ -11,10 +11,8 @@ enum Program {
         signal(SIGPIPE) { _ in }
         do {
             try RootCommand.checkName(CommandLine.arguments.dropFirst())
-            if CommandLine.arguments.dropFirst().first == DemoCommand.configuration.commandName {
-                try DemoCommand.become(CommandLine.arguments.dropFirst(2))
-            }
-            var command = try RootCommand.parseAsRoot()
+            try ProgramBeside.become(CommandLine.arguments.dropFirst())
+            var command = try RootCommand.parseAsRoot(BridgeProgram.arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -51,6 +49,7 @@ struct RootCommand: ParsableCommand {
               hub samples weight --last 10       what has been measured
               hub days weight                    a value for every day
               hub stats weight --by month        averages, sums, least and greatest
+              hub activity                       the rings of each day, with their goals
               hub tap sample/weight/             see weights as they arrive
 
             Results go to stdout, everything else to stderr. With --json there is one
@@ -69,15 +68,14 @@ struct RootCommand: ParsableCommand {
             ApplyCommand.self, RestartCommand.self, LogsCommand.self, ReleaseCommand.self, DeviceCommand.self,
             PermissionsCommand.self, DoCommand.self,
             RefreshCommand.self, BackfillCommand.self, LogInCommand.self, LogOutCommand.self,
-            SamplesCommand.self, SourcesCommand.self, DaysCommand.self, StatsCommand.self, ProfileCommand.self,
-            LogCommand.self,
-            EditCommand.self,
-            RetractCommand.self,
+            SamplesCommand.self, SourcesCommand.self, DaysCommand.self, StatsCommand.self, ActivityCommand.self,
+            ProfileCommand.self, LogCommand.self, EditCommand.self, RetractCommand.self,
             EraseCommand.self, RetentionCommand.self, AssignCommand.self,
             InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
+            BridgeCommand.self,
             BackupCommand.self,
             RestoreCommand.self, CompactCommand.self, SalvageCommand.self, DoctorCommand.self, ServiceCommand.self,
-            DemoCommand.self,
+            PluginCommand.self, DemoCommand.self,
         ])
 }
 

@@ -77,7 +77,7 @@ struct HubFacts: Sendable {
 
     /// Which sources of a type count first for a person: of the tables the first that is for both.
     func priority(of type: TypeID, _ person: String) -> [String] {
-        priorities.first { $0.concerns(type, of: person) }?.sources ?? []
+        priorities.sources(of: type, person)
     }
 }
 

@@ -32,7 +32,7 @@ public struct CommandRelay: Sendable {
         let name: String
         let isDryRun: Bool
         var state = State.running
-        /// When the asker is told that it took too long, and the milliseconds it had.
+        /// When the asker is told that it took too long, and the milliseconds it had in all.
         var deadline: (at: Int64, allowed: Int64)?
         var lastTold: Int64?
         /// The latest progress that came too soon after the one before.
@@ -69,9 +69,10 @@ extension CommandRelay {
     /// - Parameters:
     ///   - arguments: checked, with defaults filled in.
     ///   - deadline: milliseconds from now.
+    ///   - allowed: the milliseconds that the asker gave it, where some are over already.
     public mutating func begin(
         _ command: String, of instance: String, arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
-        for asker: SessionReference, number: Int64, to plugin: SessionReference, at now: Int64
+        allowed: Int64? = nil, for asker: SessionReference, number: Int64, to plugin: SessionReference, at now: Int64
     ) -> [RelayAction] {
         guard count(of: plugin) < Self.openPerPlugin else {
             let reason = "\(instance) is at \(Self.openPerPlugin) commands; wait for one to end, or cancel it"
@@ -80,7 +81,7 @@ extension CommandRelay {
         lastNumber += 1
         relayed[lastNumber] = RelayedCommand(
             asker: asker, number: number, plugin: plugin, name: "\(command) of \(instance)", isDryRun: isDryRun,
-            deadline: deadline.map { (now + $0, $0) })
+            deadline: deadline.map { (now + $0, allowed ?? $0) })
         let request = CommandRequest(
             id: lastNumber, command: command, arguments: arguments, isDryRun: isDryRun, deadline: deadline)
         return [.command(request, to: plugin)]

@@ -29,11 +29,17 @@ extension ConfigurationReader {
         return (tcp, isInsecure)
     }
 
-    /// `remote` and `feed_port` of an instance.
+    /// `remote` and `feed_port` of an instance, and `run`, which only a program of this machine has.
     mutating func readRemote(
         _ instance: inout PluginInstance, _ values: [String: SettingValue], _ common: [Field], table: String
     ) {
         instance.isRemote = values["remote"]?.boolean ?? false
+        if instance.isRemote, let run = values["run"]?.string, let place = common.first(where: { $0.name == "run" }) {
+            checker.report(
+                at: place.entry.position, table: table, key: "run", found: quoted(run),
+                "the hub starts and ends nothing on another machine; remove run, and start the program there (cron, a systemd timer), or remove remote"
+            )
+        }
         instance.feedPort = values["feed_port"]?.integer.map { Int($0) }
         guard let port = instance.feedPort, let place = common.first(where: { $0.name == "feed_port" }) else { return }
         func report(_ message: String) {

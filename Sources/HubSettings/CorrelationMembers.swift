@@ -10,7 +10,7 @@ public struct CorrelationMembers: Sendable {
     /// The types that are correlations, by id.
     static let correlations = TypeRegistry.standard.all.filter { $0.kind == .correlation }.map(\.id.rawValue)
 
-    /// `nil` of a type that is no correlation.
+    /// `nil` of any type but a correlation.
     public init?(of type: String) {
         guard let correlation = TypeRegistry.standard.resolve(type), correlation.kind == .correlation else {
             return nil

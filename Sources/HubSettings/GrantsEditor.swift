@@ -8,7 +8,7 @@ public struct GrantsEditor {
     public private(set) var text: String
     private let instance: String
 
-    /// - Throws: where the text is no TOML, or has no section of this plugin.
+    /// - Throws: where the text is not TOML, or has no section of this plugin.
     public init(_ text: String, of instance: String) throws(Refusal) {
         (self.text, self.instance) = (text, instance)
         if let fault = TOMLDocument(text).faults.first {

@@ -22,6 +22,13 @@ public struct PrioritySection: Sendable, Hashable {
     }
 }
 
+extension [PrioritySection] {
+    /// The order of the sources that holds for a type and a person: that of the first table that concerns them.
+    public func sources(of type: TypeID, _ person: String) -> [String] {
+        first { $0.concerns(type, of: person) }?.sources ?? []
+    }
+}
+
 extension HubConfiguration {
     /// The settings of `[priority.<name>]`.
     public static let priorityDeclarations: [SettingDeclaration] = [

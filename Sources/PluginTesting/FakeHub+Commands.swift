@@ -32,6 +32,9 @@ extension FakeHub {
         return lastCall
     }
 
+    /// Whether a command has its last outcome.
+    public func isOver(_ call: Int64) -> Bool { calls[call]?.isOver ?? false }
+
     /// The next outcome of a command: `ask`, or the last one.
     public func outcome(of call: Int64) async -> CommandOutcome.Content {
         await wait { ($0.calls[call]?.outcomes.count ?? 0) > ($0.calls[call]?.taken ?? 0) }

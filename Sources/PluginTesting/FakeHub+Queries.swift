@@ -29,7 +29,7 @@ extension FakeHub {
         }
         if query.filter.kinds == [.day], query.want == .records { return answerDays(query, peer) }
         do throws(WireError) {
-            let found = try matches(query.filter)
+            let found = try matches(query.filter, since: query.since?.sequence)
             if query.want == .sources {
                 let page = SourcesPage(sources: tallies(found), next: nil)
                 let text = (try? JSONEncoder().encode(page)).map(Array.init) ?? []
@@ -43,7 +43,11 @@ extension FakeHub {
     }
 
     /// What a filter selects, in the order of the sequence.
-    private func matches(_ filter: QueryRequest.Filter) throws(WireError) -> [HeldSample] {
+    ///
+    /// - Parameter since: who follows the question is also told what has changed after this and was taken back, or does not meet it now (R8.131).
+    private func matches(
+        _ filter: QueryRequest.Filter, since: Int64?
+    ) throws(WireError) -> [HeldSample] {
         func types(_ names: [String]) throws(WireError) -> Set<TypeID> {
             var types: Set<TypeID> = []
             for name in names {
@@ -59,17 +63,26 @@ extension FakeHub {
             throw WireError(.field, "QUERY.persons: no person \"\(name)\"")
         }
         if filter.isOfNobody || filter.isImplausible { return [] }
-        let kinds = KindSelection(filter.kinds.map(Set.init), followsChanges: false).standing
-        let samples = held.compactMap(HeldSample.init)
+        let kinds = KindSelection(filter.kinds.map(Set.init), followsChanges: since != nil)
+        let samples = held.compactMap(HeldSample.init).sorted { $0.sequence < $1.sequence }
         let judge = try filter.condition.map { condition throws(WireError) in
-            try SampleJudge(condition, among: samples, registry)
+            try SampleJudge(condition, among: samples.filter { $0.retraction == nil }, registry)
         }
-        return samples.filter { held in
+        return samples.compactMap { held in
             let sample = held.sample
-            return kinds.contains { $0.rawValue == sample.value.kind.rawValue }
-                && asked?.contains(sample.type) ?? true && filter.sources?.contains(sample.source.plugin) ?? true
-                && filter.group.map { $0 == sample.group } ?? true && filter.numbers?.contains(held.number) ?? true
-                && sample.lies(filter.from, filter.to, filter.strict) && judge?.isMet(by: held) ?? true
+            func has(_ kinds: Set<RecordKind>) -> Bool { kinds.contains { $0.rawValue == sample.value.kind.rawValue } }
+            guard held.sequence > since ?? 0, asked?.contains(sample.type) ?? true,
+                filter.sources?.contains(sample.source.plugin) ?? true, filter.numbers?.contains(held.number) ?? true
+            else { return nil }
+            if held.retraction != nil { return has(kinds.takenBack) ? held : nil }
+            guard has(kinds.standing) else { return nil }
+            if filter.group.map({ $0 == sample.group }) ?? true, sample.lies(filter.from, filter.to, filter.strict),
+                judge?.isMet(by: held) ?? true
+            {
+                return held
+            }
+            // What was first stored after the cursor no follower has met before.
+            return since != nil && held.sequence != held.number ? held.ceased : nil
         }
     }
 
@@ -98,8 +111,6 @@ extension FakeHub {
         }
         if let last = mark[1], let place = found.firstIndex(where: { $0.number == last }) {
             found.removeFirst(place + 1)
-        } else if let since = query.since {
-            found.removeAll { $0.number <= since.sequence }
         }
         let most = min(behaviour.limits.pageRecords, Int(clamping: mark[0] ?? .max))
         var records = RawRecords()
@@ -108,12 +119,13 @@ extension FakeHub {
             records.append { RecordEncoder.append(stored, to: &$0) }
         }
         let left = mark[0].map { $0 - Int64(records.count) }
-        let last = found.prefix(most).last?.number ?? query.since?.sequence ?? 0
+        let last = found.prefix(most).last
         let isOver = found.count <= most || left == 0
-        let head = Int64(self.held.count)
-        let place = isOver && found.count <= most || !isInOrder || query.isLatest ? head : last
+        let reached = last?.sequence ?? query.since?.sequence ?? 0
+        let place = isOver && found.count <= most || !isInOrder || query.isLatest ? head : reached
         let cursor = isInOrder && !query.isLatest || isOver ? Cursor(epoch: behaviour.epoch, sequence: place) : nil
-        return .records(records, next: isOver ? nil : "\(left.map { "\($0)" } ?? "-"):\(last)", cursor: cursor)
+        return .records(
+            records, next: isOver ? nil : "\(left.map { "\($0)" } ?? "-"):\(last?.number ?? 0)", cursor: cursor)
     }
 
     /// Of each type the source first that counts first: by ``Behaviour/persons``, else the one that was held first.

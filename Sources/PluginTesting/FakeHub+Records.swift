@@ -27,7 +27,7 @@ extension FakeHub {
         }
         session.credit = session.credit - cost
         sessions[peer] = session
-        guard behaviour.answers else { return }
+        guard behaviour.answers, held.count < behaviour.mostRecords else { return }
         sessions[peer]?.credit = session.credit + cost
         if behaviour.storeErrors > 0 {
             behaviour.storeErrors -= 1
@@ -45,6 +45,7 @@ extension FakeHub {
         case .success(let read): record = read
         }
         if let (code, reason) = behaviour.rejects(record) { return .rejected(code, reason: reason) }
+        if case .day(let day) = record, let fault = day.seriesFault { return .rejected(.forbidden, reason: fault) }
         var bytes: [UInt8] = []
         RecordEncoder.append(record, to: &bytes)
         let text = String(decoding: bytes, as: UTF8.self)
@@ -52,15 +53,20 @@ extension FakeHub {
             let number = held[place].number
             guard held[place].text != text else {
                 duplicates += 1
-                return .duplicate(number: number, sequence: number)
+                return .duplicate(number: number, sequence: held[place].sequence)
             }
-            held[place].record = record
-            held[place].text = text
-            return .stored(number: number, sequence: number)
+            head += 1
+            (held[place].record, held[place].text, held[place].sequence) = (record, text, head)
+            if let sample = record.sample { held[place].sample = sample }
+            return .stored(number: number, sequence: head)
         }
-        let number = Int64(held.count + 1)
+        head += 1
         byIdentity[record.identity] = held.count
-        held.append(Held(record: record, text: text, number: number))
-        return .stored(number: number, sequence: number)
+        held.append(Held(record: record, text: text, number: head, sequence: head, sample: record.sample))
+        return .stored(number: head, sequence: head)
     }
+}
+
+extension Record {
+    fileprivate var sample: Sample? { if case .sample(let sample) = self { sample } else { nil } }
 }

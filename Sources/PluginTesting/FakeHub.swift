@@ -34,6 +34,10 @@ public actor FakeHub {
         public var refusal: WireError?
         /// Refuses every WANT so.
         public var wantRefusal: WireError?
+        /// So many records are stored at most; batches beyond get no answer.
+        public var mostRecords = Int.max
+        /// Every message has members that no version of the protocol knows yet, as those of a newer hub do.
+        public var addsUnknownMembers = false
         /// What the answer to WANT says of records that are still to come.
         public var pending: Int64 = 1
         /// The pages that questions about statistics are answered with, one after the other, as in Protocol §8.4; the last stays.
@@ -48,21 +52,29 @@ public actor FakeHub {
         /// As its source would send it, in canonical form.
         public var text: String
         public var number: Int64
+        /// Of its latest version.
+        public var sequence: Int64
+        /// What it was before its source took it back; the record itself where it did not.
+        var sample: Sample?
     }
 
     public var behaviour: Behaviour
     /// Where the plugin finds it.
     public nonisolated let door: String
     /// What plugins did against the protocol, in sentences.
-    public internal(set) var violations: [String] = []
+    public internal(set) var violations: [String] = [] { didSet { violations.trim(to: Self.remembered) } }
     /// In the order in which they were first stored.
     public internal(set) var held: [Held] = []
-    public private(set) var hellos: [Hello] = []
+    public private(set) var hellos: [Hello] = [] { didSet { hellos.trim(to: Self.remembered) } }
+    /// The sequence of the latest that was stored.
+    var head: Int64 = 0
     public internal(set) var batches = 0
     /// Records that came again unchanged.
     public internal(set) var duplicates = 0
-    public private(set) var lives: [LiveValue] = []
-    public private(set) var events: [DeviceEvent] = []
+    public private(set) var lives: [LiveValue] = [] { didSet { lives.trim(to: Self.remembered) } }
+    public private(set) var events: [DeviceEvent] = [] { didSet { events.trim(to: Self.remembered) } }
+    /// Of what a plugin does, the first so many are remembered.
+    private static let remembered = 100_000
     public private(set) var pings = 0
     public private(set) var pongs = 0
     public private(set) var byes = 0
@@ -77,14 +89,16 @@ public actor FakeHub {
     var timesWanted: [String: Int] = [:]
 
     nonisolated let loop: PollLoop
+    private let feed: String?
     private let context: Context
     private let logIn: LogIn?
     private var socket: Socket?
+    private var publisher: Socket?
     private var guardian: Socket?
     var sessions: [[UInt8]: Session] = [:]
     var byIdentity: [RecordIdentity: Int] = [:]
     /// QUERY messages that came.
-    public internal(set) var queries: [QueryRequest] = []
+    public internal(set) var queries: [QueryRequest] = [] { didSet { queries.trim(to: Self.remembered) } }
     /// Came in this turn, and are answered at its end: more than the limit at a time is noticed.
     var openQueries: [(query: QueryRequest, peer: [UInt8])] = []
     var calls: [Int64: Call] = [:]
@@ -123,9 +137,12 @@ public actor FakeHub {
     /// A hub that is not there yet: ``start()`` binds its door.
     /// - Parameters:
     ///   - door: `ipc://…` in a directory of the test's own, or `inproc://…` in a shared `context`.
+    ///   - feed: where plugins may listen too, and hear nothing; `nil`: nowhere.
     ///   - logIn: makes it a plugin's endpoint, with PLAIN log-in; nil an owner's.
-    public init(door: String, context: Context, behaviour: Behaviour = Behaviour(), logIn: LogIn? = nil) throws {
-        (self.door, self.context, self.behaviour, self.logIn) = (door, context, behaviour, logIn)
+    public init(
+        door: String, feed: String? = nil, context: Context, behaviour: Behaviour = Behaviour(), logIn: LogIn? = nil
+    ) throws {
+        (self.door, self.feed, self.context, self.behaviour, self.logIn) = (door, feed, context, behaviour, logIn)
         loop = try PollLoop(name: "fake-hub")
         try loop.start()
     }
@@ -151,6 +168,17 @@ public actor FakeHub {
         try socket.bind(door)
         loop.watch(socket) { [weak self] _ in self?.assumeIsolated { $0.isReady() } }
         self.socket = consume socket
+        if let feed { try open(feed: feed) }
+    }
+
+    private func open(feed: String) throws {
+        let publisher = try Socket(.pub, in: context)
+        if logIn != nil {
+            try publisher.set(.plainServer, to: true)
+            try publisher.set(.zapDomain, to: "plugin")
+        }
+        try publisher.bind(feed)
+        self.publisher = consume publisher
     }
 
     private func guardDoor() throws {
@@ -176,6 +204,7 @@ public actor FakeHub {
     public func vanish() {
         socket = nil
         guardian = nil
+        publisher = nil
         sessions = [:]
         subscriptions = [:]
     }
@@ -295,16 +324,25 @@ public actor FakeHub {
             instance: hello.instance, plugin: hello.plugin, grants: behaviour.grants, limits: behaviour.limits,
             credit: behaviour.credit, heartbeat: behaviour.heartbeat, settings: behaviour.settings,
             persons: behaviour.persons,
-            clock: behaviour.clock, time: HubClock.system.time, feed: "inproc://nowhere",
+            clock: behaviour.clock, time: HubClock.system.time, feed: feed ?? "inproc://nowhere",
             serves: Verb.allCases.filter(Verb.fromClient.contains))
         send(.welcome(welcome), to: peer)
+    }
+
+    private static func newer(_ body: [UInt8]) -> [UInt8] {
+        let isEmpty = body == Array("{}".utf8)
+        return body.dropLast() + Array("\(isEmpty ? "" : ",")\"later\":{\"members\":[1,null,\"x\"]}}".utf8)
     }
 
     func send(_ message: HubMessage, to peer: [UInt8]) {
         var frames = Multipart()
         frames.append(peer)
         frames.append(message.verb.bytes)
-        frames.append(message.body)
+        frames.append(behaviour.addsUnknownMembers ? Self.newer(message.body) : message.body)
         _ = try? socket?.sendMultipart(frames)
     }
+}
+
+extension Array {
+    fileprivate mutating func trim(to most: Int) { if count > most { removeLast(count - most) } }
 }

@@ -6,10 +6,22 @@ import Samples
 struct HeldSample {
     let sample: Sample
     let number: Int64
+    let sequence: Int64
+    /// What takes it back, or takes it out of a question that is followed.
+    var retraction: Retraction?
 
     init?(_ held: FakeHub.Held) {
-        guard case .sample(let sample) = held.record else { return nil }
-        (self.sample, number) = (sample, held.number)
+        guard let sample = held.sample else { return nil }
+        (self.sample, number, sequence) = (sample, held.number, held.sequence)
+        if case .retraction(let retraction) = held.record { self.retraction = retraction }
+    }
+
+    /// The same as something that does not meet the query now (R8.131).
+    var ceased: HeldSample {
+        var held = self
+        held.retraction = Retraction(
+            identity: .sample(sample.source, sample.key), source: sample.source, reason: "does not meet the query now")
+        return held
     }
 
     var start: Int64 { sample.start.microseconds }
@@ -18,7 +30,8 @@ struct HeldSample {
 
     func stored(of person: Person) -> StoredRecord {
         StoredRecord(
-            record: .sample(sample), number: number, sequence: number, assignment: .person(person), type: sample.type)
+            record: retraction.map(Record.retraction) ?? .sample(sample), number: number, sequence: sequence,
+            assignment: .person(person), type: sample.type)
     }
 }
 

@@ -14,7 +14,8 @@ enum Model {
         let folder = try TemporaryFolder()
         let lines = try questions.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) + "\n" }.joined()
         let file = try folder.write(lines, to: "questions")
-        let result = try await ChildProcess("/bin/sh", ["-c", "exec python3 '\(model)' < '\(file)'"]).result()
+        let python = try Tool.python(with: "pandas")
+        let result = try await ChildProcess("/bin/sh", ["-c", "exec '\(python)' '\(model)' < '\(file)'"]).result()
         try #require(result.code == 0, "\(result.errors)")
         return try result.output.split(separator: "\n").map {
             try JSONDecoder().decode(Answer.self, from: Data($0.utf8))
@@ -65,7 +66,7 @@ enum Model {
         try await Model.answers(questions, type)
     }
 
-    @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
+    @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
     func `sums of several sources are those of the model, to the last bit`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
@@ -98,7 +99,7 @@ enum Model {
         }
     }
 
-    @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
+    @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
     func `averages are those of the model`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
@@ -139,7 +140,7 @@ enum Model {
         }
     }
 
-    @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
+    @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
     func `hours, days, weeks, months and years begin when the model says`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)

@@ -147,7 +147,7 @@ import Testing
         return walk.rows + (try await answer(rest, store))
     }
 
-    @Test(.enabled(if: Need.python.isMet, "\(Need.python.reason)"))
+    @Test(.enabled(if: Need.pandas.isMet, "\(Need.pandas.reason)"))
     func `any question of any records is answered as the model answers it, in pages of any size`() async throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)

@@ -1,10 +1,20 @@
-"""The rules of Docs/Statistics.md said once more, with nothing of the hub: a question a line on stdin, an answer a line on stdout."""
+"""The rules of Docs/Statistics.md said once more, in pandas, with nothing of the hub: a question a line on stdin, an answer a line on stdout."""
 import json
 import math
 import sys
-from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
+
+MICRO = 1_000_000
+HOUR = 3_600
+EPOCH = pd.Timestamp(0, tz="UTC")
+# How many seconds an interval has, at least and at most.
+LENGTHS = {
+    "hour": (HOUR, HOUR), "day": (22 * HOUR, 26 * HOUR), "week": (166 * HOUR, 170 * HOUR),
+    "month": (671 * HOUR, 745 * HOUR), "year": (8759 * HOUR, 8785 * HOUR),
+}
 HOLD = 300_000_000
 LONGEST = 86_400_000_000
 
@@ -29,13 +39,16 @@ def counted(piece, time):
 
 
 def totals(question):
-    pieces = without_mirrors(question["pieces"])
+    standing = without_mirrors(question["pieces"])
     answers = []
     for low, high in zip(question["borders"], question["borders"][1:]):
+        pieces = [p for p in standing if p["start"] < high and (p["end"] > low or p["start"] >= low)]
         cuts = sorted({low, high, *(t for p in pieces for t in (p["start"], p["end"]) if low < t < high)})
         terms = []
+        longs = [p for p in pieces if p["end"] > p["start"]]
+        starts, ends = (np.array([p[name] for p in longs], "int64") for name in ("start", "end"))
         for begin, end in zip(cuts, cuts[1:]):
-            there = [p for p in pieces if p["start"] <= begin and end <= p["end"]]
+            there = [longs[n] for n in np.flatnonzero((starts <= begin) & (end <= ends))]
             buckets = [p for p in there if p["bucket"]]
             if buckets:
                 there = [min(buckets, key=lambda p: (p["end"] - p["start"], p["number"]))]
@@ -52,112 +65,123 @@ def totals(question):
     return answers
 
 
-def levels(question):
-    readings, style, following = question["levels"], question["style"], question["following"]
-    starts = sorted({r["start"] for r in readings} | ({following} if following is not None else set()))
-    weights, values = [], []
-    for reading in readings:
-        later = [s for s in starts if s > reading["start"]]
-        most = max(HOLD, min(reading["end"] - reading["start"], LONGEST))
-        held = min(later[0] - reading["start"], most) if later else most
-        weights.append(1.0 if style == "discreteArithmetic" else float(max(1, held)))
-        values.append(10 ** (reading["value"] / 10) if style == "discreteEquivalentContinuousLevel" else reading["value"])
-    mean = math.fsum(v * w for v, w in zip(values, weights)) / math.fsum(weights)
-    if style == "discreteEquivalentContinuousLevel":
-        mean = 10 * math.log10(mean)
-    plain = [r["value"] for r in readings]
-    return [max(min(plain), min(max(plain), mean)), min(plain), max(plain)]
-
-
 def borders(question):
-    zone = ZoneInfo(question["zone"])
-    anchor, count, unit = question["anchor"], question["count"], question["unit"]
-    wall = datetime.fromtimestamp(anchor, zone)
+    """By the clock on the wall; a time that the clocks leave out comes as much later as they are put forward."""
+    zone, steps = ZoneInfo(question["zone"]), np.array(question["numbers"]) * question["count"]
+    anchor, unit = question["anchor"], question["unit"]
+    if unit == "hour":
+        return (anchor + steps * 3600).tolist()
+    wall = pd.Timestamp(anchor, unit="s", tz="UTC").tz_convert(zone).tz_localize(None)
+    if unit in ("day", "week"):
+        walls = wall + pd.to_timedelta(steps * (7 if unit == "week" else 1), unit="D")
+    else:
+        walls = pd.DatetimeIndex([wall + pd.DateOffset(months=int(n) * (12 if unit == "year" else 1)) for n in steps])
 
-    def border(number):
-        steps = number * count
-        if unit == "hour":
-            return anchor + steps * 3600
-        if steps == 0:
-            return anchor
-        if unit in ("day", "week"):
-            moved = wall.replace(tzinfo=None) + timedelta(days=steps * (7 if unit == "week" else 1))
-        else:
-            months = wall.year * 12 + wall.month - 1 + steps * (12 if unit == "year" else 1)
-            year, month = divmod(months, 12)
-            following = datetime(year + (month == 11), month % 12 + 2 if month < 11 else 1, 1)
-            last = (following - timedelta(days=1)).day
-            moved = wall.replace(tzinfo=None, year=year, month=month + 1, day=min(wall.day, last))
-        return int(moved.replace(tzinfo=zone).timestamp())
+    def there(walls, **rule):
+        return walls.tz_localize(zone, ambiguous=np.ones(len(walls), bool), **rule)
 
-    return [border(n) for n in question["numbers"]]
+    forward = there(walls, nonexistent="shift_forward").tz_localize(None)
+    before = there(walls, nonexistent="shift_backward").tz_localize(None) + pd.Timedelta(1, "ns")
+    walls = walls.where(forward == walls, walls + (forward - before).round("s"))
+    times = (there(walls, nonexistent="shift_forward").tz_convert("UTC") - EPOCH) // pd.Timedelta(1, "s")
+    return np.where(steps == 0, anchor, times).tolist()
+
+
+def cuts(question, begin, end):
+    """The borders from the last one that is not after `begin` to the first one that is not before `end`, in microseconds."""
+    anchor, count = question["anchor"] // MICRO, question["count"]
+    shortest, longest = (seconds * count for seconds in LENGTHS[question["unit"]])
+    low, high = begin // MICRO - anchor, -(-end // MICRO) - anchor
+    numbers = range(low // (longest if low > 0 else shortest) - 2, high // (shortest if high > 0 else longest) + 3)
+    edges = np.array(borders({**question, "anchor": anchor, "numbers": list(numbers)})) * MICRO
+    return edges[np.searchsorted(edges, begin, "right") - 1:np.searchsorted(edges, end) + 1]
 
 
 def statistics(question):
     """Of the records of one type that the store has been given: a row for each interval that has something, and between them."""
     style, low, high = question["style"], question.get("from"), question.get("to")
-    records = [r for r in world[question["type"]] if question.get("plugin") in (None, r["plugin"])]
-    zone, unit, count = question.get("zone"), question.get("unit"), question.get("count")
-    if not records:
+    frame = world[question["type"]]
+    if question.get("plugin") is not None:
+        frame = frame[frame.plugin == question["plugin"]]
+    if frame.empty:
         return []
-    ends = [r["end"] if style == "cumulative" and r["end"] > r["start"] else r["start"] + 1 for r in records]
-    begin = max(low, min(r["start"] for r in records)) if low is not None else min(r["start"] for r in records)
-    end = min(high, max(ends)) if high is not None else max(ends)
+    ends = frame.end.where((frame.end > frame.start) & (style == "cumulative"), frame.start + 1)
+    begin = int(frame.start.min()) if low is None else max(low, int(frame.start.min()))
+    end = int(ends.max()) if high is None else min(high, int(ends.max()))
     if begin >= end:
         return []
-    if unit is None:
-        spans = [(low if low is not None else begin, high if high is not None else max(ends))]
+    if question.get("unit") is None:
+        edges = np.array([begin if low is None else low, ends.max() if high is None else high])
     else:
-        walls = {"zone": zone, "anchor": question["anchor"] // MICRO, "count": count, "unit": unit}
-        longest = {"hour": 3600, "day": 90000, "week": 608400, "month": 2682000, "year": 31626000}[unit] * count
-        number = (begin // MICRO - walls["anchor"]) // longest - 1
-        while borders({**walls, "numbers": [number]})[0] * MICRO > begin:
-            number -= 1
-        while borders({**walls, "numbers": [number + 1]})[0] * MICRO <= begin:
-            number += 1
-        spans = []
-        while True:
-            first, after = (b * MICRO for b in borders({**walls, "numbers": [number, number + 1]}))
-            if first >= end:
-                break
-            spans.append((max(first, low) if low is not None else first, min(after, high) if high is not None else after))
-            number += 1
-    rows = [row(records, style, *span) for span in spans]
-    full = [n for n, r in enumerate(rows) if r["count"] or r["value"] is not None]
-    if not full:
+        edges = cuts(question, begin, end)
+        edges[0] = edges[0] if low is None else max(edges[0], low)
+        edges[-1] = edges[-1] if high is None else min(edges[-1], high)
+    rows = table(frame, style, edges)
+    full = np.flatnonzero((rows["count"] > 0) | rows.value.notna())
+    if not full.size:
         return []
-    if unit is None:
-        first, after = spans[0]
-        there = [r for r in records if first <= r["start"] < after or style == "cumulative" and r["start"] < first < r["end"]]
+    rows = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    if question.get("unit") is None:
+        inside = (frame.start >= edges[0]) & (frame.start < edges[1])
+        if style == "cumulative":
+            inside |= (frame.start < edges[0]) & (frame.end > edges[0])
         if low is None:
-            rows[0]["from"] = min(r["start"] for r in there)
+            rows[0]["from"] = int(frame.start[inside].min())
         if high is None:
-            rows[0]["to"] = max(max(r["end"], r["start"] + 1) for r in there)
+            rows[0]["to"] = int(frame.end.where(frame.end > frame.start, frame.start + 1)[inside].max())
     return rows[full[0]:full[-1] + 1]
 
 
-def row(records, style, low, high):
-    inside = sorted((r for r in records if low <= r["start"] < high), key=lambda r: (r["start"], r["number"]))
-    answer = {"from": low, "to": high, "count": len(inside), "value": None, "least": None, "latest": None}
-    if inside:
-        answer["latest"] = max(inside, key=lambda r: (r["end"], r["start"], r["number"]))["number"]
+def table(frame, style, edges):
+    """A row for each two neighbouring edges."""
+    rows = pd.DataFrame({"from": edges[:-1], "to": edges[1:]})
+    frame = frame.sort_values(["start", "number"])
+    interval = pd.Series(np.searchsorted(edges, frame.start, "right") - 1, frame.index)
+    inside = interval.between(0, len(rows) - 1)
+    rows["count"] = frame[inside].groupby(interval).size().reindex(rows.index, fill_value=0)
+    last = frame[inside].sort_values(["end", "start", "number"]).groupby(interval).number.last()
+    rows["latest"] = last.reindex(rows.index).astype("Int64")
+    rows["value"], rows["least"] = np.nan, np.nan
     if style == "cumulative":
-        near = [r for r in records if r["start"] < high and (r["end"] > low or low <= r["start"])]
-        answer["value"] = totals({"pieces": near, "borders": [low, high]})[0]
-    elif inside:
-        later = sorted(r["start"] for r in records if r["start"] > inside[-1]["start"])
-        mean = levels({"levels": inside, "style": style, "following": later[0] if later else None})
-        answer["value"], answer["least"] = mean[0], mean[1]
-    return answer
+        rows["value"] = totals({"pieces": frame.to_dict("records"), "borders": edges.tolist()})
+    elif inside.any():
+        groups = frame.assign(weight=weights(frame, style))[inside].groupby(interval)
+        rows["value"] = groups.apply(mean, style).reindex(rows.index)
+        rows["least"] = groups.value.min().reindex(rows.index)
+    return rows
 
 
-MICRO = 1_000_000
+def weights(readings, style, after=None):
+    """A reading lasts until the next one begins, but at most its own length, five minutes at least and a day at most."""
+    if style == "discreteArithmetic":
+        return 1.0
+    starts = sorted({*readings.start, *([] if after is None else [after])})
+    following = readings.start.map(dict(zip(starts, starts[1:])))
+    most = (readings.end - readings.start).clip(HOLD, LONGEST)
+    return np.fmin(most, following - readings.start).clip(lower=1)
+
+
+def mean(readings, style):
+    values, is_sound = readings.value.to_numpy(), style == "discreteEquivalentContinuousLevel"
+    energies = [10 ** (value / 10) for value in values] if is_sound else values
+    answer = math.fsum(energies * readings.weight) / math.fsum(readings.weight)
+    if is_sound:
+        answer = 10 * math.log10(answer)
+    return max(values.min(), min(values.max(), answer))
+
+
+def levels(question):
+    readings, style = pd.DataFrame(question["levels"]), question["style"]
+    readings = readings.assign(weight=weights(readings, style, question["following"]))
+    return [mean(readings, style), readings.value.min(), readings.value.max()]
+
+
 world = {}
 
 for line in sys.stdin:
     question = json.loads(line)
     if question["ask"] == "world":
-        world = question["world"]
+        world = {name: pd.DataFrame(records) for name, records in question["world"].items()}
         continue
     answer = {"totals": totals, "levels": levels, "borders": borders, "statistics": statistics}[question["ask"]](question)
     print(json.dumps(answer), flush=True)

@@ -46,7 +46,7 @@ private final class ScriptedHub {
 
 /// How a scripted hub greets.
 let scriptedWelcome =
-    #"{"protocol":1,"session":"s","hub":"h","epoch":"k7qz2m5a","head":7,"instance":"hub-test","plugin":"hub","grants":{"read":{"types":["*"],"persons":["*"]},"write":{"types":["*"],"persons":["*"]}},"limits":{"frameBytes":1048576,"batchRecords":1000,"recordBytes":65536,"keyBytes":64,"payloadBytes":262144,"queries":2,"pageRecords":1000,"pageBytes":1048576,"livePerSecond":50,"sessions":256},"credit":{"records":1,"bytes":1},"heartbeat":{"interval":5000,"timeout":20000},"settings":{},"persons":[],"clock":"system","time":"2026-03-15T06:30:05Z","feed":"ipc:///f","serves":["HELLO","QUERY"]}"#
+    #"{"protocol":1,"session":"s","hub":"h","epoch":"k7qz2m5a","head":7,"instance":"hub-test","plugin":"hub-test","grants":{"read":{"types":["*"],"persons":["*"]},"write":{"types":["*"],"persons":["*"]}},"limits":{"frameBytes":1048576,"batchRecords":1000,"recordBytes":65536,"keyBytes":64,"payloadBytes":262144,"queries":2,"pageRecords":1000,"pageBytes":1048576,"livePerSecond":50,"sessions":256},"credit":{"records":1,"bytes":1},"heartbeat":{"interval":5000,"timeout":20000},"settings":{},"persons":[],"clock":"system","time":"2026-03-15T06:30:05Z","feed":"ipc:///f","serves":["HELLO","QUERY"]}"#
 
 @Suite(.timeLimit(.minutes(3))) struct DoorClientTests {
     /// Runs `script` as the hub and `body` as its client.
@@ -120,7 +120,7 @@ let scriptedWelcome =
         #expect(text == #"{"a":1.00}"#)
         #expect(
             seen.value == [
-                #"HELLO {"protocol":[1],"instance":"hub-test","plugin":"hub","version":"0.1.0","mode":"once"}"#,
+                #"HELLO {"protocol":[1],"instance":"hub-test","plugin":"hub-test","version":"0.1.0","mode":"once"}"#,
                 #"QUERY {"id":1,"want":"status"}"#, #"PONG {"n":1}"#, "BYE {}",
             ])
     }

@@ -44,6 +44,32 @@ import ZeroMQ
         try await hub
     }
 
+    @Test func `a hub that is away is not asked: what the next one has is told after that it is back`() async throws {
+        let folder = try TemporaryFolder()
+        let feed = "ipc://\(folder.path)/feed"
+        let asked = try await blocking {
+            func close(_ socket: consuming Socket) {}
+            let publisher = try Socket(.xpub, in: try Context())
+            try publisher.bind(feed)
+            var asked = 0
+            let follower = try FeedFollower(
+                feed: feed, prefixes: ["sample/"], since: Cursor(epoch: Self.epoch, sequence: 0)
+            ) { () throws -> DoorClient in
+                asked += 1
+                throw Failure(.noHub, "it does not answer")
+            }
+            var isBack = false
+            while !isBack { if case .back? = try follower.next(upTo: .seconds(1)) { isBack = true } }
+            close(publisher)
+            var isAway = false
+            while !isAway { if case .away? = try follower.next(upTo: .seconds(1)) { isAway = true } }
+            let before = asked
+            for _ in 0..<3 { _ = try follower.next(upTo: .milliseconds(1)) }
+            return asked - before
+        }
+        #expect(asked == 0)
+    }
+
     /// Answers until the second record is published; all on one thread.
     private static func serve(_ door: String, _ feed: String, _ records: [String], _ isBound: Locked<Bool>) throws {
         let context = try Context()

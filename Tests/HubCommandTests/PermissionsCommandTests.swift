@@ -82,6 +82,15 @@ import Testing
         _ = try await hub.run(["permissions", "deny", "probe", "*", "--share"])
         #expect(try Self.text(hub).contains("grants = { read = [\"*\"], write = [\"!*\"] }"))
         #expect(try await hub.run(["permissions", "probe"]).output.contains("weight      granted  denied"))
+
+        // What was not decided is decided now: the opposite does not bring that back, and is not said to.
+        try Self.text(hub).replacing("\"!*\"", with: "").write(
+            toFile: hub.configuration, atomically: true, encoding: .utf8)
+        _ = try await hub.run(["apply"])
+        let shared = try await hub.run(["permissions", "allow", "probe", "weight", "--share"])
+        #expect(shared.code == 0 && !shared.errors.contains("takes it back"), "\(shared.errors)")
+        #expect(
+            shared.errors.contains("for that write the former list into \(hub.configuration)"), "\(shared.errors)")
         #expect(try await hub.stop() == 0)
     }
 

@@ -49,6 +49,17 @@ import Testing
         #expect(gone.errors.contains("there is no record 1: it was erased, or thinned or removed by a rule"))
         let days = try await hub.run(["days", "heartRate", "--from", "2026-01-01", "--to", "2026-01-01"])
         #expect(days.output.contains("kept of 2 samples that were thinned"), "\(days.output)")
+        let stats = try await hub.run(["stats", "heartRate", "--by", "month", "--from", "2025-12-01", "--csv"])
+        #expect(
+            stats.errors == """
+                1 day from 2026-01-01 to 2026-01-01 does not count here, or not whole: samples were thinned to a value a day \
+                ([retention.NAME] in hub.conf). hub days heartRate --person me --series kept.test-pub --from 2026-01-01 \
+                --to 2026-01-01 shows them
+
+                """)
+        let document = try await hub.run(["stats", "heartRate", "--json"])
+        let thinned = #""thinned":{"days":1,"first":"2026-01-01","last":"2026-01-01","series":["kept.test-pub"]}"#
+        #expect(document.output.contains(thinned) && document.errors.isEmpty, "\(document.output)")
         let later = try await hub.run(["days", "heartRate", "--from", "2026-02-01", "--to", "2026-02-05"])
         #expect(
             later.errors

@@ -170,4 +170,46 @@ import Testing
         #expect(try await last(live) == expected)
         #expect(try await last(try frames(["--count", "4", "--since", "0"])) == expected)
     }
+
+    @Test
+    func `hub samples --since follows a question: what is new, what was taken back, what left it, and where to go on`()
+        async throws
+    {
+        let hub = try await TestHub()
+        @Sendable func weight(_ key: String, _ value: Int) -> String {
+            #"{"type":"weight","value":\#(value),"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"\#(key)"}"#
+        }
+        /// Number and value of what is there, and the numbers of what is gone, in the order in which they come.
+        func changes(_ since: String) async throws -> (lines: [String], cursor: String) {
+            let result = try await hub.run(
+                ["samples", "weight", "--where", "value > 80kg", "--since", since, "--json"])
+            #expect(result.code == 0, "\(result.errors)")
+            var lines: [String] = []
+            for line in result.output.split(separator: "\n") {
+                let record = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+                if let cursor = record["cursor"] as? String { return (lines, cursor) }
+                let value = (record["value"] as? Int).map { "\($0)" } ?? "gone"
+                lines.append("\(record["number"] as? Int ?? 0) \(value)")
+            }
+            return (lines, "none")
+        }
+        try await blocking { try hub.give([weight("a", 81), weight("b", 82), weight("c", 83)]) }
+        let first = try await changes("0")
+        #expect(first.lines == ["1 81", "2 82", "3 83"])
+        let same = try await changes(first.cursor)
+        #expect(same.lines.isEmpty && same.cursor == first.cursor)
+        try await blocking {
+            try hub.give([weight("a", 79), weight("d", 84), weight("e", 50), #"{"kind":"retraction","key":"b"}"#])
+        }
+        let second = try await changes(first.cursor)
+        #expect(second.lines == ["1 gone", "5 84", "2 gone"], "what was never in it is not told of")
+        try await blocking { try hub.give([weight("e", 51), weight("a", 85)]) }
+        let third = try await changes(second.cursor)
+        #expect(third.lines == ["6 gone", "1 85"])
+        let text = try await hub.run(["samples", "weight", "--since", third.cursor])
+        #expect(text.code == 0 && text.output.isEmpty)
+        #expect(text.errors == "nothing has changed\ngo on with --since \(third.cursor)\n")
+        let foreign = try await hub.run(["samples", "weight", "--since", "aaaaaaaa-1"])
+        #expect(foreign.code == 64 && foreign.errors.contains("begin with --since 0"), "\(foreign.errors)")
+    }
 }

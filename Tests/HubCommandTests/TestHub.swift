@@ -52,9 +52,12 @@ final class TestHub: Sendable {
     var data: String { folder.path + "/data" }
 
     /// Starts a further command of `hub`.
-    func start(_ arguments: [String], under environment: [String] = []) throws -> ChildProcess {
+    func start(
+        _ arguments: [String], under environment: [String] = [], input: FileHandle? = nil
+    ) throws -> ChildProcess {
         try ChildProcess(
-            "/usr/bin/env", environment + [Programs.path("hub")] + arguments + ["--config", folder.configuration])
+            "/usr/bin/env",
+            environment + ["HUB_CONF=\(folder.configuration)", Programs.path("hub")] + arguments, input: input)
     }
 
     func run(_ arguments: [String], under environment: [String] = []) async throws -> ChildProcess.Result {

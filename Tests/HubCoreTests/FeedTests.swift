@@ -218,7 +218,7 @@ import Testing
     @Test func `R7.1 a day and what is taken back of it have topics of their own`() async throws {
         try await withHub { hub in
             let listener = try await hub.listener("day/", "retraction/")
-            let peer = try await hub.client()
+            let peer = try await hub.client("filler", plugin: "gap-filler")
             let day =
                 #"{"kind":"day","type":"weight","value":70,"unit":"kg","series":"mean 30","date":"2024-03-15","method":"mean","basis":[],"person":"me"}"#
             let gone = #"{"kind":"retraction","type":"weight","person":"me","series":"mean 30","date":"2024-03-15"}"#

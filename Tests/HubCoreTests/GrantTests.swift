@@ -139,9 +139,9 @@ import Testing
                     let date = "2024-0\(number / 28 + 1)-\(number % 28 + 1 < 10 ? "0" : "")\(number % 28 + 1)"
                     let name = person ?? ""
                     let day =
-                        #"{"kind":"day","type":"\#(type)","value":1,"unit":"\#(Self.units[type] ?? "")","series":"mean","date":"\#(date)","method":"m","basis":[],"person":"\#(name)"}"#
+                        #"{"kind":"day","type":"\#(type)","value":1,"unit":"\#(Self.units[type] ?? "")","series":"kitchen-script:mean","date":"\#(date)","method":"m","basis":[],"person":"\#(name)"}"#
                     #expect(try await source.give([day]).results == ["stored"])
-                    published.append(("day/\(type)/\(name)/mean/", type, person))
+                    published.append(("day/\(type)/\(name)/kitchen-script%3Amean/", type, person))
                 default:
                     #expect(try await source.give([Self.record(type, person, "k\(number)")]).results == ["stored"])
                     let topic = person.map { "sample/\(type)/\($0)/kitchen-script/" } ?? "hub/inbox/"

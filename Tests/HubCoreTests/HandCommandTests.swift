@@ -335,9 +335,9 @@ import Testing
         }
     }
 
-    @Test func `R4.10 no program can pose as a person's own hand`() async throws {
+    @Test func `R4.10 no program can pose as a person's own hand, or as the hub`() async throws {
         try await withHub { hub in
-            for names in [("x", "hand"), ("hub", "x")] {
+            for names in [("x", "hand"), ("x", "hub"), ("hub", "x")] {
                 let peer = try await hub.peer()
                 let body = #"{"protocol":[1],"instance":"\#(names.0)","plugin":"\#(names.1)","version":"1"}"#
                 #expect(try await peer.ask("HELLO", body).code == "instance")

@@ -68,6 +68,45 @@ import Testing
         }
     }
 
+    @Test func `R8.121 what begins before the limit and ends after it is there whole, for strict and in statistics`()
+        async throws
+    {
+        let folder = try Folder()
+        try await withHub(try Self.setting(.days(5), in: folder), in: folder) { hub in
+            let owner = try await hub.client("phone")
+            func steps(_ key: String, _ value: Int, _ start: String, _ end: String) -> String {
+                #"{"type":"stepCount","value":\#(value),"unit":"count","start":"\#(start)","end":"\#(end)","key":"\#(key)"}"#
+            }
+            let given = try await owner.give([
+                steps("old", 1_000, "2026-03-01T07:00:00Z", "2026-03-02T07:00:00Z"),
+                steps("over", 2_000, "2026-03-08T00:00:00Z", "2026-03-12T00:00:00Z"),
+                steps("new", 4_000, "2026-03-14T07:00:00Z", "2026-03-14T08:00:00Z"),
+            ])
+            #expect(given.results.allSatisfy { $0 == "stored" })
+            let chart = try await Self.chart(hub)
+            for question in [#""order":"time""#, #""order":"-end""#, #""since":"EPOCH-0""#] {
+                for (strict, from) in [
+                    (#","strict":["start"]"#, #","from":"2026-03-01T00:00:00Z""#), (#","strict":["start"]"#, ""),
+                    (#","strict":["start","end"],"to":"2026-04-01T00:00:00Z""#, #","from":"2026-03-01T00:00:00Z""#),
+                ] {
+                    let epoch = try await chart.query("").body["cursor"].string?.prefix(8) ?? ""
+                    let members = question.replacing("EPOCH", with: epoch) + strict + from
+                    #expect(Self.values(try await chart.all(members).records) == [2_000, 4_000], "\(members)")
+                }
+            }
+            let late = #""order":"time","strict":["start"],"from":"2026-03-09T00:00:00Z""#
+            #expect(Self.values(try await chart.all(late).records) == [4_000])
+            let all = try await chart.query(#""types":["stepCount"]"#, want: "statistics").body["statistics"]
+            #expect(all["intervals"][0]["from"].string == "2026-03-08T00:00:00Z", "\(all)")
+            #expect(all["intervals"][0]["sum"].double == 6_000, "\(all)")
+            let days = try await chart.query(
+                #""types":["stepCount"],"from":"2026-03-01T00:00:00Z","interval":{"unit":"day","zone":"UTC"}"#,
+                want: "statistics"
+            ).body["statistics"]["intervals"].array
+            #expect(days.map { $0["sum"].double } == [500, 500, 500, 500, nil, nil, 4_000], "\(days)")
+        }
+    }
+
     @Test func `R8.121 neither the feed nor a delivery brings what is older`() async throws {
         let folder = try Folder()
         try await withHub(try Self.setting(.days(5), in: folder), in: folder) { hub in

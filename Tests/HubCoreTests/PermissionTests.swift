@@ -1,4 +1,5 @@
 import Foundation
+import HubSessions
 import HubSettings
 import HubWire
 import Testing
@@ -93,6 +94,62 @@ import Testing
         }
     }
 
+    @Test func `R8.150 statistics of a plugin's own samples have no next where only others have later ones`()
+        async throws
+    {
+        let folder = try Folder()
+        var setting = try Self.setting(["*", "!heartRate"], in: folder)
+        setting.policy.limits.pageRecords = 3
+        try await withHub(setting, in: folder) { hub in
+            let (watch, _) = try await Self.watch(hub)
+            /// How many intervals the first page has, and whether it says that there are more.
+            func page() async throws -> (rows: Int, isLast: Bool) {
+                let statistics = try await watch.query(
+                    #""types":["heartRate"],"interval":{"unit":"hour","zone":"UTC"}"#, want: "statistics"
+                ).body["statistics"]
+                return (statistics["intervals"].array.count, statistics["next"].string == nil)
+            }
+            #expect(
+                try await watch.give([Self.pulse("a", 80, hour: 2), Self.pulse("b", 81, hour: 4)]).results
+                    == ["stored", "stored"])
+            #expect(try await page() == (3, true))
+            _ = try await hub.client("phone").give([Self.pulse("c", 60, hour: 1), Self.pulse("d", 61, hour: 9)])
+            #expect(try await page() == (3, true), "others have a later one")
+            #expect(try await watch.give([Self.pulse("e", 82, hour: 8)]).results == ["stored"])
+            #expect(try await page() == (3, false), "it has one itself")
+        }
+    }
+
+    @Test func `R8.151 the rank of a plugin's own sources of such a type tells of no others`() async throws {
+        var ranks: [[Int64]] = []
+        for isAlone in [true, false] {
+            let folder = try Folder()
+            var setting = try Self.setting(["*", "!heartRate"], in: folder)
+            if !isAlone {
+                setting.priorities = [
+                    PrioritySection(name: "all", sources: ["phone", "watch/wrist", "scale", "watch"])
+                ]
+            } else {
+                setting.priorities = [PrioritySection(name: "all", sources: ["watch/wrist", "watch"])]
+            }
+            try await withHub(setting, in: folder) { hub in
+                if !isAlone { try await Self.give(hub) }
+                let (watch, _) = try await Self.watch(hub)
+                let wrist = #","source":{"device":"wrist"}"#
+                let given = try await watch.give([
+                    Self.pulse("own", 80, hour: 2), Self.pulse("device", 81, hour: 3, wrist),
+                ])
+                #expect(given.results == ["stored", "stored"])
+                let sources = try await watch.query(#""types":["heartRate"]"#, want: "sources").body["sources"][
+                    "sources"
+                ].array
+                ranks.append(sources.map { $0["rank"].int ?? -1 })
+            }
+        }
+        #expect(ranks[0] == ranks[1] && ranks[0].count == 2, "\(ranks)")
+        #expect(ranks[0][1] < ranks[0][0], "the wrist is named first")
+    }
+
     @Test
     func `R8.120 a sample that moves to a type which may not be read is taken from its follower, and said no more of`()
         async throws
@@ -158,12 +215,13 @@ import Testing
         }
     }
 
-    @Test func `R4.60 R6.16 what a plugin may share is granted, denied or not decided, and it is told which`()
+    @Test func `R4.60 R6.16 R8.161 what a plugin may share is granted, denied or not decided, and it is told which`()
         async throws
     {
         let folder = try Folder()
         var setting = try Self.setting(["*"], in: folder)
         setting.plugins[0].grants.write = ["weight", "!heartRate"]
+        setting.plugins[0].grants.history = .days(30)
         try await withHub(setting, in: folder) { hub in
             let (watch, welcome) = try await Self.watch(hub)
             #expect(welcome["grants"]["write"]["types"] == JSON(#"["weight"]"#))
@@ -172,7 +230,9 @@ import Testing
             let answer = try await watch.give([weight("a"), Self.pulse("b", 60, hour: 1), steps])
             #expect(answer.results == ["stored", "forbidden", "forbidden"])
             let owner = try await hub.client("asker")
-            let permissions = try await owner.query("", want: "plugins").body["plugins"][0]["permissions"].array
+            let plugin = try await owner.query("", want: "plugins").body["plugins"][0]
+            #expect(plugin["history"].string == "of the last 30 days")
+            let permissions = plugin["permissions"].array
             #expect(
                 permissions.map { "\($0["type"].string ?? "") \($0["read"].string ?? "") \($0["share"].string ?? "")" }
                     == [

@@ -44,7 +44,7 @@ import Testing
         var setting = Setting()
         setting.persons = ["me", "carl", "ben"]
         try await withHub(setting, in: folder) { hub in
-            let script = try await hub.client()
+            let script = try await hub.client("filler", plugin: "gap-filler")
             #expect(
                 try await script.give([day("carl"), day("ben"), day("eve")]).results == ["stored", "stored", "person"])
         }
@@ -53,7 +53,7 @@ import Testing
         narrow.persons = .only(["me"])
         setting.plugins = [narrow]
         try await withHub(setting, in: folder) { hub in
-            let script = try await hub.client()
+            let script = try await hub.client("filler", plugin: "gap-filler")
             #expect(try await hub.client("narrow").give([back("carl")]).results == ["person"])
             #expect(
                 try await script.give([day("carl"), back("carl"), back("ben"), back("eve")]).results

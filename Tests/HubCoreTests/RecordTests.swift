@@ -77,6 +77,46 @@ import Testing
         }
     }
 
+    @Test func `R6.47 a plugin's days have series of its own, and no answer tells of those of others`() async throws {
+        func gone(_ series: String, date: String = "2024-03-15") -> String {
+            #"{"kind":"retraction","type":"weight","person":"me","series":"\#(series)","date":"\#(date)"}"#
+        }
+        try await withHub { hub in
+            let (mine, other) = (try await hub.client("mine"), try await hub.client("other"))
+            let filler = try await hub.client("filler", plugin: "gap-filler")
+            let filled = day(of: "X").replacing("X:mean30", with: "mean30")
+            #expect(try await filler.give([filled]).results == ["stored"])
+            #expect(try await mine.give([day(of: "mine")]).results == ["stored"])
+            // On a day that is there and on one that is not, the answers are the same.
+            for date in ["2024-03-15", "2024-03-16"] {
+                let foreign = [
+                    day(of: "mine", date: date), filled.replacing("2024-03-15", with: date),
+                    filled.replacing("mean30", with: "kept.watch").replacing("2024-03-15", with: date),
+                    gone("mine:mean30", date: date), gone("mean30", date: date), gone("kept.watch", date: date),
+                ]
+                let answer = try await other.give(foreign)
+                #expect(
+                    answer.results == ["forbidden", "forbidden", "forbidden", "unknown", "unknown", "unknown"],
+                    "\(answer)")
+                let reasons = answer.body["results"].array.map { $0["reason"].string ?? "" }
+                #expect(reasons[0].hasPrefix("series: \"mine:mean30\" is a series of mine; other names its own"))
+                #expect(reasons[1].hasPrefix("series: \"mean30\" is a series of gap-filler; other names its own"))
+            }
+            #expect(try await filler.give([day(of: "mine"), gone("mine:mean30")]).results == ["forbidden", "unknown"])
+            let days = try await other.all(#""kinds":["day"]"#).records
+            #expect(days.map { $0["seq"].int } == [1, 2], "nothing was changed: \(days)")
+            #expect(try await mine.give([gone("mine:mean30")]).results == ["stored"])
+            // What was erased is not told of either.
+            let owner = try await hub.client("owner")
+            var erased = try await owner.command("erase", #"{"numbers":[1,2]}"#)
+            while erased.verb == "PROGRESS" { erased = try await owner.next() }
+            #expect(erased.body["outcome"].string == "done", "\(erased)")
+            #expect(
+                try await other.give([gone("mine:mean30"), gone("mean30")]).results == ["unknown", "unknown"])
+            #expect(try await mine.give([gone("mine:mean30")]).results == ["duplicate"])
+        }
+    }
+
     @Test func `R6.8 a record names the plugin kind of its session or none`() async throws {
         try await withHub { hub in
             let peer = try await hub.client("kitchen", plugin: "kitchen-script")
@@ -120,7 +160,7 @@ import Testing
         try await withHub(setting) { hub in
             let owner = try await hub.client("owner")
             _ = try await owner.give([
-                day("me"), day("you"), weight("nobody"),
+                day("me", of: "owner"), day("you", of: "owner"), weight("nobody"),
                 #"{"type":"stepCount","value":1,"unit":"count","start":"2024-03-15T07:30:05Z","key":"s","subject":{"name":"me"}}"#,
                 weight("mine", 70, #","subject":{"name":"me"}"#), weight("yours", 60, #","subject":{"name":"you"}"#),
             ])
@@ -134,19 +174,21 @@ import Testing
             #expect(welcome["persons"].array.map { $0["name"].string } == ["me"])
             let steps =
                 #"{"type":"stepCount","value":1,"unit":"count","start":"2024-03-15T07:30:05Z","key":"s2"}"#
-            let answer = try await scale.give([steps, weight("w"), day("me"), day("you", date: "2024-03-16")])
+            let answer = try await scale.give([
+                steps, weight("w"), day("me", of: "scale"), day("you", of: "scale", date: "2024-03-16"),
+            ])
             #expect(answer.results == ["forbidden", "stored", "stored", "person"])
             // What it may not read is left out as if it did not exist.
             let kinds = #""kinds":["quantity","day"]"#
-            for question in ["", #","order":"time""#, #","numbers":[1,2,3,4,5,6,7]"#, #","persons":["me"]"#] {
+            for question in ["", #","order":"time""#, #","numbers":[1,2,3,4,5,6,7,8]"#, #","persons":["me"]"#] {
                 let seen = try await scale.all(kinds + question).records
                 #expect(seen.allSatisfy { $0["type"].string == "weight" && $0["person"].string == "me" }, "\(question)")
-                #expect(seen.count == 3, "\(question): \(seen.count)")
+                #expect(seen.count == 4, "\(question): \(seen.count)")
             }
             #expect(try await scale.all(#""nobody":true"#).records.isEmpty)
             #expect(try await scale.all(#""types":["stepCount"]"#).records.isEmpty)
             #expect(try await owner.all(#""nobody":true"#).records.count == 1)
-            #expect(try await owner.all(kinds).records.count == 7)
+            #expect(try await owner.all(kinds).records.count == 8)
         }
     }
 
@@ -253,7 +295,9 @@ import Testing
         }
     }
 
-    private func day(_ person: String = "me", date: String = "2024-03-15", more: String = "") -> String {
-        #"{"kind":"day","type":"weight","value":70,"unit":"kg","series":"mean30","date":"\#(date)","method":"mean","basis":[],"person":"\#(person)"\#(more)}"#
+    private func day(
+        _ person: String = "me", of plugin: String = "kitchen-script", date: String = "2024-03-15", more: String = ""
+    ) -> String {
+        #"{"kind":"day","type":"weight","value":70,"unit":"kg","series":"\#(plugin):mean30","date":"\#(date)","method":"mean","basis":[],"person":"\#(person)"\#(more)}"#
     }
 }

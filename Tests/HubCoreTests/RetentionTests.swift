@@ -82,6 +82,48 @@ import Testing
         }
     }
 
+    @Test func `R8.160 statistics tell which days of their span were thinned, and not who may not read them`()
+        async throws
+    {
+        let folder = try Folder()
+        var setting = try Setting.withTokens(["watch"], in: folder)
+        setting.retention = try self.setting(thin: 30).retention
+        setting.plugins[0].grants.read = ["height"]
+        setting.manifests["watch"] = Manifest(name: "watch", summary: "", version: "1", reads: ["*"], writes: ["*"])
+        try await withHub(setting, in: folder) { hub in
+            func thinned(_ peer: Peer, _ more: String = "") async throws -> JSON {
+                let answer = try await peer.query(#""types":["weight"]"# + more, want: "statistics")
+                #expect(answer.body["statistics"]["intervals"] != .null, "\(answer)")
+                return answer.body["statistics"]["thinned"]
+            }
+            let peer = try await hub.client()
+            let days = ["15T00:30:00+01:00", "17T23:30:00+01:00", "17T22:00:00+01:00"].enumerated().map { place, time in
+                #"{"type":"weight","value":7\#(place),"unit":"kg","start":"2024-03-\#(time)","key":"\#(place)"}"#
+            }
+            _ = try await peer.give(days)
+            _ = try await peer.give([
+                #"{"type":"height","value":1.8,"unit":"m","start":"2024-03-15T07:30:05+01:00","key":"h"}"#
+            ])
+            #expect(try await thinned(peer) == .null)
+            #expect(try await retention(peer)["result"]["rules"][0]["thinned"].int == 3)
+            let all = JSON(
+                #"{"days":2,"first":"2024-03-15","last":"2024-03-17","series":["kept.kitchen-script"]}"#)
+            #expect(try await thinned(peer) == all)
+            let byDay = #","interval":{"unit":"day","zone":"Europe/Berlin"}"#
+            #expect(
+                try await thinned(peer, #","from":"2024-03-16T00:00:00+01:00""# + byDay)["first"].string
+                    == "2024-03-17")
+            #expect(try await thinned(peer, #","to":"2024-03-17T00:00:00+01:00""# + byDay)["days"].int == 1)
+            #expect(try await thinned(peer, #","from":"2024-03-18T00:00:00+01:00""# + byDay) == .null)
+            #expect(try await thinned(peer, #","sources":["kitchen-script"]"#) == all)
+            #expect(try await thinned(peer, #","sources":["scale"]"#) == .null)
+            let options = Peer.Options(user: "watch", password: try await hub.token(of: "watch"))
+            let watch = try await Peer.dealer(hub.hub.endpoints.pluginDoor, options)
+            try await watch.hello("watch")
+            #expect(try await thinned(watch) == .null)
+        }
+    }
+
     @Test func `R6.44 what was thinned when the hub ended is removed at the next start, also without the rule`()
         async throws
     {

@@ -13,7 +13,7 @@ import Testing
 
     @Test func `R13.60 it is started once for all that waits, and not sooner after the start before than it may`() {
         var schedule = schedule(3_600_000)
-        // What it has never asked for nobody can say: it is looked at once.
+        // Before its first start the hub does not know what it asks for: it is started at once.
         #expect(schedule.nextLook == .min)
         #expect(schedule.look(.unknown, at: 5) == true)
         schedule.began(at: 5)

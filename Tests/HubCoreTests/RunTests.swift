@@ -1,5 +1,7 @@
 import Foundation
+import HubProcess
 import HubSettings
+import HubWire
 import Samples
 import Testing
 
@@ -54,7 +56,7 @@ import Testing
     }
 
     @Test
-    func `R13.60 R13.61 R13.62 a sink is started when something waits for it, is given that, ends, and is no crash`()
+    func `R13.60 R13.61 R13.62 a sink is started when something waits for it, is given that, and ends without a crash`()
         async throws
     {
         let folder = try Folder()
@@ -111,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `R13.63 what is no sink is started for what it may read, and is done when it ends with code 0`()
+    @Test func `R13.63 a program without a sink is started for what it may read, and is done when it ends with code 0`()
         async throws
     {
         let folder = try Folder()
@@ -156,6 +158,193 @@ import Testing
             await peer.deliver(try await peer.delivery())
             try await farewell(peer)
             _ = try await rests(owner)
+        }
+    }
+
+    private static func commanded(_ program: String = program, in folder: Folder) throws -> Setting {
+        var setting = try setting(.weekly, in: folder, program)
+        setting.manifests["target"] = Manifest(
+            name: "target", summary: "A target.", version: "1", reads: ["weight"],
+            commands: [CommandDeclaration("refresh", help: "Asks again.")])
+        return setting
+    }
+
+    @Test func `R13.70 a command to what rests has it started, is given to it, and it rests again`() async throws {
+        let folder = try Folder()
+        try await withHub(try Self.commanded(in: folder), in: folder) { hub in
+            let owner = try await hub.client()
+            let first = try await greet(hub)
+            try await first.want()
+            try await farewell(first)
+            _ = try await rests(owner)
+
+            for id in 1...2 { await owner.say("COMMAND", #"{"id":\#(id),"instance":"target","command":"refresh"}"#) }
+            let peer = try await greet(hub)
+            for id in 1...2 {
+                let command = try await peer.next("a command")
+                #expect(command.verb == "COMMAND" && command.body["command"].string == "refresh", "\(command)")
+                await peer.say("OUTCOME", #"{"id":\#(command.body["id"].int ?? 0),"outcome":"done"}"#)
+                #expect(try await owner.next("the outcome").body.fits(JSON(#"{"id":\#(id),"outcome":"done"}"#)))
+            }
+            try await peer.want()
+            try await farewell(peer)
+            #expect(try await rests(owner)["restarts"].int == 0)
+            #expect(try await hub.told("target", "runs") == "weekly\nweekly\n")
+        }
+    }
+
+    /// The outcome of a command that has waited for another start.
+    private func carryOut(_ hub: RunningHub, for owner: Peer) async throws -> Peer {
+        try await eventually("it is started again") { try await hub.told("target", "runs") == "weekly\nweekly\n" }
+        let peer = try await greet(hub)
+        let command = try await peer.next("a command")
+        #expect(command.verb == "COMMAND" && command.body["command"].string == "refresh", "\(command)")
+        await peer.say("OUTCOME", #"{"id":\#(command.body["id"].int ?? 0),"outcome":"done"}"#)
+        let outcome = try await owner.next("the outcome").body
+        #expect(outcome.fits(JSON(#"{"id":1,"outcome":"done"}"#)), "\(outcome)")
+        return peer
+    }
+
+    private static let command = #"{"id":1,"instance":"target","command":"refresh"}"#
+
+    @Test func `R13.70 a command that comes between the BYE of a program and its end has it started again`()
+        async throws
+    {
+        let folder = try Folder()
+        let program = Self.program.replacing(
+            "cat > /dev/null", with: "while [ ! -e \"$HUB_STATE/go\" ]; do sleep 0.02; done; rm \"$HUB_STATE/go\"")
+        try await withHub(try Self.commanded(program, in: folder), in: folder) { hub in
+            let owner = try await hub.client()
+            func end(_ peer: Peer) async throws {
+                _ = try await peer.ask("BYE")
+                await peer.close()
+            }
+            func go() throws { try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/go")) }
+            try await end(try await greet(hub))
+            await owner.say("COMMAND", Self.command)
+            // Answered in order: the command waits by now.
+            _ = try await owner.status()
+            try go()
+            try await end(try await carryOut(hub, for: owner))
+            try go()
+            #expect(try await rests(owner)["restarts"].int == 0)
+        }
+    }
+
+    @Test func `R13.61 R13.70 a command that comes between STOP and BYE is given to the next start, and not lost`()
+        async throws
+    {
+        let folder = try Folder()
+        try await withHub(try Self.commanded(in: folder), in: folder) { hub in
+            let owner = try await hub.client()
+            let first = try await greet(hub)
+            try await first.want()
+            #expect(try await first.next("STOP").verb == "STOP")
+            await owner.say("COMMAND", Self.command)
+            _ = try await owner.status()
+            await first.say("BYE")
+            #expect(try await first.next().verb == "BYE", "it is given nothing more")
+            await first.close()
+            let peer = try await carryOut(hub, for: owner)
+            try await peer.want()
+            try await farewell(peer)
+            #expect(try await rests(owner)["lastError"].string == nil)
+        }
+    }
+
+    @Test func `R8.12 R13.70 a command that has waited for a start is told the deadline that it was given`()
+        async throws
+    {
+        let folder = try Folder()
+        try await withHub(try Self.commanded(in: folder), in: folder) { hub in
+            let owner = try await hub.client()
+            let first = try await greet(hub)
+            try await first.want()
+            try await farewell(first)
+            _ = try await rests(owner)
+            await owner.say("COMMAND", #"{"id":1,"instance":"target","command":"refresh","deadline":1500}"#)
+            let peer = try await greet(hub)
+            #expect(try await peer.next("a command").verb == "COMMAND")
+            let late = try await owner.next("the outcome").body
+            #expect(
+                late["code"].string == "deadline" && late["reason"].string?.contains("within 1500 ms") == true,
+                "\(late)")
+        }
+    }
+
+    @Test func `R13.70 a command to what does not greet the hub fails with what is wrong, and nothing was done`()
+        async throws
+    {
+        let folder = try Folder()
+        // The second time it fails before it greets.
+        let program =
+            "[ -e \"$HUB_STATE/runs\" ] && while [ ! -e \"$HUB_STATE/fail\" ]; do sleep 0.02; done && exit 3\n"
+        try await withHub(try Self.commanded(program + Self.program, in: folder), in: folder) { hub in
+            let owner = try await hub.client()
+            let first = try await greet(hub)
+            try await first.want()
+            try await farewell(first)
+            _ = try await rests(owner)
+
+            await owner.say("COMMAND", #"{"id":1,"instance":"target","command":"refresh","deadline":30}"#)
+            let late = try await owner.next("the outcome").body
+            #expect(late.fits(JSON(#"{"id":1,"outcome":"failed","code":"deadline"}"#)), "\(late)")
+            await owner.say("COMMAND", #"{"id":2,"instance":"target","command":"refresh"}"#)
+            await owner.say("COMMAND", #"{"id":2,"cancel":true}"#)
+            #expect(try await owner.next("the outcome").body.fits(JSON(#"{"id":2,"outcome":"cancelled"}"#)))
+            await owner.say("COMMAND", #"{"id":3,"instance":"target","command":"refresh"}"#)
+            // Answered in order: the command before it waits by now.
+            _ = try await owner.status()
+            try Data().write(to: URL(filePath: "\(folder.data)/plugins/target/fail"))
+            let absent = try await owner.next("the outcome").body
+            #expect(absent.fits(JSON(#"{"id":3,"outcome":"failed","code":"absent"}"#)), "\(absent)")
+            await owner.say("COMMAND", #"{"id":4,"instance":"target","command":"refresh"}"#)
+            let again = try await owner.next("the outcome").body
+            #expect(
+                again.fits(JSON(#"{"id":4,"outcome":"failed","code":"absent"}"#)), "a crash is not tried again by it")
+        }
+    }
+
+    @Test(arguments: [PluginInstance.Run.immediate, .hourly])
+    func `R13.60 R13.61 a sink made with PluginKit gets what waits, ends, and is started again for the next`(
+        _ run: PluginInstance.Run
+    ) async throws {
+        let folder = try Folder()
+        let files = folder.data + "/plugins/target/files"
+        var setting = Setting()
+        var sink = PluginInstance(name: "target", kind: "json-lines")
+        sink.run = run
+        sink.settings = [
+            "path": .string(files), "format": .string("json-lines"), "rotate": .string("never"),
+            "max_size": .string("64MiB"), "columns": .list([.string("key")]), "start": .string("beginning"),
+        ]
+        setting.add(sink, script: Programs.path("hub-json-lines"))
+        setting.manifests["target"] = Manifest(name: "json-lines", summary: "Files.", version: "1", reads: ["*"])
+        setting.lifePolicy = LifePolicy(runFloor: 50, runLook: 10, runLinger: 1_000)
+        // An hour is a second.
+        if run == .hourly { setting.clock = try #require(ClockSetting("2026-01-01T00:00:00Z@3600")) }
+        func lines() -> [String] {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: files)) ?? []
+            return names.filter { $0.hasSuffix(".jsonl") }.compactMap {
+                try? String(contentsOfFile: "\(files)/\($0)", encoding: .utf8)
+            }.flatMap { $0.split(separator: "\n").map(String.init) }
+        }
+        try await withHub(setting, in: folder) { hub in
+            let owner = try await hub.client()
+            try await eventually("it has run") { try await plugin(owner)["lastRun"].string != nil }
+            var runs: Set<String> = [try #require(try await rests(owner)["lastRun"].string)]
+            let batches = [["a", "b"], ["c"]]
+            for (place, keys) in batches.enumerated() {
+                _ = try await owner.give(keys.map { weight($0) })
+                let count = batches.prefix(place + 1).joined().count
+                try await eventually("it has written what waited") { lines().count == count }
+                let state = try await rests(owner)
+                #expect(state["pid"].int == nil && state["restarts"].int == 0 && state["lastError"].string == nil)
+                runs.insert(try #require(state["lastRun"].string))
+            }
+            #expect(runs.count == 3, "one for each time that something waited")
+            for key in ["a", "b", "c"] { #expect(lines().count { $0.contains(#""key":"\#(key)""#) } == 1) }
+            try await hub.sink("target/files") { $0["delivered"].int == 3 && $0["pending"].int == 0 }
         }
     }
 }

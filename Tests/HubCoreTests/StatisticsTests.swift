@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `R8.53 what was taken back, is of nobody or may not be read counts nowhere`() async throws {
+    @Test func `R8.53 what was taken back, has no person or may not be read counts nowhere`() async throws {
         try await withHub { hub in
             let peer = try await hub.client()
             _ = try await peer.give([weight("a", 80), weight("b", 90), weight("c", 7_000)])

@@ -195,6 +195,23 @@ import Testing
         #expect(loaded.refusedInstances == ["hub", "hand", "mine", "other"])
     }
 
+    @Test func `run of an instance on another machine is refused with its name, for the hub starts nothing there`() {
+        let text = """
+            [hub]
+            tcp = "tcp://127.0.0.1:7788"
+            [plugin.exist]
+            remote = true
+            run = "hourly"
+            grants = { write = ["weight"] }
+            """
+        #expect(
+            load(text).lines == [
+                "hub.conf:5: [plugin.exist] run = \"hourly\": the hub starts and ends nothing on another machine; remove run, and start the program there (cron, a systemd timer), or remove remote"
+            ])
+        #expect(load(text.replacing("run = \"hourly\"\n", with: "")).lines.isEmpty)
+        #expect(load(text.replacing("remote = true\n", with: "")).lines.isEmpty)
+    }
+
     @Test func `an instance with a mistake stops no other instance`() throws {
         let loaded = load("[plugin.ihealth-hs3]\naddress = 5\n[plugin.exist]\n[plugin.nowhere]\n")
         #expect(loaded.refusedInstances == ["ihealth-hs3", "nowhere"])

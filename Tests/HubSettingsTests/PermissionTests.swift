@@ -108,7 +108,7 @@ import Testing
         #expect(editor.text == text)
     }
 
-    @Test func `a file that is no TOML, or has no such section, is not changed`() {
+    @Test func `a file that is not TOML, or has no such section, is not changed`() {
         #expect(throws: GrantsEditor.Refusal.self) { try GrantsEditor("[plugin.p\n", of: "p") }
         #expect(throws: GrantsEditor.Refusal.self) { try GrantsEditor("[plugin.q]\n", of: "p") }
     }

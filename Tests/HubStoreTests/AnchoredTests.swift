@@ -287,6 +287,52 @@ import Testing
         }
     }
 
+    @Test func `R8.152 R8.132 who may not read what was removed, or does not ask for it, goes on`() async throws {
+        let folder = try Folder()
+        let store = try folder.open()
+        let old: Int64 = 900 * 86_400
+        let people = try await store.ensurePersons(["anna", "ben"], recordedAt: 1)
+        func steps(_ key: String, _ value: Double) throws -> Samples.Record {
+            .sample(try sample(key, value, type: "leanBodyMass", at: 999 * 86_400))
+        }
+        let watch = Source(plugin: "watch")
+        _ = try await store.put(
+            [.sample(try sample("a", at: old)), .sample(try sample("w", source: watch, at: old))],
+            .person(people[0]))
+        _ = try await store.put([try steps("s", 1)], .person(people[1]))
+        let first = store.cursor
+        _ = try await store.put([.sample(try sample("a", 71, at: old))], .person(people[0]))
+        _ = try await store.retract(try sample("a", at: old))
+        _ = try await store.put([try steps("s", 2)], .person(people[1]))
+        let rule = RetentionRule(name: "r", types: [try type("weight")], removeAfter: 30)
+        #expect(try await store.retain(rule, now: 1_000 * 86_400 * 1_000_000, thin: { _ in nil }) { true }.removed == 2)
+        func code(_ change: (inout RecordQuery) throws -> Void) async throws -> StoreError.Code? {
+            var query = RecordQuery()
+            query.since = first
+            try change(&query)
+            let asked = query
+            return await failure { _ = try await store.page(asked) }?.code
+        }
+        let (weight, lean) = (try type("weight"), try type("leanBodyMass"))
+        #expect(try await code { _ in } == .epoch)
+        #expect(try await code { $0.types = [weight] } == .epoch)
+        #expect(try await code { $0.persons = [.person("anna")] } == .epoch)
+        #expect(try await code { $0.sources = [scale.plugin] } == .epoch)
+        #expect(try await code { $0.allowance = ReadAllowance(types: TypeSelection(except: [lean])) } == .epoch)
+        #expect(
+            try await code { $0.allowance = ReadAllowance(types: TypeSelection(only: []), own: scale.plugin) } == .epoch
+        )
+        #expect(try await code { $0.types = [lean] } == nil)
+        #expect(try await code { $0.persons = [.person("ben")] } == nil)
+        #expect(try await code { $0.sources = ["watch"] } == nil)
+        #expect(try await code { $0.allowance = ReadAllowance(types: TypeSelection(except: [weight])) } == nil)
+        #expect(
+            try await code { $0.allowance = ReadAllowance(types: TypeSelection(except: [weight]), own: "watch") } == nil
+        )
+        #expect(try await code { $0.allowance = ReadAllowance(since: 950 * 86_400 * 1_000_000) } == nil)
+        #expect(try await code { $0.allowance = ReadAllowance(since: 800 * 86_400 * 1_000_000) } == .epoch)
+    }
+
     @Test func `R8.132 what was only changed and then removed concerns those alone who ask by what may change`()
         async throws
     {

@@ -199,6 +199,26 @@ import Testing
         #expect(try await store.verifyAccounts() == [])
     }
 
+    @Test func `R8.160 thinned days are those of the person of a uid, not of another one who has it for a name`()
+        async throws
+    {
+        let store = try folder.open()
+        let one = try #require(try await store.ensurePersons(["one"], recordedAt: 1).first)
+        let two = try #require(try await store.ensurePersons(["two"], recordedAt: 1).first)
+        for (person, day) in [(one, 900), (two, 901)] as [(Person, Int64)] {
+            _ = try await store.put([.sample(try sample("\(day)", at: day * Self.dayLength))], .person(person))
+        }
+        _ = try await store.put([.sample(try sample("young", at: 999 * Self.dayLength))], .person(one))
+        #expect(try await retain(store, try rule("weight", thin: 30)).thinned == 2)
+        try await store.write("name", 1) {
+            try $0.db.execute(sql: "UPDATE person SET name = ? WHERE uid = ?", arguments: [one.uid, two.uid])
+        }
+        var query = StatisticsQuery(of: one.uid, try TypeID("weight"), unit: "kg", .discreteArithmetic)
+        query.tellsThinned = true
+        let walk = try await store.advance(StatisticsWalk(query))
+        #expect(walk.thinned?.count == 1 && walk.thinned?.first == LocalDate(daysSinceEpoch: 900))
+    }
+
     @Test func `R6.44 a hub that is killed between a value and the removal of its samples counts them once`()
         async throws
     {

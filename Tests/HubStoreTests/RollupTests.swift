@@ -86,6 +86,10 @@ import Testing
         asked.isBySource = Bool.random(using: &random)
         asked.limit = [2, 9, 1_000].randomElement(using: &random) ?? 1
         if Int.random(in: 0..<8, using: &random) == 0 { asked.priority = [] }
+        if Int.random(in: 0..<5, using: &random) == 0 {
+            asked.sources = [["watch"], ["hand", "phone"]].randomElement()
+        }
+        if Int.random(in: 0..<5, using: &random) == 0 { asked.since = time() }
         guard Int.random(in: 0..<5, using: &random) > 0 else { return asked }
         let unit = try #require(Intervals.Unit.allCases.randomElement(using: &random))
         let zone = ["Europe/Berlin", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"].randomElement(using: &random)
@@ -103,7 +107,7 @@ import Testing
     ) async throws {
         func sample(_ key: String) throws -> Sample {
             let type = try #require(Self.types.randomElement(using: &random))
-            let most = [0, 0, 60, 600, 9_000, 100_000, 400_000].randomElement(using: &random) ?? 0
+            let most = [0, 0, 60, 600, 9_000, 100_000, 400_000, 4_000_000].randomElement(using: &random) ?? 0
             let value = Double.random(in: 40...120, using: &random)
             let start = Self.begin + Int64.random(in: 0..<800_000, using: &random) * Self.second
             let length = most == 0 ? 0 : Int64.random(in: 1...Int64(most), using: &random) * Self.second
@@ -250,7 +254,9 @@ import Testing
         try store.close()
     }
 
-    @Test func `what changes many days at once ends what is kept, which is begun again`() async throws {
+    @Test func `what changes many days at once ends what is kept from the first of them on, which is computed again`()
+        async throws
+    {
         let store = try folder.open()
         try await fill(store, days: 0..<50)
         let heart = try query(Self.types[2])
@@ -260,13 +266,67 @@ import Testing
             try (0..<48).map { try heartRate("late \($0)", 190, at: Int64($0) * 86_400 + 7) })
         var day = heart
         day.intervals = Intervals(.day, zone: "UTC")
-        try await expectSame(day, store, "while nothing is kept")
+        try await expectSame(day, store, "while nothing holds")
         while try await store.removeEndedRollups() {}
         #expect(try await kept(store) == 0)
         while try await store.rollUp(heart, phase: 0, now: .max / 2) {}
         #expect(try await kept(store) == 48)
         try await expectSame(day, store, "after it was begun again")
         try store.close()
+    }
+
+    /// Steps of every hour.
+    private func steps(_ key: String, _ value: Double, at hour: Int64, hours: Int64 = 1) throws -> Samples.Record {
+        func time(_ hour: Int64) -> Timestamp {
+            Timestamp(microseconds: Self.begin + hour * 3_600 * Self.second, offsetMinutes: 0)
+        }
+        return .sample(
+            Sample(
+                source: Self.sources[0], key: try #require(RecordKey(key)), type: try TypeID("stepCount"),
+                value: .quantity(value, unit: "count"), start: time(hour), end: time(hour + hours)))
+    }
+
+    @Test func `R8.55 a sum of many days, and each change of it, leaves what is kept of the time before`() async throws
+    {
+        let store = try folder.open()
+        _ = try await store.put(try (0..<1_440).map { try steps("\($0)", Double($0), at: $0) })
+        try await roll(store)
+        #expect(try await kept(store) == 58)
+        var day = try query(Self.types[0])
+        day.intervals = Intervals(.day, zone: "UTC")
+        for value in [7_000, 7_100] as [Double] {
+            _ = try await store.put([try steps("long", value, at: 480, hours: 35 * 24)])
+            while try await store.removeEndedRollups() {}
+            #expect(try await kept(store) == 20)
+            try await expectSame(day, store, "with \(value), before it is computed again")
+            try await roll(store)
+            #expect(try await kept(store) == 58)
+            try await expectSame(day, store, "with \(value)")
+        }
+        try store.close()
+        #expect(try StoreFile(folder.store).rollupFaults() == [])
+    }
+
+    @Test func `figures that were kept, and are not yet removed, say nothing when days are kept again`() async throws {
+        let store = try folder.open()
+        let hours = Array(Int64(0)..<1_440)
+        _ = try await store.put(try hours.map { try steps("\($0)", 1, at: $0) })
+        try await roll(store)
+        // All but the first and the last sample go: what was kept of the days between them is of no use.
+        for hour in hours.dropFirst().dropLast() {
+            guard case .sample(let sample) = try steps("\(hour)", 1, at: hour) else { continue }
+            _ = try await store.retract(sample)
+        }
+        _ = try await store.put([try steps("long", 7_000, at: 1, hours: 35 * 24)])
+        guard case .sample(let long) = try steps("long", 7_000, at: 1) else { return }
+        _ = try await store.retract(long)
+        var day = try query(Self.types[0])
+        day.intervals = Intervals(.day, zone: "UTC")
+        try await roll(store)
+        try await expectSame(day, store, "after it was computed again")
+        #expect(try await kept(store) == 1)
+        try store.close()
+        #expect(try StoreFile(folder.store).rollupFaults() == [])
     }
 
     @Test func `figures computed while something they are made of was stored are not kept`() async throws {

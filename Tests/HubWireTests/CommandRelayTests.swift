@@ -21,6 +21,14 @@ import Testing
         return nil
     }
 
+    @Test mutating func `R8.12 of what has waited before the asker is told all the time that it was given`() throws {
+        _ = relay.begin(
+            "refresh", of: "kitchen", arguments: .emptyObject, isDryRun: false, deadline: 1, allowed: 60_000,
+            for: owner,
+            number: 7, to: plugin, at: 0)
+        #expect(failure(relay.tick(at: 1))?.reason.contains("was not done within 60000 ms") == true)
+    }
+
     @Test mutating func `R8.11 the plugin sees the hub's number, the asker its own, and one outcome ends it`() throws {
         guard case .command(let asked, plugin) = begin(7)[0] else { throw Unexpected() }
         #expect(asked == CommandRequest(id: 1, command: "refresh"))

@@ -1,4 +1,5 @@
 import HubSessions
+import HubSettings
 import HubWire
 import Samples
 import Testing
@@ -73,6 +74,30 @@ import Testing
             if let cursor { #expect(cursor.description == text) }
         }
         #expect(vectors.count == 9)
+    }
+
+    @Test func `R4.60 grants of the vectors say of each type whether it may be written, was denied, or neither`() throws
+    {
+        let vectors = try ProtocolVectors.all(of: "grants")
+        let welcome = Welcome(
+            session: "s", hub: "h", epoch: "k7qz2m5a", head: 0, instance: "kitchen-script", plugin: "kitchen-script",
+            time: Timestamp(microseconds: 0), feed: "ipc://feed", serves: [.hello])
+        let usual = #"{"read":{"types":["*"],"persons":["*"]},"write":{"types":["*"],"persons":["*"]}}"#
+        let body = String(decoding: HubMessage.welcome(welcome).body, as: UTF8.self)
+        for vector in vectors {
+            let text = try #require(vector["in"] as? String)
+            let changed = Array(body.replacing(usual, with: text).utf8)
+            #expect(text == usual || changed != Array(body.utf8))
+            let message = try Array("WELCOME".utf8).withUnsafeBytes { verb in
+                try changed.withUnsafeBytes { try HubMessage.decode(verb: verb, body: $0) }
+            }
+            guard case .welcome(let read) = message else { throw WireError(.verb, "\(message)") }
+            for (type, state) in try #require(vector["write"] as? [String: String]) {
+                #expect(read.grants.write.status(of: type).rawValue == state, "\(vector)")
+            }
+            #expect(String(decoding: HubMessage.welcome(read).body, as: UTF8.self).contains(text), "\(vector)")
+        }
+        #expect(vectors.count == 4)
     }
 
     @Test func `R6.9 R6.10 each time of the vectors comes back or is refused`() throws {

@@ -79,4 +79,26 @@ import Testing
         // Of other types it is a member like any that the hub does not know.
         #expect(try sample(weight(#""workout":{"duration":-1}"#)).extra?.text == #"{"workout":{"duration":-1}}"#)
     }
+
+    @Test func `R6.74 a day's activity summary is checked, its key is the day, and it comes back as it came`() throws {
+        func day(_ key: String, _ part: String) -> String {
+            #"{"type":"activitySummary","start":"2024-03-15T00:00:00+01:00","end":"2024-03-16T00:00:00+01:00","key":"\#(key)"\#(part)}"#
+        }
+        let part = #"{"activeEnergyBurned":{"value":412.0,"goal":500,"unit":"kcal"}}"#
+        #expect(try rejection(day("2024-03-15", ""))?.code == .value)
+        #expect(try rejection(day("1", #","activitySummary":\#(part)"#))?.code == .key)
+        let wrong = try rejection(day("2024-03-15", #","activitySummary":{"appleStandHours":{"value":1,"unit":"kg"}}"#))
+        #expect(wrong?.code == .unit && wrong?.reason.hasPrefix("activitySummary.appleStandHours.unit: ") == true)
+        let sent = try sample(day("2024-03-15", #","activitySummary":\#(part),"mine":1"#))
+        #expect(sent.activitySummary?.activeEnergyBurned?.goal == 500)
+        let stored = StoredRecord(
+            record: .sample(sent), number: 7, sequence: 9,
+            assignment: .person(Person(uid: "6f1c2a9e5b7d4c30", name: "me")), type: .activitySummary)
+        #expect(string(encoded(stored)).contains(#""activitySummary":\#(part),"extra":{"mine":1},"number":7"#))
+        guard case .sample(let read) = try decodeStored(encoded(stored)).record else {
+            throw RecordRejection(.kind, "no sample")
+        }
+        #expect(read.activitySummary == sent.activitySummary)
+        #expect(read.activitySummaryDate == LocalDate("2024-03-15"))
+    }
 }

@@ -15,7 +15,7 @@ import Testing
         let follower = try ReadmePrograms().start("follow.py", in: host)
         let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "hostile.py").path
         let hostile = try ChildProcess(
-            try ReadmePrograms.python(), [program, "\(seconds)", "\(seed)"], environment: host.environment)
+            try Tool.python(with: "zmq"), [program, "\(seconds)", "\(seed)"], environment: host.environment)
         let count = seconds * 100
         let source = try ExampleSource(in: host, count: count, rate: 100)
 

@@ -21,7 +21,7 @@ import Testing
         let first = "#!/usr/bin/env python3\n"
         try #require(text.hasPrefix(first))
         let program = try host.folder.write(
-            "#!\(try ReadmePrograms.python())\n" + text.dropFirst(first.count), to: "hub-weight-file")
+            "#!\(try Tool.python(with: "zmq"))\n" + text.dropFirst(first.count), to: "hub-weight-file")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
         let conf = try String(contentsOfFile: host.configuration, encoding: .utf8)
         _ = try host.folder.write(conf.replacing("\"hub-weight-file\"", with: "\"\(program)\""), to: "hub.conf")

@@ -54,7 +54,7 @@ struct OtherMachineTests {
         func stranger(_ what: String, key: String) throws -> ChildProcess {
             let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "stranger.py").path
             return try machine.start(
-                [try ReadmePrograms.python(), program, what, machine.here, "\(door)", "\(feed)"], ["KEY": key])
+                [try Tool.python(with: "zmq"), program, what, machine.here, "\(door)", "\(feed)"], ["KEY": key])
         }
 
         func samples() async throws -> [String] { try await host.command("samples", "weight", "--json").lines }
@@ -69,7 +69,7 @@ struct OtherMachineTests {
         let place = try await Place()
         let (bedroom, laptop) = (try await place.key("bedroom"), try await place.key("laptop"))
         let program = try ReadmePrograms().write("remote.py", in: place.host)
-        let listener = try place.machine.start([try ReadmePrograms.python(), program], ["HUB_KEY": laptop])
+        let listener = try place.machine.start([try Tool.python(with: "zmq"), program], ["HUB_KEY": laptop])
         // A listener hears what is published once it is there, so the source gives until it does.
         let source = try place.give(100_000, seed: 1, key: bedroom, rate: 100)
         let heard = await listener.lines(count: 1)

@@ -49,7 +49,7 @@ import Testing
         let folder = try TemporaryFolder()
         let file = try folder.write(String(decoding: try JSONEncoder().encode(cases), as: UTF8.self), to: "cases.json")
         let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "days.py").path
-        let child = try ChildProcess(try ReadmePrograms.python(with: "pandas"), [program, file])
+        let child = try ChildProcess(try Tool.python(with: "pandas"), [program, file])
         let lines = await child.allLines()
         #expect(await child.waitForExit() == 0, "\(child.errorLines)")
         let answers = try JSONDecoder().decode([[String: Double]].self, from: Data(lines.joined().utf8))

@@ -62,7 +62,7 @@ import Testing
                 "{'type': 'stepCount', 'value': \(value), 'unit': 'count', 'start': '\(day)T10:00:00+01:00', 'end': '\(day)T11:00:00+01:00', 'key': '\(key)'}"
             let text = try publisher("[\(record)]", (#""plugin": "kitchen-script""#, "\"plugin\": \"\(plugin)\""))
             let program = try ChildProcess(
-                try ReadmePrograms.python(), [try host.folder.write(text, to: "\(plugin).py")],
+                try Tool.python(with: "zmq"), [try host.folder.write(text, to: "\(plugin).py")],
                 environment: host.environment)
             #expect(await program.waitForExit() == 0, "\(program.errorLines)")
         }
@@ -80,7 +80,8 @@ import Testing
         try await give("phone", "c", "2026-03-10", 7)
         let byHour = try programs.text("steps.py").replacing(#""unit": "day""#, with: #""unit": "hour""#)
         let hours = try ChildProcess(
-            try ReadmePrograms.python(), [try host.folder.write(byHour, to: "hours.py")], environment: host.environment)
+            try Tool.python(with: "zmq"), [try host.folder.write(byHour, to: "hours.py")], environment: host.environment
+        )
         #expect(await hours.waitForExit() == 0, "\(hours.errorLines)")
         let lines = await hours.allLines()
         #expect(lines.count == 59 * 24 + 1 && Set(lines).count == lines.count)
@@ -102,7 +103,7 @@ import Testing
         let file = try host.folder.write(
             publisher(Self.weights(0..<1_000), turn, patience, session), to: "publish.py")
         let publisher = try ChildProcess(
-            try ReadmePrograms.python(), [file], environment: host.environment)
+            try Tool.python(with: "zmq"), [file], environment: host.environment)
         #expect(await publisher.lines(count: 15).count >= 15)
         let hub = try await host.start()
         #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
@@ -119,7 +120,7 @@ import Testing
         func publish(_ numbers: Range<Int>) async throws {
             let file = try host.folder.write(publisher(Self.weights(numbers)), to: "publish.py")
             let publisher = try ChildProcess(
-                try ReadmePrograms.python(), [file], environment: host.environment)
+                try Tool.python(with: "zmq"), [file], environment: host.environment)
             #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
         }
         var hub = try await host.start()
@@ -157,7 +158,7 @@ import Testing
         }
         func publish(_ numbers: Range<Int>) async throws {
             let file = try host.folder.write(publisher(Self.weights(numbers)), to: "publish.py")
-            let publisher = try ChildProcess(try ReadmePrograms.python(), [file], environment: host.environment)
+            let publisher = try ChildProcess(try Tool.python(with: "zmq"), [file], environment: host.environment)
             #expect(await publisher.waitForExit() == 0, "\(publisher.errorLines)")
         }
         var hub = try await host.start()
@@ -206,7 +207,7 @@ import Testing
     @Test func `R4.20 two hundred thousand records, 50 MiB, are followed to the end`() async throws {
         let host = try HubHost()
         let hub = try await host.start()
-        let python = try ReadmePrograms.python()
+        let python = try Tool.python(with: "zmq")
         let filler = try ChildProcess(
             python, [try host.folder.write(Self.filler, to: "fill.py")], environment: host.environment)
         #expect(await filler.waitForExit() == 0, "\(filler.errorLines)")

@@ -10,7 +10,7 @@ import Testing
         let address = try #require(await server.lines(count: 1).first)
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "sami_sdk.py").path
         let driver = try ChildProcess(
-            try ReadmePrograms.python(), [script, address], environment: ["PYTHONPATH": Need.pythonPackages])
+            try Tool.python(with: "zmq"), [script, address], environment: ["PYTHONPATH": Need.pythonPackages])
         let status = await driver.waitForExit()
         #expect(status == 0, "\(driver.lines.suffix(2)) \(driver.errorLines.suffix(3))")
         #expect(await driver.allLines().last == "50 calls")
@@ -26,7 +26,7 @@ import Testing
         let text = try ReadmePrograms("Simulators/SAMIServer/README.md").text("newcomer.py")
         let script = try folder.write(text.replacing("http://127.0.0.1:8790", with: address), to: "newcomer.py")
         let program = try ChildProcess(
-            try ReadmePrograms.python(), [script], environment: ["PYTHONPATH": Need.pythonPackages])
+            try Tool.python(with: "zmq"), [script], environment: ["PYTHONPATH": Need.pythonPackages])
         #expect(await program.waitForExit() == 0, "\(program.errorLines.suffix(3))")
         let lines = await program.allLines()
         #expect(lines.first == "Ada Example: Bathroom scale" && lines.count == 6, "\(lines)")

@@ -38,6 +38,26 @@ private struct Obliging: SourcePlugin {
     func run(_ hub: PluginContext) async throws { await hub.untilStopped() }
 }
 
+/// Has nothing more to do as soon as it is asked for something.
+private struct Brief: SourcePlugin {
+    static let manifest = Manifest(name: "brief", summary: "Ends by itself.", version: "1.0", writes: ["weight"])
+    static let commands: [Command<Self>] = [
+        Command("login", help: "Logs in.") { plugin, call in
+            await plugin.asked.open()
+            await plugin.over.wait()
+            return ["code": try await call.ask("code?")]
+        }
+    ]
+
+    let asked = Gate()
+    let over = Gate()
+
+    func run(_ hub: PluginContext) async throws {
+        await asked.wait()
+        await over.open()
+    }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct CommandTests {
     private func withPlugin(_ body: (FakeHub) async throws -> Void) async throws {
         let scene = try await Scene()
@@ -86,6 +106,20 @@ private struct Obliging: SourcePlugin {
         #expect(
             await scene.hub.command("refresh")
                 == .failed(code: "command", reason: "scripted has no command \"refresh\"; it has none"))
+        try await scene.end(run)
+    }
+
+    @Test func `R13.71 a plugin with nothing more to do gives its open commands their outcome before it ends`()
+        async throws
+    {
+        let scene = try await Scene()
+        let run = PluginRun(Brief(), at: scene.place)
+        await scene.hub.hellos(1)
+        let call = await scene.hub.begin("login")
+        #expect(await scene.hub.outcome(of: call) == .ask(CommandQuestion("code?")))
+        await scene.hub.answer(call, .string("4711"))
+        #expect(await scene.hub.outcome(of: call) == .done(result: RawJSON(#"{"code":"4711"}"#)))
+        #expect(await run.end() == .done)
         try await scene.end(run)
     }
 

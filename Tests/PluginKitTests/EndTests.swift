@@ -70,6 +70,16 @@ import Testing
         }
     }
 
+    @Test func `at the end of stdin BYE is said, for a hub that ends this plugin alone still hears it`() async throws {
+        let scene = try await Scene()
+        let run = PluginRun(ScriptedSource { await $0.untilStopped() }, at: scene.place)
+        await scene.hub.hellos(1)
+        run.loseHub()
+        await scene.hub.byes(1)
+        #expect(await run.end() == .done)
+        try await scene.end(run)
+    }
+
     @Test func `once ends when the hub holds everything`() async throws {
         let scene = try await Scene()
         let run = PluginRun(ScriptedSource { try await $0.give($0.samples(0..<2_000)) }, at: scene.place, mode: .once)

@@ -127,6 +127,47 @@ import Testing
         }
     }
 
+    /// What comes page by page, as `number value` or `number gone`, and where to go on.
+    private static func changes(
+        _ hub: PluginContext, _ filter: QueryRequest.Filter, since: Cursor?
+    ) async throws -> (lines: [String], cursor: Cursor?) {
+        var (lines, cursor): ([String], Cursor?) = ([], nil)
+        for try await page in hub.query(filter, since: since) {
+            cursor = page.cursor ?? cursor
+            for stored in page.records {
+                switch stored.record {
+                case .sample(let sample): lines.append("\(stored.number) \(sample.key.text)")
+                case .retraction(let gone): lines.append("\(stored.number) gone: \(gone.reason ?? "")")
+                case .day: lines.append("a day")
+                }
+            }
+        }
+        return (lines, cursor)
+    }
+
+    @Test func `R8.131 who follows a question is told what does not meet it any more, and what was taken back`()
+        async throws
+    {
+        try await ask { hub in
+            var heavy = QueryRequest.Filter()
+            heavy.condition = .quantity(over: 70, "kg")
+            let first = try await Self.changes(hub, heavy, since: nil)
+            #expect(first.lines == ["1 light", "2 heavy"])
+            func weight(_ key: String, _ value: Double) throws -> Sample {
+                try Self.sample(key, "weight", .quantity(value, unit: "kg"), hour: 6, of: hub)
+            }
+            _ = try await hub.store([try weight("light", 69), try weight("new", 90), try weight("slight", 50)])
+            let second = try await Self.changes(hub, heavy, since: first.cursor)
+            #expect(second.lines == ["1 gone: does not meet the query now", "9 new"])
+            _ = try await hub.store([try weight("slight", 51), try weight("light", 71)])
+            try await hub.retract([try #require(RecordKey("new"))], reason: "the dog")
+            let third = try await Self.changes(hub, heavy, since: second.cursor)
+            #expect(third.lines == ["10 gone: does not meet the query now", "1 light", "9 gone: the dog"])
+            #expect(try await Self.changes(hub, heavy, since: third.cursor).lines.isEmpty)
+            #expect(try await Self.changes(hub, heavy, since: nil).lines == ["2 heavy", "1 light"])
+        }
+    }
+
     @Test func `sources say what each has given, and which counts first by the order of hub conf`() async throws {
         let scene = try await Scene { behaviour in
             behaviour.persons[0].priority = [.init(types: ["stepCount"], sources: ["scripted/w"])]

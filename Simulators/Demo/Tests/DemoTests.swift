@@ -221,7 +221,7 @@ import Testing
         #expect(alone.code == HubExit.system.rawValue)
         #expect(
             alone.errors.hasPrefix(
-                "hub: \(folder.path)/hub-demo: the demonstration cannot be started (No such file or directory); make demo "
+                "hub: \(folder.path)/hub-demo: the program cannot be started (No such file or directory); make demo "
             ))
     }
 

@@ -17,20 +17,4 @@ struct DemoCommand: ParsableCommand {
 
             Exit codes: those of hub-demo; 71 it is missing.
             """)
-
-    /// Makes this process the demonstration; the program's start calls it, before options are read.
-    ///
-    /// - Parameter options: as they were written, `--help` included.
-    static func become(_ options: ArraySlice<String>) throws(Failure) -> Never {
-        let program = HubProgram.beside("hub-demo")
-        // By the name that was typed, from which it tells people what to type.
-        let typed = CommandLine.arguments[0]
-        let name = typed.lastIndex(of: "/").map { typed[...$0] + "hub-demo" } ?? "hub-demo"
-        var words = ([name] + options).map { strdup($0) } + [nil]
-        execv(program, &words)
-        throw Failure(
-            .system,
-            "\(program): the demonstration cannot be started (\(String(cString: strerror(errno)))); make demo builds it"
-        )
-    }
 }

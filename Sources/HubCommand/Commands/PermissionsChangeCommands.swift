@@ -112,12 +112,12 @@ struct PermissionChange: ParsableArguments {
                     Report(
                         plugin: plugin, file: file, dryRun: dryRun, lists: lists, permissions: now, instances: steps)))
         }
-        try tell(lists, now, file, wishes, isAllowed: isAllowed)
+        try tell(lists, now, file, wishes, asked, isAllowed: isAllowed)
     }
 
     private func tell(
         _ lists: [List], _ now: [Permission], _ file: String, _ wishes: [(direction: Direction, types: [String])],
-        isAllowed: Bool
+        _ asked: [Permission], isAllowed: Bool
     ) throws {
         for line in PermissionText.table(now.map { (plugin, $0) }) { try Output.print(line) }
         guard !lists.isEmpty else { return Terminal.say("it is so already; nothing was changed") }
@@ -128,11 +128,28 @@ struct PermissionChange: ParsableArguments {
             )
         }
         guard !dryRun else { return Terminal.say("nothing was changed") }
-        for (direction, types) in wishes where lists.contains(where: { $0.key == direction.rawValue }) {
+        for (direction, types) in wishes {
+            guard let list = lists.first(where: { $0.key == direction.rawValue }) else { continue }
             let names = types.map { $0 == TypePermissions.all ? "'*'" : $0 }.joined(separator: " ")
+            let opposite = "hub permissions \(isAllowed ? "deny" : "allow") \(plugin) \(names) \(direction.flag)"
+            let isUndo = isTakenBack(list, types, direction, asked, isAllowed: isAllowed)
             Terminal.say(
-                "hub permissions \(isAllowed ? "deny" : "allow") \(plugin) \(names) \(direction.flag) takes it back")
+                isUndo
+                    ? "\(opposite) takes it back"
+                    : "\(opposite) \(isAllowed ? "denies" : "allows") it, which is not what it was: for that write the former list into \(file)"
+            )
         }
+    }
+
+    /// Whether the opposite command leaves of all that is asked for what was decided before: what was not decided it does not.
+    private func isTakenBack(
+        _ list: List, _ types: [String], _ direction: Direction, _ asked: [Permission], isAllowed: Bool
+    ) -> Bool {
+        let before = TypePermissions(list.before ?? unsaid(direction, asked))
+        var undone = TypePermissions(list.after)
+        for type in types { if isAllowed { undone.deny(type) } else { undone.allow(type) } }
+        let names = types + asked.map(\.type) + (before.granted ?? []) + before.denied
+        return names.allSatisfy { undone.state(of: $0) == before.state(of: $0) }
     }
 
     // MARK: - What is asked for

@@ -23,6 +23,8 @@ struct SamplesCommand: ParsableCommand {
               hub samples sleepAnalysis --order -end --where 'category asleepREM, 4'
               hub samples --nobody                    what could not be assigned
               hub samples --retracted                 what was taken back, days too
+              hub samples weight --json --since 0 > all.jsonl
+              hub samples weight --json --since "$(tail -1 all.jsonl | jq -r .cursor)"
 
             --from and --to take a date (2026-03-01), today, yesterday, a span back from now
             (90min, 12h, 7d, 4w, 5y) or an RFC 3339 time (2026-03-01T07:30:00+01:00). A
@@ -43,6 +45,13 @@ struct SamplesCommand: ParsableCommand {
               type weight, height      number 12, 13    key "a b"
             A record that has no such thing does not meet a condition, also not with !=.
 
+            --since gives what has changed after a cursor, in the order of the changes, and
+            where to go on the next time: with --json as a last line {"cursor":"..."}, else
+            on stderr. Put each record in the place of what you have under its number, and
+            drop what comes as a retraction: taken back, or out of the question. Ask the
+            same each time: with a date in --from, not a span. After a restore, or where
+            what was taken back is no longer told, it begins again: --since 0.
+
             Exit codes: 0, also when there is none; 64 no such type or person; 69 no hub
             answers.
             """)
@@ -62,6 +71,8 @@ struct SamplesCommand: ParsableCommand {
     var order: QueryRequest.Order?
     @Flag(help: "Only the most recent of each type and person: the one that ended last.")
     var latest = false
+    @Option(help: ArgumentHelp("Only what has changed after it, retractions too; 0: all.", valueName: "cursor"))
+    var since: String?
     @Option(name: .customLong("where"), help: ArgumentHelp("Only what meets this; see above.", valueName: "conditions"))
     var condition: String?
     @Flag(help: "Only what no person was found for.")
@@ -88,6 +99,15 @@ struct SamplesCommand: ParsableCommand {
             throw ValidationError("--last takes a number from 1 to 1000000.")
         }
         if last != nil, order != nil { throw ValidationError("--last has its own order: the newest last.") }
+        if let since {
+            if since != "0", Cursor(since) == nil {
+                throw ValidationError("--since takes a cursor such as k7qz2m5a-1042, or 0.")
+            }
+            if last != nil || latest || order.map({ $0 != .sequence }) ?? false {
+                throw ValidationError(
+                    "--since comes in the order of the changes, all of it: no --last, --latest or --order.")
+            }
+        }
         if latest, last != nil || order != nil {
             throw ValidationError("--latest is one of each type and person: neither --last nor --order fits.")
         }
@@ -102,9 +122,12 @@ struct SamplesCommand: ParsableCommand {
         let types = try TypeArgument.resolved(types)
         let door = try DoorClient(endpoint: try options.endpoints().door, command: "samples")
         let welcome = try door.open()
-        let query = try query(types, now: welcome.time.microseconds, zone: .current)
+        var query = try query(types, now: welcome.time.microseconds, zone: .current)
         var listing = SampleListing(isJSON: json, options.readingUnits())
-        if last != nil {
+        if let since {
+            query.since = Cursor(since) ?? Cursor(epoch: welcome.epoch, sequence: 0)
+            try changes(query, door, &listing)
+        } else if last != nil {
             var newest: [[UInt8]] = []
             try door.pages(query) { records, _ in newest += records.map { Array($0) } }
             for record in newest.reversed() { try listing.add(record[...]) }
@@ -116,6 +139,22 @@ struct SamplesCommand: ParsableCommand {
             }
         }
         try listing.end()
+    }
+
+    /// What has changed, and up to where.
+    private func changes(_ query: QueryRequest, _ door: DoorClient, _ listing: inout SampleListing) throws {
+        var last = query.since
+        do {
+            try door.pages(query) { records, cursor in
+                for record in records { try listing.add(record) }
+                try listing.endPage()
+                last = cursor ?? last
+            }
+        } catch let failure as Failure where failure.isForeignCursor {
+            throw Failure(
+                .usage, "\(failure.message); what you have is no longer right: forget it, and begin with --since 0")
+        }
+        listing.cursor = last
     }
 
     /// The question; dates as they are at `now`, microseconds since 1970.
@@ -130,7 +169,7 @@ struct SamplesCommand: ParsableCommand {
         if let condition { filter.condition = try WhereArgument.condition(condition, of: types) }
         var query = QueryRequest(id: 0, filter: filter, limit: last.map(Int64.init))
         query.isLatest = latest
-        if !latest { query.order = last != nil ? .newestFirst : order ?? .time }
+        if !latest { query.order = last != nil ? .newestFirst : order ?? (since == nil ? .time : .sequence) }
         return query
     }
 }
@@ -143,6 +182,8 @@ struct SampleListing: ~Copyable {
     private var reader = RecordReader()
     private var table = RecordText.table()
     private var count = 0
+    /// Where the next question goes on, for who follows what changes.
+    var cursor: Cursor?
 
     init(isJSON: Bool, _ units: ReadingUnits) {
         (self.isJSON, self.units) = (isJSON, units)
@@ -163,8 +204,10 @@ struct SampleListing: ~Copyable {
 
     /// Says when there was nothing.
     consuming func end() throws {
+        if isJSON, let cursor { try output.json(Array("{\"cursor\":\"\(cursor)\"}".utf8)[...]) }
         try output.flush()
         if Terminal.showsProgress, count >= 1_000 { Terminal.progress("") }
-        if count == 0, !isJSON { Terminal.say("no records") }
+        if count == 0, !isJSON { Terminal.say(cursor == nil ? "no records" : "nothing has changed") }
+        if let cursor, !isJSON { Terminal.say("go on with --since \(cursor)") }
     }
 }

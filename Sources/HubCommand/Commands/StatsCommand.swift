@@ -29,7 +29,8 @@ struct StatsCommand: ParsableCommand {
             Weeks begin as the person's locale has it (hub.conf, else this machine's): on
             Monday in de_DE, Sunday in en_US, Saturday in ar_EG; --week-from names another
             day. --from, --to and --on are as in hub samples. An interval that has nothing
-            is empty, not zero.
+            is empty, not zero. Days that a [retention.NAME] of hub.conf has thinned do not
+            count: how many those are is told, and which hub days shows them.
 
             Exit codes: 0, also when there is none; 64 no such type, person, zone or figure;
             69 no hub answers.
@@ -136,7 +137,8 @@ struct StatsCommand: ParsableCommand {
                 whose?.locale.flatMap(Reader.locale).map { Reader(locale: $0) } ?? units[whose?.name],
                 zone: zone ?? whose?.zone)
         }
-        let answer = try answer(query, door)
+        let answer = try StatsAnswer(query, door)
+        if !json, let advice = try answer.statistics().thinnedAdvice { Terminal.say(advice) }
         var output = Output()
         if json {
             try output.json(answer.json[...])
@@ -182,19 +184,5 @@ struct StatsCommand: ParsableCommand {
             throw Failure(.usage, "this machine does not know the zone \(zone): install tzdata, or correct it")
         }
         return anchor
-    }
-
-    /// All pages as one.
-    private func answer(_ query: QueryRequest, _ door: DoorClient) throws -> StatsAnswer {
-        var query = query
-        var answer = StatsAnswer()
-        while true {
-            guard case .answer(.statistics, let page) = try door.ask(query).content else {
-                throw Failure(.dialogue, "the hub answered a question about statistics without statistics")
-            }
-            query.next = try answer.add(page)
-            if query.next == nil { return answer }
-            if Terminal.showsProgress { Terminal.progress(NumberText.count(answer.count, "interval")) }
-        }
     }
 }

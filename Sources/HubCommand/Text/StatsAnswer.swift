@@ -10,6 +10,20 @@ struct StatsAnswer {
 
     var count: Int { intervals.count }
 
+    init() {}
+
+    /// Asks for all pages.
+    init(_ query: QueryRequest, _ door: DoorClient) throws {
+        var query = query
+        repeat {
+            guard case .answer(.statistics, let page) = try door.ask(query).content else {
+                throw Failure(.dialogue, "the hub answered a question about statistics without statistics")
+            }
+            query.next = try add(page)
+            if query.next != nil, Terminal.showsProgress { Terminal.progress(NumberText.count(count, "interval")) }
+        } while query.next != nil
+    }
+
     /// Takes a page in.
     /// - Returns: the mark of the next.
     mutating func add(_ page: RawJSON) throws(Failure) -> String? {
@@ -26,7 +40,7 @@ struct StatsAnswer {
     var json: [UInt8] {
         let members = RawMembers.members(of: (first?.bytes ?? [])[...])
         var bytes: [UInt8] = [UInt8(ascii: "{")]
-        for name in ["type", "person", "unit"] {
+        for name in ["type", "person", "unit", "thinned"] {
             guard let value = members[name] else { continue }
             bytes += "\"\(name)\":".utf8 + value + ",".utf8
         }
@@ -39,6 +53,18 @@ struct StatsAnswer {
 }
 
 extension StatisticsPage {
+    /// What to say where samples of the span are gone, so that what is empty is not taken for days without any.
+    var thinnedAdvice: String? {
+        thinned.map { thinned in
+            let series = thinned.series.map { " --series \($0)" }.joined()
+            return
+                "\(NumberText.count(thinned.days, "day")) from \(thinned.first) to \(thinned.last) "
+                + "\(thinned.days == 1 ? "does" : "do") not count here, or not whole: samples were thinned to a value a day "
+                + "([retention.NAME] in hub.conf). hub days \(type) --person \(person)\(series) --from \(thinned.first) "
+                + "--to \(thinned.last) shows them"
+        }
+    }
+
     /// The figures that were asked for.
     var figures: [StatisticsFigure] { intervals.first?.figures.asked ?? [] }
 
@@ -46,24 +72,28 @@ extension StatisticsPage {
     func csv() -> [String] {
         let figures = figures
         let hasSources = intervals.contains { $0.sources != nil }
-        func line(_ cells: [String]) -> String {
-            cells.map { cell in
-                cell.contains { ",\"\r\n".contains($0) } ? "\"\(cell.replacing("\"", with: "\"\""))\"" : cell
-            }.joined(separator: ",")
-        }
         func numbers(_ row: Figures) -> [String] {
             ["\(row.count)"] + figures.map { row[$0].map(NumberText.shortest) ?? "" }
         }
         let header = ["from", "to", "type", "person", "unit"] + (hasSources ? ["source"] : []) + ["count"]
-        var lines = [line(header + figures.map(\.rawValue))]
+        var lines = [CSVLine.text(header + figures.map(\.rawValue))]
         for interval in intervals {
             let begin = [interval.from, interval.to, type, person, unit]
-            lines.append(line(begin + (hasSources ? [""] : []) + numbers(interval.figures)))
+            lines.append(CSVLine.text(begin + (hasSources ? [""] : []) + numbers(interval.figures)))
             for part in interval.sources ?? [] {
-                lines.append(line(begin + [part.source.words] + numbers(part.figures)))
+                lines.append(CSVLine.text(begin + [part.source.words] + numbers(part.figures)))
             }
         }
         return lines
+    }
+}
+
+/// A line for spreadsheets (RFC 4180).
+enum CSVLine {
+    static func text(_ cells: [String]) -> String {
+        cells.map { cell in
+            cell.contains { ",\"\r\n".contains($0) } ? "\"\(cell.replacing("\"", with: "\"\""))\"" : cell
+        }.joined(separator: ",")
     }
 }
 

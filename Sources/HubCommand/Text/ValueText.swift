@@ -43,8 +43,11 @@ enum ValueText {
     /// - Parameter finer: so many more decimals than people read.
     static func text(_ stored: StoredRecord, _ units: ReadingUnits, finer: Int = 0) -> String {
         guard let (value, unit) = quantity(stored) else {
-            if case .sample(let sample) = stored.record { return name(of: sample) ?? word(sample.value) }
-            return ""
+            guard case .sample(let sample) = stored.record else { return "" }
+            if let summary = sample.activitySummary {
+                return ActivityText(units: units, person: stored.assignment.person?.name).words(summary)
+            }
+            return name(of: sample) ?? word(sample.value)
         }
         return units.format(unit, of: stored.type, for: stored.assignment.person?.name).text(value, finer: finer)
     }

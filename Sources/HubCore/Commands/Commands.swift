@@ -32,6 +32,8 @@ actor Commands {
     private var running: [CommandKey: RunningCommand] = [:]
     var relay = CommandRelay()
     var relayTimer: PollLoop.Timer?
+    /// What waits until a program has started, by instance.
+    var awaited: [String: [AwaitedCommand]] = [:]
 
     init(
         store: Store, secrets: Result<SecretStore, StoreError>, committer: Committer, deliveries: Deliveries,
@@ -67,6 +69,7 @@ actor Commands {
                 outlet.send(.error(error), to: key.session)
             }
         case .cancel:
+            if cancelAwaited(key) { return }
             running[key]?.work.cancel()
             perform(relay.cancel(request.id, of: key.session, at: outlet.now))
         case .run(let instance?, let command, let arguments, let isDryRun, let deadline) where instance != "hub":
@@ -85,6 +88,7 @@ actor Commands {
     /// A session is over: what it began has no reader, and what it was at is lost.
     func end(of session: SessionReference) {
         for key in running.keys where key.session == session { running.removeValue(forKey: key)?.cancel() }
+        forgetAwaited(of: session)
         perform(relay.ended(session))
     }
 

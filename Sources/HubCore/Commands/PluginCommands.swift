@@ -15,17 +15,17 @@ extension Commands {
             let check = ArgumentCheck(json: arguments.bytes, declarations: declaration.arguments)
             guard check.problems.isEmpty else { throw CommandFailure(problems: check.problems) }
             guard !isDryRun || declaration.canDryRun else { throw CommandFailure(noDryRunOf: command) }
-            guard let plugin = outlet.runner(of: instance) else {
-                throw CommandFailure(
-                    "absent",
-                    "\(instance) does not run now; hub status says why, and what to do\(facts.plugins.contains { $0.name == instance && $0.run != nil } ? "; hub restart \(instance) starts it" : "")"
-                )
+            let arguments = RawJSON(encoding: check.values.mapValues { $0.revealed() })
+            let isOccasional = facts.plugins.contains { $0.name == instance && $0.run != nil }
+            // One that was told to end because nothing waited for it may be at its end before it is at the command.
+            guard let plugin = outlet.runner(of: instance), !isOccasional || outlet.goesOn(plugin) else {
+                guard isOccasional else { throw CommandFailure(doesNotRun: instance) }
+                return try keep(command, for: instance, arguments, isDryRun: isDryRun, deadline: deadline, key)
             }
             perform(
                 relay.begin(
-                    command, of: instance, arguments: RawJSON(encoding: check.values.mapValues { $0.revealed() }),
-                    isDryRun: isDryRun, deadline: deadline, for: key.session, number: key.id, to: plugin, at: outlet.now
-                ))
+                    command, of: instance, arguments: arguments, isDryRun: isDryRun, deadline: deadline,
+                    for: key.session, number: key.id, to: plugin, at: outlet.now))
         } catch {
             perform([
                 .outcome(CommandOutcome(id: key.id, .failed(code: error.code, reason: error.reason)), to: key.session)
@@ -33,8 +33,13 @@ extension Commands {
         }
     }
 
-    /// Whether an instance is at a command.
-    func isAt(_ instance: String) -> Bool { outlet.runner(of: instance).map { relay.count(of: $0) > 0 } ?? false }
+    /// Whether an instance is at a command, or is to be given one.
+    func isAt(_ instance: String) -> Bool {
+        awaited[instance] != nil || outlet.runner(of: instance).map { relay.count(of: $0) > 0 } ?? false
+    }
+
+    /// Whether commands wait until an instance has greeted the hub.
+    func areAwaited(by instance: String) -> Bool { awaited[instance] != nil }
 
     private func declaration(of command: String, _ instance: String) throws(CommandFailure) -> CommandDeclaration {
         guard let plugin = facts.plugins.first(where: { $0.name == instance }) else {

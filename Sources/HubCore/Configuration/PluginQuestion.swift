@@ -12,7 +12,11 @@ struct PluginQuestion: Sendable {
     let patience: Duration
 
     /// Why there is no answer, as it follows the program, its arguments and a colon.
-    struct Failure: Error { let reason: String }
+    struct Failure: Error {
+        let reason: String
+        /// Whether it ended by itself, with an exit code other than 0.
+        var hasEnded = false
+    }
 
     /// What it may print.
     private static let longest = 1 << 20
@@ -41,7 +45,8 @@ struct PluginQuestion: Sendable {
                         input: .string(input), output: .bytes(limit: Self.longest), error: .bytes(limit: Self.longest))
                     guard result.terminationStatus.isSuccess else {
                         let words = PrintedAnswer.lastWords(withoutLauncher(result.standardError))
-                        return .failure(Failure(reason: ending(result.terminationStatus, words)))
+                        let hasEnded = if case .exited = result.terminationStatus { true } else { false }
+                        return .failure(Failure(reason: ending(result.terminationStatus, words), hasEnded: hasEnded))
                     }
                     return read(result.standardOutput)
                 } catch let error as SubprocessError where error.code == .outputLimitExceeded {

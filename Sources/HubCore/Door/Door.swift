@@ -171,9 +171,22 @@ extension Door {
     }
 
     /// Asks one instance to finish.
-    func beginStopping(_ instance: String, because reason: String, deadline: Duration) {
+    ///
+    /// - Parameter onlyIfIdle: not where it has something to do: nothing can come between that look and STOP.
+    /// - Returns: whether it was asked.
+    @discardableResult
+    func beginStopping(
+        _ instance: String, because reason: String, deadline: Duration, onlyIfIdle: Bool = false
+    ) -> Bool {
+        guard !onlyIfIdle || isIdle(instance) else { return false }
         let stop = Stop(reason: reason, deadline: Int64(deadline / .milliseconds(1)))
         perform(sessions.stop(stop, instance: instance))
+        return true
+    }
+
+    /// Whether an instance has asked for deliveries, there is nothing to give it now, and it is at no command.
+    func isIdle(_ instance: String) -> Bool {
+        parts.deliveries.assumeIsolated { $0.isIdle(instance) } && !parts.commands.assumeIsolated { $0.isAt(instance) }
     }
 
     /// Once a second: ends sessions that have been silent too long.

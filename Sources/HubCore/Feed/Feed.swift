@@ -25,6 +25,8 @@ final class Feed {
     let endpoint: String
     /// What its listeners may read; `nil` is everything.
     var grant: ReadGrant? { didSet { changes.note() } }
+    /// What `previous` is on topics of which its listeners may not read all.
+    var shared: SharedTopics
     private let security: Security
     private(set) var audience: Subscriptions { didSet { changes.note() } }
     private let changes: FeedChanges
@@ -34,8 +36,10 @@ final class Feed {
     /// Whether the log says that it cannot be opened.
     var hasFailed = false
 
-    init(_ endpoint: String, _ security: Security, grant: ReadGrant? = nil, changes: FeedChanges) {
+    /// - Parameter head: of the store.
+    init(_ endpoint: String, _ security: Security, grant: ReadGrant? = nil, from head: Int64, changes: FeedChanges) {
         (self.endpoint, self.security, self.grant, self.changes) = (endpoint, security, grant, changes)
+        shared = SharedTopics(from: head)
         audience = Subscriptions(grant == nil ? .owner : .instance)
     }
 
@@ -108,6 +112,12 @@ final class Feed {
     /// Whether there is a listener that wants it and may read it, by the hub's clock.
     func wants(_ topic: Topic, for readership: Readership, by clock: HubClock) -> Bool {
         socket != nil && audience.wants(topic) && grant?.allows(readership, by: clock) ?? true
+    }
+
+    /// Whether a listener wants topics that may carry what it may not read.
+    var listensToSharedTopics: Bool {
+        guard socket != nil, !audience.isEmpty else { return false }
+        return grant?.history != nil || audience.canWant(ReadGrant.sharedPrefixes)
     }
 
     /// Sends what is wanted; a listener that does not read loses it, and no other (R7.5).

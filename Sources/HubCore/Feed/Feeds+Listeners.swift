@@ -15,7 +15,7 @@ extension Feeds {
         numbers[instance] = number
         let feed = Feed(
             facts.endpoints.pluginFeed(number), .token(domain: LaunchTokens.feedDomain(of: instance)),
-            grant: facts.reading(of: instance), changes: changes)
+            grant: facts.reading(of: instance), from: store.head, changes: changes)
         do throws(ZeroMQError) {
             try open(feed)
             all.append(feed)
@@ -56,7 +56,10 @@ extension Feeds {
         for (instance, endpoint) in endpoints where feed(of: instance) == nil {
             let domain = LaunchTokens.feedDomain(of: instance)
             let security: Feed.Security = key.map { .key($0, domain: domain) } ?? .anyone(domain: domain)
-            all.append(Feed(endpoint, security, grant: facts.reading(of: instance), changes: changes))
+            all.append(
+                Feed(
+                    endpoint, security, grant: facts.reading(of: instance), from: store.head,
+                    changes: changes))
             wake(of: instance)
         }
     }

@@ -41,7 +41,7 @@ final class Feeds {
     /// Opens the owner's feed.
     func open(_ outlet: Outlet) throws(ZeroMQError) {
         self.outlet = outlet
-        let feed = Feed(facts.endpoints.feed, .open, changes: changes)
+        let feed = Feed(facts.endpoints.feed, .open, from: store.head, changes: changes)
         try open(feed)
         all.insert(feed, at: 0)
         pulseRegularly()
@@ -55,25 +55,59 @@ final class Feeds {
     /// Follows a changed `hub.conf`.
     func adopt(_ facts: HubFacts) {
         self.facts = facts
-        for feed in all { feed.grant = feed.grant.map { facts.reading(of: $0.instance) } }
+        for feed in all {
+            let grant = feed.grant.map { facts.reading(of: $0.instance) }
+            guard grant != feed.grant else { continue }
+            feed.grant = grant
+            feed.shared = SharedTopics(from: store.head)
+        }
     }
 
     // MARK: - Publishing
 
     /// Publishes what a commit stored, in the order of the sequence.
     ///
-    /// - Parameter publications: made one by one, and none at all while no feed has a subscription.
-    func publish(_ publications: some Sequence<Publication>) {
+    /// - Parameters:
+    ///   - publications: made one by one, and none at all while they are of no use.
+    ///   - isBackfill: whether they are not published, only passed (R7.4).
+    func publish(_ publications: some Sequence<Publication>, isBackfill: Bool = false) {
         readSubscriptions()
-        guard all.contains(where: { !$0.audience.isEmpty }) else { return }
+        let isHeard = !isBackfill && all.contains { !$0.audience.isEmpty }
+        let sharing = all.filter { feed in
+            guard feed.grant?.sharesTopics == true else { return false }
+            if feed.listensToSharedTopics { return true }
+            // Nothing is counted for a listener that may yet come: it has to have asked since.
+            feed.shared = SharedTopics(from: store.head)
+            return false
+        }
+        guard isHeard || !sharing.isEmpty else { return }
         let epoch = store.epoch
         for publication in publications {
-            choose(publication.topic, publication.readership)
-            guard !chosen.isEmpty else { continue }
+            let (record, topic) = (publication.record, publication.topic)
+            if isHeard { choose(topic, publication.readership) } else { chosen.removeAll() }
+            var ownPlaces: [(feed: Feed, previous: Int64)] = []
+            for feed in sharing {
+                guard let grant = feed.grant, grant.shares(topic, of: record.type),
+                    grant.allows(publication.readership, by: facts.clock)
+                else { continue }
+                let previous = feed.shared.pass(topic, record.sequence)
+                if let index = chosen.firstIndex(where: { $0 === feed }) {
+                    chosen.remove(at: index)
+                    ownPlaces.append((feed, previous))
+                }
+            }
+            guard !chosen.isEmpty || !ownPlaces.isEmpty else { continue }
             encoded.removeAll(keepingCapacity: true)
-            RecordEncoder.append(publication.record, to: &encoded)
-            let place = Place(sequence: publication.record.sequence, previous: publication.previous, epoch: epoch)
-            sendToChosen(publication.topic, place, encoded[...])
+            RecordEncoder.append(record, to: &encoded)
+            func send(_ previous: Int64) {
+                sendToChosen(
+                    topic, Place(sequence: record.sequence, previous: previous, epoch: epoch), encoded[...])
+            }
+            if !chosen.isEmpty { send(publication.previous) }
+            for (feed, previous) in ownPlaces {
+                chosen = [feed]
+                send(previous)
+            }
         }
     }
 

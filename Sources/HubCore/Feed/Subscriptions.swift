@@ -54,6 +54,14 @@ struct Subscriptions {
     /// Whether it is certain that no listener wants anything.
     var isEmpty: Bool { isKnown && prefixes.isEmpty }
 
+    /// Whether a listener may want a topic that begins with one of these.
+    func canWant(_ beginnings: [[UInt8]]) -> Bool {
+        guard isKnown, prefixes.count <= Self.examined else { return true }
+        return prefixes.contains { prefix in
+            beginnings.contains { prefix.starts(with: $0) || $0.starts(with: prefix) }
+        }
+    }
+
     func wants(_ topic: Topic) -> Bool {
         guard isKnown, prefixes.count <= Self.examined else { return true }
         return prefixes.contains { topic.text.utf8.starts(with: $0) }

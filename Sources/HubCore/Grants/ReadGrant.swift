@@ -59,6 +59,21 @@ struct ReadGrant: Hashable, Sendable {
         }
     }
 
+    /// Whether some topics carry what it may read together with what it may not.
+    var sharesTopics: Bool { history != nil || !types.isAll }
+
+    /// Where these are, unless the history is limited: then they are everywhere.
+    ///
+    /// Most topics are of one type, person and plugin kind; the inbox is of all, and a series of days is named without its plugin kind.
+    static let sharedPrefixes = [Topic.inbox.text, "day/", "retraction/"].map { Array($0.utf8) }
+
+    /// Whether the topic of a record of this type may carry others, too, that may not be read.
+    func shares(_ topic: Topic, of type: TypeID) -> Bool {
+        if history != nil { return true }
+        guard Self.sharedPrefixes.contains(where: { topic.text.utf8.starts(with: $0) }) else { return false }
+        return topic == .inbox || !types.contains(type)
+    }
+
     /// What of the store's records it may read now; `nil` for all.
     func allowance(by clock: HubClock) -> ReadAllowance? {
         let since = history?.earliest(now: clock.now())

@@ -67,6 +67,7 @@ struct BatchIntake {
                 implausible: found.implausible, rawPayload: raw, household: finding.household)
         case .day(var day):
             try allow(day.type, group: nil)
+            if let fault = day.seriesFault { throw RecordRejection(.forbidden, fault, group: nil) }
             let person = try permitted(rules.person(named: day.person, allowed: policy.persons), day.person)
             day.person = person.uid
             return IntakeRecord(

@@ -71,7 +71,7 @@ extension Door {
             }
             return Publication.Told(placement, intake)
         }
-        if !work.isBackfill { feeds.publish(told) }
+        feeds.publish(told, isBackfill: work.isBackfill)
         tellWatchers(told)
         headMoved()
     }

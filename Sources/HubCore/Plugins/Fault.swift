@@ -22,7 +22,7 @@ struct Fault: Sendable, Hashable {
 }
 
 /// How a process has ended.
-enum ProcessEnding: Sendable, Hashable {
+package enum ProcessEnding: Sendable, Hashable {
     case exited(Int)
     case killed(signal: Int)
     /// There was none.

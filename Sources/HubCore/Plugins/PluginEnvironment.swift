@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// The environment of a plugin's program: nothing of the hub's but what says where programs and zones are and which language is spoken.
 ///
@@ -16,9 +17,22 @@ enum PluginEnvironment {
         _ more: [String: String] = [:]
     ) -> [String: String] {
         var variables = hub.filter { names.contains($0.key) || $0.key.hasPrefix("LC_") }
+        // A script becomes `hub bridge plugin`, wherever the hub is installed.
+        let folders = variables["PATH", default: "/usr/bin:/bin"]
+        if !folders.split(separator: ":").contains(OwnProgram.folder[...]) {
+            variables["PATH"] = folders + ":" + OwnProgram.folder
+        }
         // Programs write below HOME without being asked: that is the plugin's own folder.
         variables["HOME"] = more["HUB_STATE"] ?? "/"
         variables["TMPDIR"] = temporary
         return variables.merging(more) { $1 }
     }
+}
+
+/// The hub's own program, which every plugin may start (R13.15): a script becomes `hub bridge plugin` by it.
+enum OwnProgram {
+    private static let process = ProgramReach.resolved("/proc/self/exe")
+    static let folder = String(process[..<(process.lastIndex(of: "/") ?? process.startIndex)])
+    /// Beside a program that starts plugins as the hub does, such as hub-plugin; else the process itself.
+    static let path = access(folder + "/hub", X_OK) == 0 ? folder + "/hub" : process
 }

@@ -85,7 +85,14 @@ extension Door {
     }
 
     /// - Parameter report: `nil` when the instance is not the supervisor's any more.
-    func note(_ report: LifeReport?, of instance: String) { plugins.lives[instance] = report }
+    func note(_ report: LifeReport?, of instance: String) {
+        plugins.lives[instance] = report
+        switch report?.state {
+        case nil, .stopped, .waiting, .quarantined, .failed, .finished:
+            parts.commands.assumeIsolated { $0.cannotStart(instance) }
+        default: break
+        }
+    }
 
     func note(fallbacks: [String: String]) { plugins.fallbacks = fallbacks }
 

@@ -218,13 +218,15 @@ private final class FirstWords: Sendable {
 }
 
 /// The wish that a process ends: in its own time, or now.
-struct ProcessEnd: Sendable {
+package struct ProcessEnd: Sendable {
     private let wished = Flag()
     private let hurried = Flag()
 
-    func wish() { wished.raise() }
+    package init() {}
 
-    func hurry() {
+    package func wish() { wished.raise() }
+
+    package func hurry() {
         hurried.raise()
         wished.raise()
     }

@@ -53,7 +53,7 @@ struct ProgramReach: Sendable, Hashable {
         func grant(_ kind: String, _ paths: [String]) { for path in paths { words += ["--\(kind)", path] } }
         func existing(_ paths: [String]) -> [String] { paths.filter { access($0, F_OK) == 0 } }
         for word in self.words.map(\.rawValue).sorted() where own != nil { words += ["--reach", word] }
-        grant("execute", existing(Self.systems) + programPlaces(executable) + readable)
+        grant("execute", existing(Self.systems) + [OwnProgram.path] + programPlaces(executable) + readable)
         grant("read", existing(Self.facts + (self.words.contains(.network) ? [Self.resolver] : [])))
         for place in places {
             grant(place.access == .read || own == nil ? "read" : "write", [place.path])

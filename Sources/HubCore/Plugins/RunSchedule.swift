@@ -26,7 +26,7 @@ struct RunSchedule: Sendable, Hashable {
 
     /// What a sink has to be given, as the store says.
     enum Waiting: Sendable, Hashable {
-        /// It is no sink: nothing but what was stored tells.
+        /// It has no subscription: only what was stored tells.
         case unknown
         case nothing, now
         /// At this time.
@@ -53,7 +53,7 @@ struct RunSchedule: Sendable, Hashable {
     ///
     /// - Returns: whether it is to be started.
     mutating func look(_ waiting: Waiting, at now: Int64) -> Bool {
-        // What is no sink is looked for because something was stored.
+        // Without a subscription it is started because something was stored.
         let isStored = mayWait
         (looked, mayWait, due) = (now, false, nil)
         switch waiting {

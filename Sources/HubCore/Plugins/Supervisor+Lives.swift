@@ -5,9 +5,9 @@ import Logging
 
 /// What happens to lives, and what they want done.
 extension Supervisor {
-    /// - Parameter reason: what STOP says where the process is asked to finish.
+    /// - Parameter reason: what STOP says where the process is asked to finish; `nil` where STOP was said.
     func handle(
-        _ event: InstanceLife.Event, of instance: String, because reason: String = "its configuration has changed"
+        _ event: InstanceLife.Event, of instance: String, because reason: String? = "its configuration has changed"
     ) async {
         // A start of several that the end came upon must not start the rest.
         if isStopping, event == .run || event == .restart { return }
@@ -17,7 +17,7 @@ extension Supervisor {
             case .launch: launch(instance)
             case .finish:
                 // STOP before the end of stdin, which alone would mean that the hub is gone. At the end of the hub all have been told already.
-                if !isStopping {
+                if !isStopping, let reason {
                     await door.beginStopping(instance, because: reason, deadline: policy.stopGrace)
                 }
                 charges[instance]?.end?.wish()

@@ -12,7 +12,6 @@ extension Supervisor {
     /// Starts what is due, and ends what is done.
     func lookAtRuns() async {
         for (instance, charge) in charges where charge.runDeadline.map({ $0 <= now }) ?? false {
-            let parts = await door.parts
             if charge.life.state == .resting {
                 let waiting = await waiting(for: instance)
                 // It may have been started or dismissed meanwhile.
@@ -21,20 +20,42 @@ extension Supervisor {
                 else { continue }
                 await handle(.run, of: instance)
             } else {
-                let isBusy = await parts.commands.isAt(instance)
-                let isIdle = await parts.deliveries.isIdle(instance) && !isBusy
+                let isIdle = await door.isIdle(instance)
                 guard charges[instance]?.isRunning == true,
                     let reason = charges[instance]?.schedule?.reasonToEnd(isIdle: isIdle, at: now)
                 else { continue }
-                await handle(.rest, of: instance, because: reason)
+                // A command may have come meanwhile, and the process may be another one after that.
+                let began = charges[instance]?.schedule?.last
+                guard
+                    await door.beginStopping(
+                        instance, because: reason, deadline: policy.stopGrace, onlyIfIdle: isIdle),
+                    charges[instance]?.schedule?.last == began
+                else { continue }
+                await handle(.rest, of: instance, because: nil)
             }
         }
     }
 
-    /// It rests now: what waits for it is known from here on.
+    /// Starts an instance that rests, for a command (R13.70).
+    ///
+    /// - Returns: whether it has a session, or will have one if all goes well.
+    func wake(_ instance: String) async -> Bool {
+        guard let charge = charges[instance], !charge.isDismissed, !isStopping else { return false }
+        switch charge.life.state {
+        case .starting, .running, .silent, .ending(.launch): return true
+        case .resting, .ending(.rest):
+            await handle(.run, of: instance)
+            await rearm()
+            return true
+        default: return false
+        }
+    }
+
+    /// It rests now: what waits for it is known from here on, and a command that came while its process was about to end has it started again.
     func hasRun(_ instance: String) async {
         let waiting = await waiting(for: instance)
         charges[instance]?.schedule?.ended(waiting, at: now)
+        if await door.parts.commands.areAwaited(by: instance) { _ = await wake(instance) }
     }
 
     private func waiting(for instance: String) async -> RunSchedule.Waiting {

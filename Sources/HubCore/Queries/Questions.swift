@@ -158,7 +158,7 @@ actor Questions {
         if found.next != nil, question.used + began.duration(to: .now) < Question.budget {
             return .more(.sources(found))
         }
-        return .answer(.answer(.sources, RawJSON(encoding: SourcesPage(found, outlet.facts))))
+        return .answer(.answer(.sources, RawJSON(encoding: SourcesPage(found, asked.query.allowance, outlet.facts))))
     }
 
     /// One turn: some of the way to an interval, or to a page of them.
@@ -171,8 +171,8 @@ actor Questions {
             asked = try StatisticsQuestion(question.query, question.session, outlet.facts)
         }
         asked.walk = try await store.advance(asked.walk)
-        let isLong = question.used + began.duration(to: .now) >= Question.budget
-        if !asked.walk.isOver, asked.walk.rows.isEmpty || !isLong { return .more(.statistics(asked)) }
+        if question.used + began.duration(to: .now) >= Question.budget { asked.walk.conclude() }
+        if !asked.walk.isOver { return .more(.statistics(asked)) }
         return .answer(.answer(.statistics, StatisticsReport.json(of: asked)))
     }
 
@@ -212,7 +212,13 @@ actor Questions {
 
 extension SourcesPage {
     /// Sorted by type, person and source.
-    fileprivate init(_ page: SourceCountPage, _ facts: HubFacts) {
+    fileprivate init(_ page: SourceCountPage, _ allowance: ReadAllowance?, _ facts: HubFacts) {
+        /// Where only the plugin's own sources may be read, also the order names no others.
+        func priority(_ count: SourceCount, _ person: Person) -> [String] {
+            let order = facts.priority(of: count.type, person.name)
+            guard let allowance, !allowance.types.contains(count.type) else { return order }
+            return order.filter { $0.split(separator: "/").first.map(String.init) == allowance.own }
+        }
         func key(_ count: SourceCount) -> [String] {
             [
                 count.type.rawValue, count.person?.name ?? "", count.source.plugin, count.source.device ?? "",
@@ -229,8 +235,7 @@ extension SourcesPage {
                     count: count.count, first: Timestamp(microseconds: count.first).text,
                     last: Timestamp(microseconds: count.last).text,
                     rank: count.person.map { person in
-                        SourceRank(facts.priority(of: count.type, person.name))
-                            .rank(of: count.source, number: count.number)
+                        SourceRank(priority(count, person)).rank(of: count.source, number: count.number)
                     })
             }, next: page.next)
     }

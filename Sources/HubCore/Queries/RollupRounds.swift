@@ -43,9 +43,8 @@ struct RollupRounds: Sendable {
             else { continue }
             let person = candidate.person
             var query = StatisticsQuery(of: person.uid, type.id, unit: unit, style)
-            query.priority = priorities.first { $0.concerns(type.id, of: person.name) }?.sources ?? []
-            let zone = zones[person.name] ?? zones.values.min() ?? "UTC"
-            let (asked, phase) = (query, Self.phase(of: zone, at: clock.now()))
+            query.priority = priorities.sources(of: type.id, person.name)
+            let (asked, phase) = (query, Self.phase(of: zones[person.name] ?? "UTC", at: clock.now()))
             try await repeatedly(until: leaving) { () throws(StoreError) in
                 try await store.rollUp(asked, phase: phase, now: clock.now())
             }

@@ -35,16 +35,20 @@ struct StatisticsQuestion: Sendable {
         query.sources = request.filter.sources.map(Set.init)
         query.priority = facts.priority(of: type.id, person)
         query.isBySource = figures.contains(.bySource)
-        query.from = [request.filter.from?.microseconds, names.allowance?.since].compactMap(\.self).max()
-        query.to = request.filter.to?.microseconds
+        query.zone = request.interval?.zone ?? facts.zone(of: person)
+        (query.from, query.to) = (request.filter.from?.microseconds, request.filter.to?.microseconds)
+        query.since = names.allowance?.since
         var remaining = request.limit
         if let next = request.next { query.first = try Self.mark(next, &remaining, intervals) }
         query.limit = Int(min(remaining ?? .max, Int64(facts.policy.limits.pageRecords)))
+        query.tellsNext = remaining.map { $0 > query.limit } ?? true
         self.remaining = remaining
         // What a session may not read is as if it did not exist (R8.7); what its own plugin gave it may read (R8.120).
         let (reading, asked) = (names.reading, names.reading.asked?.contains(type.id) ?? true)
         if !reading.types.contains(type.id), asked, let own = reading.own {
             query.sources = (query.sources ?? [own]).intersection([own])
+        } else {
+            query.tellsThinned = true
         }
         walk = asked && (reading.types.contains(type.id) || reading.own != nil) ? StatisticsWalk(query) : .empty(query)
     }

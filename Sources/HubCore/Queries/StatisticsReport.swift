@@ -13,6 +13,15 @@ enum StatisticsReport {
         bytes.append(quoted: question.person)
         bytes += ",\"unit\":".utf8
         bytes.append(quoted: question.unit)
+        if let thinned = question.walk.thinned {
+            bytes += ",\"thinned\":{\"days\":\(thinned.count),".utf8
+            bytes += "\"first\":\"\(thinned.first.text)\",\"last\":\"\(thinned.last.text)\",\"series\":[".utf8
+            for (index, series) in thinned.series.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                bytes.append(quoted: series)
+            }
+            bytes += "]}".utf8
+        }
         bytes += ",\"intervals\":[".utf8
         for (index, row) in question.walk.rows.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }

@@ -1,4 +1,5 @@
 import HubSessions
+import HubSettings
 import HubStore
 import HubWire
 import Logging
@@ -33,15 +34,17 @@ extension Door {
                 ])
             send(.welcome(welcome(hello, policy, reference, endpoint)), to: peer)
             if endpoint != .owner { tellWhatIsInVain(peer) }
+            parts.commands.assumeIsolated { $0.began(hello.instance) }
         } catch {
             perform(sessions.refuse(error, from: peer))
         }
     }
 
     private func policy(for hello: Hello, _ endpoint: Endpoint) throws(WireError) -> InstancePolicy {
-        guard hello.plugin != Source.byHand, hello.instance != "hub" else {
+        guard !PluginInstance.reservedNames.contains(hello.plugin), hello.instance != "hub" else {
             throw WireError(
-                .instance, "HELLO: the plugin \"hand\" and the instance \"hub\" are the hub's own; take other names")
+                .instance,
+                "HELLO: the plugins \"hand\" and \"hub\" and the instance \"hub\" are the hub's own; take other names")
         }
         guard !endpoint.isRemote || facts.instances[hello.instance]?.remote != nil else {
             throw WireError(

@@ -74,6 +74,8 @@ extension WriteTransaction {
             switch retraction.identity {
             case .sample(let source, let key): identity = caches.tombstones.identity(source, key)
             case .day(let person, let type, let series, let date):
+                // Whether a day of another plugin was erased is not told.
+                guard DayValue.maker(ofSeries: series) == retraction.source.plugin else { return nil }
                 identity = uid(person).map { tombstone(date, series, type, $0) }
             }
         }

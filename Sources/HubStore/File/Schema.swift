@@ -27,6 +27,7 @@ enum Schema {
         }
         migrator.registerMigration("v15") { db in try db.execute(sql: RollupSchema.version15) }
         migrator.registerMigration("v16") { db in try db.execute(sql: RetentionSchema.version16) }
+        migrator.registerMigration("v18") { db in try db.execute(sql: RetentionSchema.version18) }
         return migrator
     }
 

@@ -150,7 +150,7 @@ struct WriteTransaction {
             if let person = caches.personID(person),
                 let known = try findDay(
                     person, try caches.term(type.rawValue, .type, in: db), try caches.term(series, .other, in: db), date
-                )
+                ), [known.day.source.plugin, DayValue.maker(ofSeries: series)].contains(retraction.source.plugin)
             {
                 return try retract(
                     known, .source, reason: retraction.reason, version: version, source: retraction.source)

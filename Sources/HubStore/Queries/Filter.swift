@@ -69,7 +69,7 @@ struct Filter {
         try types.map(\.rawValue).sorted().compactMap { try id("SELECT id FROM term WHERE text = ?", $0, db) }
     }
 
-    private static func sources(_ plugin: String, in db: Database) throws -> [Int64] {
+    static func sources(_ plugin: String, in db: Database) throws -> [Int64] {
         try Int64.fetchAll(db, sql: "SELECT id FROM source WHERE plugin = ? ORDER BY id", arguments: [plugin])
     }
 
@@ -170,6 +170,7 @@ struct Filter {
         if let from = query.from {
             conditions.append(query.strictStart ? "start >= \(from)" : "start + duration >= \(from)")
         }
+        if query.strictStart { conditions += recent(.sample) }
         if let to = query.to {
             conditions.append("start < \(to)")
             if query.strictEnd { conditions.append("start + duration < \(to)") }
@@ -190,6 +191,7 @@ struct Filter {
             let floor = Filter.floor(from)
             low = floor + (query.strictStart && from != floor * Filter.dayLength ? 1 : 0)
         }
+        if let since = query.allowance?.since { low = max(low, Filter.floor(since)) }
         if let to = query.to {
             let floor = Filter.floor(to)
             high = (query.strictEnd || to == floor * Filter.dayLength ? floor : floor + 1) - 1

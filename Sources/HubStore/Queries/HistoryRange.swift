@@ -130,7 +130,7 @@ enum Overhang: CaseIterable {
         _ query: RecordQuery, longest: Int64, endFloor: Int64?, isSplit: Bool
     ) -> [(part: Overhang, low: Int64, length: Int64)] {
         let least = query.strictStart ? query.from ?? .min : .min
-        let reach = [query.strictStart ? nil : query.from, endFloor].compactMap(\.self).max()
+        let reach = [query.strictStart ? query.allowance?.since : query.from, endFloor].compactMap(\.self).max()
         guard reach != nil || isSplit else { return [(.usual, least, longest)] }
         func low(_ length: Int64) -> Int64 { max(least, reach.map { $0 - length } ?? .min) }
         if longest <= hour { return [(.usual, low(longest), longest)] }

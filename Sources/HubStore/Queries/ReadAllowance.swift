@@ -33,7 +33,7 @@ public struct ReadAllowance: Hashable, Sendable {
     public var own: String?
     /// Microseconds since 1970: nothing that ended before it.
     ///
-    /// No question's `from` is earlier than this. It may move while an answer is read, and is no part of the mark of a page.
+    /// No question's `from` is earlier than this. It may move while an answer is read, and the mark of a page does not have it.
     public var since: Int64?
 
     public init(types: TypeSelection = .all, own: String? = nil, since: Int64? = nil) {

@@ -7,6 +7,8 @@ public struct SourceCount: Hashable, Sendable {
     public var person: Person?
     public var source: Source
     /// Of the source: grows in the order in which the first records came (`SourceRank`).
+    ///
+    /// Where the asker may read only its own plugin kind's records of the type, its place among that kind's sources.
     public var number: Int64
     public var count: Int64
     /// The earliest start, and the latest end, in microseconds since 1970.
@@ -77,12 +79,16 @@ extension Reader {
             ).text(for: asked)
             break
         }
+        let own = try asked.allowance?.own.map { try Filter.sources($0, in: db) } ?? []
         page.counts = try tallies.map { owner, tally in
-            SourceCount(
-                type: try termCache.type(owner.type, in: db),
+            let type = try termCache.type(owner.type, in: db)
+            let isAllowed = asked.allowance?.types.contains(type) ?? true
+            return SourceCount(
+                type: type,
                 person: owner.person == 0 ? nil : try termCache.person(owner.person, in: db),
-                source: try termCache.source(owner.source, in: db), number: owner.source, count: tally.count,
-                first: tally.first, last: tally.last)
+                source: try termCache.source(owner.source, in: db),
+                number: isAllowed ? owner.source : own.firstIndex(of: owner.source).map(Int64.init) ?? 0,
+                count: tally.count, first: tally.first, last: tally.last)
         }
         return page
     }

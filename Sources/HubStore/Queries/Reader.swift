@@ -31,11 +31,11 @@ struct Reader {
             throw StoreError(.query, "latest: neither group nor implausible fits beside it")
         }
         let token = try token(of: query)
-        try check(query)
         query = query.bounded
+        let filter = try Filter(query, in: db)
+        try check(asked, filter)
 
         let head = token?.head ?? here.sequence
-        let filter = try Filter(query, in: db)
         var page = RecordPage(records: [], next: nil, cursor: Samples.Cursor(epoch: here.epoch, sequence: head))
         if filter.isEmpty { return page }
         let walk: Lane.Walk
@@ -109,7 +109,7 @@ struct Reader {
         return token
     }
 
-    private func check(_ query: RecordQuery) throws {
+    private func check(_ query: RecordQuery, _ filter: Filter) throws {
         guard let since = query.since else { return }
         guard query.order == .sequence else {
             throw StoreError(.query, "since: only the order of change has a since; leave out order")
@@ -131,19 +131,25 @@ struct Reader {
             )
         }
         // From the beginning on everything is told that there is.
-        guard since.sequence > 0, try since.sequence < removedChanges(query.canBeCeased) else { return }
+        guard since.sequence > 0, try since.sequence < removedChanges(filter, query.canBeCeased) else { return }
         throw StoreError(
             .epoch,
             "since \(since): what was taken back or changed after it was removed by a rule of retention; take a new snapshot"
         )
     }
 
-    /// The newest change that retention has removed.
+    /// The newest change that retention has removed of what a question asks for and may find; before schema 18 of anything.
     ///
     /// - Parameter all: also of a record that was not taken back and did not leave a person or type.
-    private func removedChanges(_ all: Bool) throws -> Int64 {
-        let statement = try RawStatement(cached: "SELECT last_taken, last_changed FROM removed", in: db)
-        defer { statement.clear() }
+    private func removedChanges(_ filter: Filter, _ all: Bool) throws -> Int64 {
+        let recent = filter.query.allowance?.since.map { ["ended >= \($0)"] } ?? []
+        let conditions = (filter.who + recent).map { " AND \($0)" }.joined()
+        let statement = try RawStatement(
+            new: """
+                SELECT max(last_taken), max(last_changed) FROM (
+                    SELECT last_taken, last_changed FROM removed
+                    UNION ALL SELECT last_taken, last_changed FROM removed_of WHERE 1\(conditions))
+                """, in: db)
         return try statement.step() ? max(statement.integer(0), all ? statement.integer(1) : 0) : 0
     }
 

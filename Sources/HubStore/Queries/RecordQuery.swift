@@ -83,11 +83,12 @@ public struct RecordQuery: Hashable, Sendable {
     /// Beyond all that RFC 3339 can write there is nothing, and sums of times cannot overflow.
     var bounded: RecordQuery {
         let times = (Timestamp.range.lowerBound - 1)...(Timestamp.range.upperBound + 1)
+        func bounded(_ time: Int64) -> Int64 { min(max(time, times.lowerBound), times.upperBound) }
         var query = self
-        query.from = [from, allowance?.since].compactMap(\.self).max().map { from in
-            min(max(from, times.lowerBound), times.upperBound)
-        }
-        query.to = to.map { min(max($0, times.lowerBound), times.upperBound) }
+        query.allowance?.since = allowance?.since.map(bounded)
+        // What must itself begin at or after `from` may have begun before what may be read does.
+        query.from = [from, strictStart ? nil : allowance?.since].compactMap(\.self).max().map(bounded)
+        query.to = to.map(bounded)
         return query
     }
 }

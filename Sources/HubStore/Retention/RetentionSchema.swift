@@ -35,6 +35,21 @@ enum RetentionSchema {
         ALTER TABLE removed ADD COLUMN last_changed INTEGER NOT NULL DEFAULT 0;
         """
 
+    static let version18 = """
+        -- The same of each type, person (0: none) and source that a removed record ever had, instead of all together: what of that was removed
+        -- concerns only who may read it and asks for it. `removed` has what was removed before.
+        CREATE TABLE removed_of (
+            type INTEGER NOT NULL,
+            person INTEGER NOT NULL,
+            source INTEGER NOT NULL,
+            last_taken INTEGER NOT NULL,
+            last_changed INTEGER NOT NULL,
+            -- When the last of these records ended, in microseconds since 1970.
+            ended INTEGER NOT NULL,
+            PRIMARY KEY (type, person, source)
+        ) STRICT, WITHOUT ROWID;
+        """
+
     /// How many records were removed; of a file of an older format none.
     static func removedRecords(in db: Database) throws -> Int64 {
         guard try db.tableExists("removed") else { return 0 }

@@ -115,11 +115,27 @@ extension WriteTransaction {
                 versions = versions + (SELECT count(*) FROM \(table)_version WHERE number = ?1),
                 retractions = retractions + (SELECT count(*) FROM \(table) WHERE number = ?1 AND retracted IS NOT NULL)
                     + (SELECT count(*) FROM \(table)_version WHERE number = ?1 AND retracted IS NOT NULL),
-                departures = departures + \(departed),
-                last_taken = max(last_taken, \(left),
-                    (SELECT CASE WHEN retracted IS NULL THEN 0 ELSE seq END FROM \(table) WHERE number = ?1)),
-                last_changed = max(last_changed, \(left),
-                    (SELECT CASE seq WHEN number THEN 0 ELSE seq END FROM \(table) WHERE number = ?1))
+                departures = departures + \(departed)
+            """, number)
+        let elsewhere =
+            isSample
+            ? "UNION SELECT d.type, d.person, s.source FROM departure d JOIN sample s USING (number) WHERE number = ?1"
+            : ""
+        let end = isSample ? "start + duration" : "(date + 1) * \(Filter.dayLength) - 1"
+        try run(
+            """
+            WITH had (type, person, source) AS (
+                SELECT type, person, source FROM \(table) WHERE number = ?1
+                UNION SELECT type, person, source FROM \(table)_version WHERE number = ?1 \(elsewhere)
+            ), gone (taken, changed, ended) AS (
+                SELECT max(\(left), CASE WHEN retracted IS NULL THEN 0 ELSE seq END),
+                    max(\(left), CASE seq WHEN number THEN 0 ELSE seq END), \(end)
+                FROM \(table) WHERE number = ?1
+            )
+            INSERT INTO removed_of (type, person, source, last_taken, last_changed, ended)
+            SELECT type, ifnull(person, 0), source, taken, changed, ended FROM had, gone WHERE changed > 0
+            ON CONFLICT (type, person, source) DO UPDATE SET last_taken = max(last_taken, excluded.last_taken),
+                last_changed = max(last_changed, excluded.last_changed), ended = max(ended, excluded.ended)
             """, number)
         let sequences = """
             (SELECT seq FROM \(table) WHERE number = ?1 UNION ALL SELECT seq FROM \(table)_version WHERE number = ?1)

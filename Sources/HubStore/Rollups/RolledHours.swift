@@ -29,9 +29,12 @@ final class RolledHours {
 
     /// - Returns: `nil` where nothing is kept that answers the question.
     init?(_ query: StatisticsQuery, _ key: Rollup.Key, unit: Int64, _ db: Database) throws {
-        guard query.usesRollups, query.sources == nil, key.person != 0, let rollup = try Rollup.find(key, in: db),
-            rollup.terms == Rollup.Terms(unit: unit, query.style, query.priority, phase: rollup.terms.phase)
-        else { return nil }
+        guard query.usesRollups, key.person != 0, let rollup = try Rollup.find(key, in: db) else { return nil }
+        // Which sources have something does not depend on which of them is better.
+        let priority = query.sources == nil ? query.priority : []
+        var terms = rollup.terms
+        if query.sources != nil { terms.priority = "" }
+        guard terms == Rollup.Terms(unit: unit, query.style, priority, phase: terms.phase) else { return nil }
         (self.rollup, self.db, isBySource) = (rollup, db, query.isBySource)
     }
 
@@ -61,6 +64,28 @@ final class RolledHours {
             // Nothing that was written is so; the samples say the same in any case.
             return isRight ? .kept(sums, until: until) : .unknown(until: min(border, start + Rollup.day))
         }
+    }
+
+    /// Days that are passed over in one go.
+    private static let daysPassedAtOnce = 1_024
+
+    /// An instant at or after `time` between which two none of these sources has anything that counts.
+    func first(from time: Int64, of sources: Set<Int64>) throws -> Int64 {
+        var day = rollup.day(of: time)
+        let end = min(rollup.through, day + Int64(Self.daysPassedAtOnce))
+        passing: while day < end {
+            switch try row(day) {
+            case nil: break
+            case .changed: break passing
+            case .day(let total, _):
+                var sums = RolledDay.Hour()
+                guard RolledDay.add(total: total, to: &sums, bySource: true),
+                    sources.isDisjoint(with: sums.sources.keys)
+                else { break passing }
+            }
+            day += 1
+        }
+        return max(time, rollup.start(of: day))
     }
 
     /// When the hour begins in which an instant lies.

@@ -54,6 +54,9 @@ struct Rollup: Hashable {
     /// The rows that a rollup may have.
     static func slots(of id: Int64) -> ClosedRange<Int64> { (id << 24)...(id << 24 + 1 << 24 - 1) }
 
+    /// The rows of the days that are kept; those behind them are left from when more was, and to be removed.
+    var keptSlots: Range<Int64> { Rollup.slots(of: id).lowerBound..<slot(through) }
+
     /// The days whose figures a sample may have a part in.
     func days(start: Int64, duration: Int64) -> ClosedRange<Int64> {
         let (first, last) = (day(of: start - hold), day(of: terms.style == .cumulative ? start + duration : start))
@@ -74,6 +77,22 @@ extension Rollup {
         statement.bind(1, key.person)
         statement.bind(2, key.type)
         return try rows(statement).first
+    }
+
+    /// A rollup that is not any more, or one that has days behind those that are kept; and rows of it to be removed.
+    static func ended(in db: Database) throws -> (id: Int64, slots: ClosedRange<Int64>)? {
+        if let id = try Int64.fetchOne(db, sql: "SELECT id FROM rollup WHERE not_valid IS NOT NULL LIMIT 1") {
+            return (id, slots(of: id))
+        }
+        let behind = try RawStatement(cached: "SELECT 1 FROM rollup_day WHERE slot BETWEEN ?1 AND ?2", in: db)
+        for rollup in try all(in: db) {
+            defer { behind.clear() }
+            let slots = rollup.keptSlots.upperBound...slots(of: rollup.id).upperBound
+            behind.bind(1, slots.lowerBound)
+            behind.bind(2, slots.upperBound)
+            if try behind.step() { return (rollup.id, slots) }
+        }
+        return nil
     }
 
     private static func rows(_ statement: RawStatement) throws -> [Rollup] {

@@ -25,15 +25,15 @@ enum RollupCheck {
         of rollup: Rollup, _ query: StatisticsQuery, _ reader: Reader
     ) throws -> Int64? {
         let rows = try RawStatement(
-            new: "SELECT slot, total, hours FROM rollup_day WHERE slot BETWEEN ? AND ? ORDER BY slot", in: reader.db)
-        rows.bind(1, Rollup.slots(of: rollup.id).lowerBound)
-        rows.bind(2, Rollup.slots(of: rollup.id).upperBound)
+            new: "SELECT slot, total, hours FROM rollup_day WHERE slot >= ? AND slot < ? ORDER BY slot", in: reader.db)
+        rows.bind(1, rollup.keptSlots.lowerBound)
+        rows.bind(2, rollup.keptSlots.upperBound)
         let readings = try StatisticsReadings(query, reader)
         var day = try readings?.starts().map { rollup.day(of: $0.lowerBound) } ?? rollup.through
         var isRow = try rows.step()
         while day < rollup.through || isRow {
             let kept = isRow ? rollup.day(ofSlot: rows.integer(0)) : rollup.through
-            guard kept >= day, kept < rollup.through || !isRow else { return kept }
+            guard kept >= day else { return kept }
             if isRow, kept == day, rows.isNull(2) {
                 // It is to be computed yet.
                 (day, isRow) = (day + 1, try rows.step())
@@ -46,7 +46,8 @@ enum RollupCheck {
             if isRow, kept == day { isRow = try rows.step() }
             day += 1
             if count == 0, day < rollup.through {
-                let next = try readings.start(from: rollup.start(of: day)).map(rollup.day(of:)) ?? rollup.through
+                let next =
+                    try readings.start(from: rollup.start(of: day)).map { rollup.day(of: $0.time) } ?? rollup.through
                 day = max(day, min(next, rollup.through, isRow ? rollup.day(ofSlot: rows.integer(0)) : .max))
             }
         }

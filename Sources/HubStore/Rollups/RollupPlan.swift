@@ -29,11 +29,12 @@ enum RollupPlan {
         // What is new comes mostly to the last days.
         let end = rollup.day(of: min(starts.upperBound, now)) - 1
         let hole = try RawStatement(
-            cached: "SELECT slot FROM rollup_day WHERE hours IS NULL AND slot BETWEEN ?1 AND ?2 ORDER BY slot LIMIT 1",
-            in: reader.db)
+            cached: """
+                SELECT slot FROM rollup_day WHERE hours IS NULL AND slot >= ?1 AND slot < ?2 ORDER BY slot LIMIT 1
+                """, in: reader.db)
         defer { hole.clear() }
-        hole.bind(1, Rollup.slots(of: rollup.id).lowerBound)
-        hole.bind(2, Rollup.slots(of: rollup.id).upperBound)
+        hole.bind(1, rollup.keptSlots.lowerBound)
+        hole.bind(2, rollup.keptSlots.upperBound)
         if try hole.step() {
             let day = rollup.day(ofSlot: hole.integer(0))
             self = .build(rollup, day..<(day + 1))
@@ -70,25 +71,27 @@ enum RollupPlan {
 struct RollupPiece: Sendable {
     /// The rollup they are for.
     let id: Int64
-    /// `nil` for a day in which there is nothing.
-    private(set) var days: [(day: Int64, figures: RolledDay?)] = []
-    /// The first day that was not looked at.
+    /// Those in which there is something.
+    private(set) var days: [(day: Int64, figures: RolledDay)] = []
+    /// The first day that was looked at, and the first after it that was not.
+    let begin: Int64
     private(set) var end: Int64
 
     /// A day of more samples is computed hour by hour.
     private static let samplesAtOnce = 100_000
 
     init(of rollup: Rollup, _ days: Range<Int64>, _ query: StatisticsQuery, _ reader: Reader) throws {
-        (id, end) = (rollup.id, days.lowerBound)
+        (id, begin, end) = (rollup.id, days.lowerBound, days.lowerBound)
         guard let readings = try StatisticsReadings(query, reader) else { return }
         let limit = ContinuousClock.now + PageSlice.usual.duration
-        while end < days.upperBound, self.days.isEmpty || ContinuousClock.now < limit {
+        while end < days.upperBound, end == begin || ContinuousClock.now < limit {
             let (figures, count) = try Self.figures(of: rollup, end, readings)
-            self.days.append((end, figures))
+            if let figures { self.days.append((end, figures)) }
             end += 1
             guard count == 0, end < days.upperBound else { continue }
             // Nothing reaches into the day: nothing does before another sample begins.
-            let next = try readings.start(from: rollup.start(of: end)).map(rollup.day(of:)) ?? days.upperBound
+            let next =
+                try readings.start(from: rollup.start(of: end)).map { rollup.day(of: $0.time) } ?? days.upperBound
             end = max(end, min(next, days.upperBound))
         }
     }
@@ -98,7 +101,7 @@ struct RollupPiece: Sendable {
         of rollup: Rollup, _ day: Int64, _ readings: StatisticsReadings
     ) throws -> (figures: RolledDay?, count: Int) {
         let borders = (0...24).map { rollup.start(of: day) + $0 * Rollup.hour }
-        if let (figures, count, _) = try readings.figures(borders, most: samplesAtOnce) {
+        if let (figures, count, _, _) = try readings.figures(borders, most: samplesAtOnce) {
             return (RolledDay(figures.map(readings.rolled)), count)
         }
         var (hours, count) = ([RolledDay.Hour](), 0)

@@ -69,10 +69,7 @@ extension Store {
     ///
     /// - Returns: whether there is more to remove.
     public func removeEndedRollups() async throws(StoreError) -> Bool {
-        let isThere = try await read("roll up") { db in
-            try Int64.fetchOne(db, sql: "SELECT 1 FROM rollup WHERE not_valid IS NOT NULL LIMIT 1") != nil
-        }
-        guard isThere else { return false }
+        guard try await read("roll up", { db in try Rollup.ended(in: db) != nil }) else { return false }
         try await write("roll up", 0) { transaction in try transaction.removeEnded() }
         return true
     }

@@ -35,16 +35,15 @@ extension WriteTransaction {
     /// Keeps figures that were computed, unless something has changed in those days since that began.
     mutating func keep(_ piece: RollupPiece) throws {
         guard let rollup = caches.rollups.finish(piece.id, through: piece.end) else { return }
+        try db.execute(
+            sql: "DELETE FROM rollup_day WHERE slot >= ? AND slot < ?",
+            arguments: [rollup.slot(piece.begin), rollup.slot(piece.end)])
         for (day, figures) in piece.days {
             let put = try RawStatement(
-                cached: figures == nil
-                    ? "DELETE FROM rollup_day WHERE slot = ?1"
-                    : "INSERT OR REPLACE INTO rollup_day (slot, total, hours) VALUES (?1, ?2, ?3)", in: db)
+                cached: "INSERT INTO rollup_day (slot, total, hours) VALUES (?1, ?2, ?3)", in: db)
             put.bind(1, rollup.slot(day))
-            if let figures {
-                put.bind(2, figures.total)
-                put.bind(3, figures.hours)
-            }
+            put.bind(2, figures.total)
+            put.bind(3, figures.hours)
             try put.run()
         }
         let update = try RawStatement(cached: "UPDATE rollup SET through = ?2 WHERE id = ?1", in: db)
@@ -57,16 +56,14 @@ extension WriteTransaction {
     private static let daysRemovedAtOnce = 200
 
     func removeEnded() throws {
-        guard let id = try Int64.fetchOne(db, sql: "SELECT id FROM rollup WHERE not_valid IS NOT NULL LIMIT 1") else {
-            return
-        }
-        let slots = Rollup.slots(of: id)
+        guard let (id, slots) = try Rollup.ended(in: db) else { return }
         try db.execute(
             sql: """
                 DELETE FROM rollup_day WHERE slot IN (
                     SELECT slot FROM rollup_day WHERE slot BETWEEN ? AND ? LIMIT \(Self.daysRemovedAtOnce))
                 """, arguments: [slots.lowerBound, slots.upperBound])
-        if db.changesCount == 0 { try db.execute(sql: "DELETE FROM rollup WHERE id = ?", arguments: [id]) }
+        guard db.changesCount == 0 else { return }
+        try db.execute(sql: "DELETE FROM rollup WHERE id = ? AND not_valid IS NOT NULL", arguments: [id])
     }
 
     /// Notes that what is kept of a sample's time does not hold any more: the sample is new, or is not what it was.

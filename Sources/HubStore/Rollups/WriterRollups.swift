@@ -15,14 +15,16 @@ struct WriterRollups {
         var firstTouched = Int64.max
     }
 
-    /// More changed days of one person and type in a transaction end all that is kept of them: an import costs less so than by days.
+    /// More changed days of one person and type in a transaction end what is kept from the first of them on: an import, or a sample that is
+    /// longer, costs less so than by days.
     static let most = 32
 
     private var rollups: [Rollup.Key: Rollup] = [:]
     private(set) var building: Building?
     private var touched: [Rollup.Key: Set<Int64>] = [:]
     private var ended: Set<Int64> = []
-    private var held: Set<Rollup.Key> = []
+    /// Those whose own rows have changed: how long a sample counts at most, or how far is kept.
+    private var altered: Set<Rollup.Key> = []
     /// Of the record before: its key, before which start it would concern what is kept, and how long it may be.
     private var last: (key: Rollup.Key, before: Int64, hold: Int64)?
 
@@ -43,7 +45,7 @@ struct WriterRollups {
         if rollup.terms.style.isWeighed, duration > rollup.hold {
             rollup.hold = min(duration, Tally.longestHold)
             rollups[key] = rollup
-            held.insert(key)
+            altered.insert(key)
         }
         let days = rollup.days(start: start, duration: duration)
         var limit = rollup.through
@@ -58,17 +60,23 @@ struct WriterRollups {
         last = (key, rollup.start(of: limit) + rollup.hold, isWeighed ? rollup.hold : .max)
         guard days.lowerBound < rollup.through else { return }
         let kept = days.lowerBound..<min(days.upperBound + 1, rollup.through)
-        guard kept.count <= Self.most, touched[key]?.count ?? 0 < Self.most else {
-            end(rollup)
-            return
+        if kept.count <= Self.most {
+            touched[key, default: []].formUnion(kept)
+            guard let days = touched[key], days.count > Self.most else { return }
         }
-        touched[key, default: []].formUnion(kept)
+        rollup.through = min(kept.lowerBound, touched[key]?.min() ?? .max)
+        rollups[key] = rollup
+        touched[key] = nil
+        altered.insert(key)
+        // What is being computed would be kept beyond a gap.
+        if building?.key == key { building = nil }
+        last = nil
     }
 
     private mutating func end(_ rollup: Rollup) {
         rollups[rollup.key] = nil
         touched[rollup.key] = nil
-        held.remove(rollup.key)
+        altered.remove(rollup.key)
         if building?.key == rollup.key { building = nil }
         ended.insert(rollup.id)
         last = nil
@@ -93,14 +101,15 @@ struct WriterRollups {
                 try empty.run()
             }
         }
-        for key in held {
+        for key in altered {
             guard let rollup = rollups[key] else { continue }
-            let update = try RawStatement(cached: "UPDATE rollup SET hold = ?2 WHERE id = ?1", in: db)
+            let update = try RawStatement(cached: "UPDATE rollup SET hold = ?2, through = ?3 WHERE id = ?1", in: db)
             update.bind(1, rollup.id)
             update.bind(2, rollup.hold)
+            update.bind(3, rollup.through)
             try update.run()
         }
-        (ended, touched, held) = ([], [:], [])
+        (ended, touched, altered) = ([], [:], [])
     }
 
     // MARK: - Building

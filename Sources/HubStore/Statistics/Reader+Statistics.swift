@@ -10,6 +10,9 @@ extension Reader {
     func advance(_ walk: inout StatisticsWalk, within duration: Duration = PageSlice.usual.duration) throws {
         guard !walk.isOver else { return }
         let end = ContinuousClock.now + duration
+        if walk.query.tellsThinned, walk.query.first == nil, walk.course == nil {
+            walk.thinned = try ThinnedDays(walk.query, in: db)
+        }
         guard let readings = try StatisticsReadings(walk.query, self) else {
             (walk.isOver, walk.next) = (true, nil)
             return
@@ -50,13 +53,18 @@ extension Reader {
     ) throws {
         let (query, intervals) = (walk.query, walk.query.intervals)
         var end = min(course.end, course.place + course.stride)
-        if let rolled = readings.rolled {
+        // What is kept of an hour may have in it what ended before `since`, unless the hour begins later.
+        if let rolled = readings.rolled, course.place >= query.since ?? .min {
             let border = intervals?.border(course.number + 1) ?? .max
             switch try rolled.stretch(from: course.place, to: min(course.end, border)) {
             case .kept(let hour, let until):
                 let figures = try readings.figures(hour)
                 course.figures.add(figures)
                 course.place = until
+                if course.isFull, !figures.isEmpty {
+                    walk.isOver = true
+                    return
+                }
                 if let latest = figures.total.latest { course.reach = max(course.reach, latest.end, latest.start + 1) }
                 if border <= until { try close(&walk, &course, readings) }
                 if !walk.isOver, figures.isEmpty { try skip(&walk, &course, readings) }
@@ -75,7 +83,7 @@ extension Reader {
             }
         }
         if borders.count <= room { borders.append(end) }
-        guard let (parts, count, reach) = try readings.figures(borders, most: Self.samplesAtOnce) else {
+        guard let (parts, count, looked, reach) = try readings.figures(borders, most: Self.samplesAtOnce) else {
             course.stride = max(StatisticsWalk.Course.strides.lowerBound, course.stride / 8)
             return
         }
@@ -83,6 +91,10 @@ extension Reader {
         for (place, part) in parts.enumerated() {
             course.figures.add(part)
             course.place = borders[place + 1]
+            if course.isFull, !part.isEmpty {
+                walk.isOver = true
+                return
+            }
             guard let intervals, intervals.border(course.number + 1) <= course.place else { continue }
             try close(&walk, &course, readings)
             if walk.isOver { return }
@@ -90,8 +102,11 @@ extension Reader {
         if count == 0 {
             try skip(&walk, &course, readings)
             if walk.isOver { return }
-        } else if count < Self.samplesAtOnce / 4 {
-            course.stride = min(StatisticsWalk.Course.strides.upperBound, course.stride * 2)
+        } else {
+            course.search = nil
+            if looked < Self.samplesAtOnce / 4 {
+                course.stride = min(StatisticsWalk.Course.strides.upperBound, course.stride * 2)
+            }
         }
         try finish(&walk, &course, readings)
     }
@@ -102,15 +117,18 @@ extension Reader {
     ) throws {
         guard !walk.isOver, course.place >= course.end else { return }
         try close(&walk, &course, readings)
-        // An answer that is full may have room for what lies before the last interval alone.
-        if !walk.isOver || course.reported == course.number { (walk.isOver, walk.next) = (true, nil) }
+        if !walk.isOver { (walk.isOver, walk.next) = (true, nil) }
     }
 
     /// Goes to where there is something again.
     private func skip(
         _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
     ) throws {
-        let next = min(try readings.start(from: course.place) ?? course.end, course.end)
+        let next = try next(&course, readings)
+        if course.isFull, let first = course.search?.first, first < course.end {
+            walk.isOver = true
+            return
+        }
         guard next > course.place else { return }
         if let intervals = walk.query.intervals, intervals.border(course.number + 1) <= next {
             try close(&walk, &course, readings)
@@ -122,6 +140,22 @@ extension Reader {
         course.place = max(course.place, begin, readings.rolled?.hour(of: next) ?? next)
     }
 
+    /// Where the next sample begins that is asked for; earlier where so much of other sources lies before it that it is not found yet.
+    private func next(_ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings) throws -> Int64 {
+        let next = try readings.start(from: course.place)
+        guard let next, !next.isAsked else {
+            course.search = nil
+            return min(next?.time ?? course.end, course.end)
+        }
+        var search = course.search ?? SourceSearch(from: course.place)
+        guard try readings.look(&search) else {
+            course.search = search
+            return min(next.time, course.end)
+        }
+        course.search = nil
+        return min(search.first ?? course.end, course.end)
+    }
+
     /// The interval under way is over, or nothing more comes into it.
     private func close(
         _ walk: inout StatisticsWalk, _ course: inout StatisticsWalk.Course, _ readings: StatisticsReadings
@@ -129,7 +163,7 @@ extension Reader {
         let (figures, number) = (course.figures, course.number)
         course.figures = Figures()
         course.number += 1
-        guard !figures.isEmpty else { return }
+        guard !figures.isEmpty, !course.isFull else { return }
         let query = walk.query
         guard let intervals = query.intervals else {
             let from = query.from ?? figures.total.first ?? course.place
@@ -146,6 +180,8 @@ extension Reader {
             course.reported += 1
         }
         walk.next = intervals.border(course.reported)
-        walk.isOver = walk.rows.count == query.limit
+        guard walk.rows.count == query.limit else { return }
+        // Where there was room for all that has been looked at, more may come or not.
+        if course.reported <= number || !query.tellsNext { walk.isOver = true } else { course.isFull = true }
     }
 }

@@ -21,12 +21,20 @@ public struct StatisticsQuery: Sendable {
     public var from: Int64?
     /// Microseconds since 1970: what lies at or after it does not count.
     public var to: Int64?
+    /// Microseconds since 1970: what ended before it is as if it did not exist.
+    public var since: Int64?
     /// `nil`: one interval, all of it.
     public var intervals: Intervals?
     /// Intervals of an answer, 1 or more.
     public var limit: Int
     /// Where the interval begins to go on with, from ``StatisticsWalk/next``.
     public var first: Int64?
+    /// Whether to find out if there is more after the last row that an answer may have.
+    public var tellsNext = true
+    /// Whether to tell which days retention has thinned.
+    public var tellsThinned = false
+    /// IANA: by which clock `from` and `to` are days.
+    public var zone = "UTC"
     /// Whether figures that are kept may answer it; the answer is the same.
     var usesRollups = true
 
@@ -58,9 +66,11 @@ public struct StatisticsWalk: Sendable {
     ///
     /// Intervals without anything are left out before the first and after the last.
     public internal(set) var rows: [StatisticsRow] = []
+    /// With the first page of an answer: the days whose samples do not count any more; `nil` where there are none.
+    public internal(set) var thinned: ThinnedDays?
     /// Whether there is nothing more to look at, or enough was found.
     public internal(set) var isOver = false
-    /// Where the interval begins with which the rest begins; `nil` when there is no rest.
+    /// Where the interval begins with which the rest begins; `nil` when nothing that counts is left.
     public internal(set) var next: Int64?
 
     var course: Course?
@@ -77,6 +87,13 @@ public struct StatisticsWalk: Sendable {
         return walk
     }
 
+    /// Ends it with the rows that there are, as soon as it is known whether there is more.
+    public mutating func conclude() {
+        guard course != nil, !rows.isEmpty else { return }
+        course?.isFull = true
+        if course?.figures.isEmpty == false { isOver = true }
+    }
+
     /// Where it is.
     struct Course: Sendable {
         /// Up to where it has looked, in microseconds since 1970.
@@ -87,12 +104,16 @@ public struct StatisticsWalk: Sendable {
         var number, reported: Int
         /// Whether intervals without anything get rows.
         var hasBegun: Bool
+        /// Whether no more rows come into this answer: it is only to be found out whether there are any.
+        var isFull = false
         /// How much is looked at together.
         var stride = Course.strides.lowerBound
         /// Where the last of what has been looked at ends.
         var reach = Int64.min
         /// Of the interval under way.
         var figures = Figures()
+        /// For as long as only samples of other sources are met.
+        var search: SourceSearch?
 
         static let strides: ClosedRange<Int64> = 3_600_000_000...2_764_800_000_000
     }

@@ -10,10 +10,16 @@ struct StatisticsReadings {
     private let reader: Reader
     private let range: HistoryRange
     let unit: Int64
-    private let conditions: String
+    /// Ids of the sources that are asked for; `nil` for all.
+    private let sources: Set<Int64>?
     private let ranks: Ranks
     /// What is kept of whole hours; `nil` where nothing is, or where the question asks for some sources alone.
     let rolled: RolledHours?
+    /// Where some sources alone are asked for: tells on which days they have nothing.
+    private let kept: RolledHours?
+
+    private static let conditions =
+        "kind = 0 AND unit = ?5 AND retracted IS NULL AND implausible IS NULL AND provenance <> 2"
 
     /// `nil` where the store has nothing of them.
     init?(_ query: StatisticsQuery, _ reader: Reader) throws {
@@ -24,13 +30,10 @@ struct StatisticsReadings {
         guard !filter.isEmpty, let range = try HistoryRange.samples(filter, in: reader.db).first,
             let unit = try Filter.id("SELECT id FROM term WHERE text = ?", query.unit, reader.db)
         else { return nil }
-        (self.range, self.unit) = (range, unit)
+        (self.range, self.unit, sources) = (range, unit, filter.sources.map(Set.init))
         ranks = Ranks(query.priority, reader)
-        rolled = try RolledHours(query, Rollup.Key(person: range.person, type: range.type), unit: unit, reader.db)
-        conditions =
-            ([
-                "kind = 0", "unit = ?5", "retracted IS NULL", "implausible IS NULL", "provenance <> 2",
-            ] + filter.from).joined(separator: " AND ")
+        let hours = try RolledHours(query, Rollup.Key(person: range.person, type: range.type), unit: unit, reader.db)
+        (rolled, kept) = sources == nil ? (hours, nil) : (nil, hours)
     }
 
     /// Whose they are; `nil` where they have no person.
@@ -38,12 +41,12 @@ struct StatisticsReadings {
 
     /// From where to where there may be something.
     func extent() throws -> Range<Int64>? {
-        guard let starts = try starts() else { return nil }
+        guard let starts = try starts(), let first = try start(from: starts.lowerBound)?.time else { return nil }
         let reach = query.style == .cumulative ? range.longest : 0
-        return starts.lowerBound..<starts.upperBound + reach + 1
+        return first..<max(first, starts.upperBound) + reach + 1
     }
 
-    /// When the first and the last sample begin, whether they count or not.
+    /// When the first and the last sample of any source begin, whether they count or not.
     func starts() throws -> ClosedRange<Int64>? {
         func edge(_ order: String) throws -> Int64? {
             let statement = try RawStatement(
@@ -59,48 +62,121 @@ struct StatisticsReadings {
         return first...last
     }
 
-    /// When the first sample begins that does so at or after `time`, whether it counts or not.
-    func start(from time: Int64) throws -> Int64? {
+    /// Samples of other sources that are passed over in one go.
+    private static let passedAtOnce = 1_000
+
+    /// An instant at or after `time` between which two no sample that is asked for begins; `nil` where none begins any more.
+    ///
+    /// One begins then, whether it counts or not; or, where not `isAsked`, so much of other sources lies between that the next one is to
+    /// be looked for from there.
+    func start(from time: Int64) throws -> (time: Int64, isAsked: Bool)? {
+        var low = time
+        if let since = query.since, low < since {
+            if let start = try firstStart(from: low, reaching: since) { return (start, true) }
+            low = since
+        }
+        if let kept, let sources { low = try kept.first(from: low, of: sources) }
         let statement = try RawStatement(
             cached: """
-                SELECT start FROM sample INDEXED BY sample_history WHERE person IS ?1 AND type = ?2 AND start >= ?3
-                ORDER BY start LIMIT 1
+                SELECT start, source FROM sample INDEXED BY sample_history WHERE person IS ?1 AND type = ?2 AND start >= ?3
+                ORDER BY start
                 """, in: reader.db)
         defer { statement.clear() }
         bind(statement)
-        statement.bind(3, time)
-        return try statement.step() ? statement.integer(0) : nil
+        statement.bind(3, low)
+        var passed = 0
+        while try statement.step() {
+            let start = statement.integer(0)
+            if sources?.contains(statement.integer(1)) ?? true { return (start, true) }
+            if passed >= Self.passedAtOnce, start > low { return (start, false) }
+            passed += 1
+        }
+        return nil
     }
 
-    /// The figures between each border and the next, how many samples they were made of, and where the last of these ends.
+    /// Samples of the sources that are asked for that a search looks at in one go.
+    private static let searchedAtOnce = 4_000
+
+    /// Looks at some more of the samples of the sources that are asked for, by their keys.
+    ///
+    /// - Returns: whether it has looked at all of them.
+    func look(_ search: inout SourceSearch) throws -> Bool {
+        var looked = 0
+        for source in (sources ?? []).sorted() where source >= search.source {
+            let statement = try RawStatement(
+                cached: """
+                    SELECT key, start, person IS ?1 AND type = ?2 AND start + duration >= ?6 AND \(Self.conditions)
+                    FROM sample INDEXED BY sample_identity WHERE source = ?3 AND key > ?4 ORDER BY key
+                    """, in: reader.db)
+            defer { statement.clear() }
+            bind(statement)
+            statement.bind(3, source)
+            statement.bind(4, source == search.source ? search.key : "")
+            statement.bind(5, unit)
+            statement.bind(6, query.since ?? .min)
+            while try statement.step() {
+                let start = statement.integer(1)
+                if start >= search.from, statement.integer(2) != 0 { search.first = min(search.first ?? start, start) }
+                looked += 1
+                if looked == Self.searchedAtOnce {
+                    (search.source, search.key) = (source, statement.text(0) ?? "")
+                    return false
+                }
+            }
+        }
+        return true
+    }
+
+    /// When the first sample begins of those that do so between `low` and `since`, and end at or after this.
+    private func firstStart(from low: Int64, reaching since: Int64) throws -> Int64? {
+        let from = sources.map { " AND source IN (\(Filter.list($0.sorted())))" } ?? ""
+        return try lanes(over: since).compactMap { lane in
+            let limits = (lane.part.demand + lane.part.limit).map { " AND \($0)" }.joined()
+            let statement = try RawStatement(
+                new: """
+                    SELECT start FROM sample INDEXED BY \(lane.part.index) WHERE person IS ?1 AND type = ?2
+                        AND start >= ?3 AND start < ?4 AND start + duration >= ?4\(limits)\(from)
+                    ORDER BY start LIMIT 1
+                    """, in: reader.db)
+            bind(statement)
+            statement.bind(3, max(low, lane.low))
+            statement.bind(4, since)
+            return try statement.step() ? statement.integer(0) : nil
+        }.min()
+    }
+
+    /// The figures between each border and the next, how many samples they were made of, how many were looked at for that, and where the
+    /// last of those ends that they were made of.
     ///
     /// - Returns: `nil` where more than so many samples begin in more than an hour.
-    func figures(_ borders: [Int64], most: Int) throws -> (figures: [Figures], count: Int, reach: Int64?)? {
-        guard let from = borders.first, let to = borders.last else { return ([], 0, nil) }
+    func figures(
+        _ borders: [Int64], most: Int
+    ) throws -> (figures: [Figures], count: Int, looked: Int, reach: Int64?)? {
+        guard let from = borders.first, let to = borders.last else { return ([], 0, 0, nil) }
         let most = to - from > StatisticsWalk.Course.strides.lowerBound ? most : .max
         if query.style == .cumulative {
-            guard let portions = try portions(from, to, most: most) else { return nil }
+            guard let (portions, looked) = try portions(from, to, most: most) else { return nil }
             let reach = portions.lazy.map { max($0.end, $0.start + 1) }.max()
-            return (Figures.sums(portions, borders, bySource: query.isBySource), portions.count, reach)
+            return (Figures.sums(portions, borders, bySource: query.isBySource), portions.count, looked, reach)
         }
-        guard let levels = try levels(from, to, most: most) else { return nil }
+        guard let (levels, looked) = try levels(from, to, most: most) else { return nil }
         let reach = levels.lazy.filter { $0.start < to }.map { max($0.end, $0.start + 1) }.max()
-        return (Figures.levels(levels, borders, query.style, bySource: query.isBySource), levels.count, reach)
+        return (
+            Figures.levels(levels, borders, query.style, bySource: query.isBySource), levels.count, looked, reach
+        )
     }
 
     /// All samples that reach into a span.
-    private func portions(_ from: Int64, _ to: Int64, most: Int) throws -> [Portion]? {
-        var spanned = RecordQuery()
-        spanned.from = from
-        var portions: [Portion] = []
-        for (part, low, _) in Overhang.lanes(spanned, longest: range.longest, endFloor: nil, isSplit: false) {
-            let limits = (part.demand + part.limit).map { " AND \($0)" }.joined()
-            let rows = try rows(
-                from: low, to: to, by: part.index, limits + " AND (start >= ?6 OR start + duration > ?6)")
+    private func portions(_ from: Int64, _ to: Int64, most: Int) throws -> (portions: [Portion], looked: Int)? {
+        var (portions, looked) = ([Portion](), 0)
+        for lane in lanes(over: max(from, query.since ?? .min)) {
+            let rows = try rows(from: lane.low, to: to, lane.part, " AND (start >= ?7 OR start + duration > ?7)")
             defer { rows.clear() }
-            rows.bind(6, from)
+            rows.bind(7, from)
             while try rows.step() {
-                guard portions.count < most else { return nil }
+                looked += 1
+                guard looked <= most else { return nil }
+                guard isAsked(rows) else { continue }
                 let start = rows.integer(1)
                 portions.append(
                     Portion(
@@ -108,57 +184,89 @@ struct StatisticsReadings {
                         rank: try ranks.rank(of: rows.integer(4))))
             }
         }
-        return portions
+        return (portions, looked)
     }
 
     /// The readings that begin in a span, by start, and those after it that may end what the last of them hold.
-    private func levels(_ from: Int64, _ to: Int64, most: Int) throws -> [Level]? {
-        var count = 0
-        var levels = try levels(from: from, to: to) { _ in
-            count += 1
-            return count <= most
+    private func levels(_ from: Int64, _ to: Int64, most: Int) throws -> (levels: [Level], looked: Int)? {
+        var levels: [Level] = []
+        let looked = try read(from: from, to: to, most: most) { level in
+            levels.append(level)
+            return true
         }
-        guard count <= most else { return nil }
-        guard query.style.isWeighed, let last = levels.last else { return levels }
+        guard let looked else { return nil }
+        guard query.style.isWeighed, let last = levels.last else { return (levels, looked) }
         var waiting = Set(levels.map(\.rank))
         let held = levels.map { min($0.end - $0.start, Tally.longestHold) }.max() ?? 0
-        levels += try self.levels(from: to, to: last.start + max(held, Tally.holdTime)) { level in
+        _ = try read(from: to, to: last.start + max(held, Tally.holdTime), most: .max) { level in
+            levels.append(level)
             // The next of each source is enough; of all together the next of any is.
             waiting.remove(level.rank)
             return query.isBySource && !waiting.isEmpty
         }
-        return levels
+        return (levels, looked)
     }
 
-    private func levels(from: Int64, to: Int64, until goesOn: (Level) -> Bool) throws -> [Level] {
-        let rows = try rows(from: from, to: to, by: "sample_history", "")
-        defer { rows.clear() }
-        var levels: [Level] = []
-        while try rows.step() {
-            let start = rows.integer(1)
-            let level = Level(
-                number: rows.integer(0), start: start, end: start + rows.integer(2), value: rows.double(3),
-                rank: try ranks.rank(of: rows.integer(4)))
-            levels.append(level)
-            if !goesOn(level) { break }
+    /// Reads the readings that begin in a span, by start, for as long as `use` wants more.
+    ///
+    /// - Returns: how many were looked at; `nil` where there are more than `most`.
+    private func read(from: Int64, to: Int64, most: Int, _ use: (Level) throws -> Bool) throws -> Int? {
+        var looked = 0
+        if let since = query.since, from < since {
+            var early: [Level] = []
+            for lane in lanes(over: since) {
+                let rows = try rows(from: max(from, lane.low), to: min(to, since), lane.part)
+                defer { rows.clear() }
+                while try rows.step() {
+                    looked += 1
+                    guard looked <= most else { return nil }
+                    if isAsked(rows) { early.append(try level(rows)) }
+                }
+            }
+            for level in early.sorted(by: { ($0.start, $0.number) < ($1.start, $1.number) }) {
+                guard try use(level) else { return looked }
+            }
         }
-        return levels
+        let rows = try rows(from: max(from, query.since ?? .min), to: to, .usual)
+        defer { rows.clear() }
+        while try rows.step() {
+            looked += 1
+            guard looked <= most else { return nil }
+            if isAsked(rows), try !use(try level(rows)) { break }
+        }
+        return looked
     }
 
-    private func rows(from: Int64, to: Int64, by index: String, _ limits: String) throws -> RawStatement {
-        let sql = """
-            SELECT number, start, duration, value, source FROM sample INDEXED BY \(index)
-            WHERE person IS ?1 AND type = ?2 AND start >= ?3 AND start < ?4 AND \(conditions)\(limits)
-            ORDER BY start, number
-            """
-        // Of lists of sources there may be very many.
-        let statement =
-            try query.sources == nil
-            ? RawStatement(cached: sql, in: reader.db) : RawStatement(new: sql, in: reader.db)
+    private func level(_ rows: RawStatement) throws -> Level {
+        let start = rows.integer(1)
+        return Level(
+            number: rows.integer(0), start: start, end: start + rows.integer(2), value: rows.double(3),
+            rank: try ranks.rank(of: rows.integer(4)))
+    }
+
+    private func isAsked(_ rows: RawStatement) -> Bool { sources?.contains(rows.integer(4)) ?? true }
+
+    /// How samples that reach over an instant are found, with the first start that they may have.
+    private func lanes(over time: Int64) -> [(part: Overhang, low: Int64, length: Int64)] {
+        var spanned = RecordQuery()
+        spanned.from = time
+        return Overhang.lanes(spanned, longest: range.longest, endFloor: nil, isSplit: false)
+    }
+
+    /// Samples that count and begin in a span, of every source: few of those that are asked for must not hide how many are looked at.
+    private func rows(from: Int64, to: Int64, _ part: Overhang, _ limits: String = "") throws -> RawStatement {
+        let statement = try RawStatement(
+            cached: """
+                SELECT number, start, duration, value, source FROM sample INDEXED BY \(part.index)
+                WHERE person IS ?1 AND type = ?2 AND start >= ?3 AND start < ?4 AND \(Self.conditions)
+                    AND start + duration >= ?6\((part.demand + part.limit).map { " AND \($0)" }.joined())\(limits)
+                ORDER BY start, number
+                """, in: reader.db)
         bind(statement)
         statement.bind(3, from)
         statement.bind(4, to)
         statement.bind(5, unit)
+        statement.bind(6, query.since ?? .min)
         return statement
     }
 
@@ -185,7 +293,7 @@ struct StatisticsReadings {
     /// Where the last of what reaches over an instant ends.
     func reach(over time: Int64) throws -> Int64? {
         guard query.style == .cumulative else { return nil }
-        return try portions(time, time + 1, most: .max)?.lazy.map { max($0.end, $0.start + 1) }.max()
+        return try portions(time, time + 1, most: .max)?.portions.lazy.map { max($0.end, $0.start + 1) }.max()
     }
 
     /// A row of the answer, with the sources by their names.
@@ -195,6 +303,22 @@ struct StatisticsReadings {
         }
         return StatisticsRow(from: from, to: to, total: figures.total, sources: sources)
     }
+}
+
+/// The search for the next sample that counts through the sources that are asked for alone.
+///
+/// By time they can be found among all others only, which may be very many: where the walk meets only others it looks here in turns, and
+/// goes on where the quicker of the two leads.
+struct SourceSearch: Sendable {
+    /// What begins earlier is not looked for.
+    let from: Int64
+    /// Up to which source, and which of its keys, it has looked.
+    var source = Int64.min
+    var key = ""
+    /// When the first begins of those that were found.
+    var first: Int64?
+
+    init(from: Int64) { self.from = from }
 }
 
 /// The order of the sources, the best first.

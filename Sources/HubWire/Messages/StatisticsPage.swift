@@ -100,7 +100,18 @@ public struct StatisticsPage: Decodable, Sendable {
         }
     }
 
+    /// Days of the calendar whose samples retention has thinned: they count no more.
+    public struct Thinned: Decodable, Hashable, Sendable {
+        public var days: Int
+        /// The earliest and the latest, `yyyy-MM-dd`.
+        public var first, last: String
+        /// The series of day values that are kept of them.
+        public var series: [String]
+    }
+
     public var type, person, unit: String
+    /// On the first page; nil where there are none.
+    public var thinned: Thinned?
     /// In the order of time.
     public var intervals: [Interval]
     /// The mark of the next page; nil after the last.

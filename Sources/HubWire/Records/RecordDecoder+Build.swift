@@ -51,7 +51,7 @@ extension RecordDecoder {
         guard end.microseconds >= start.microseconds else { throw RecordRejection(.time, "end: is before start") }
         let metadata = try scan.metadata()
         let identity = try identity(in: metadata, of: type.id)
-        let hasParts = kind == .workout || type.id == .workoutRoute
+        let hasParts = kind == .workout || type.id == .workoutRoute || type.id == .activitySummary
         let sample = Sample(
             source: try source(), key: identity.key, type: type.id, value: try value(kind, type.entry), start: start,
             end: end,

@@ -61,9 +61,18 @@ actor CommandHandler {
     private let outlet: HubOutlet
     /// Nil until the author's part has begun.
     private var server: Server?
-    private var open: [CommandTicket: Call] = [:]
+    private var open: [CommandTicket: Call] = [:] {
+        didSet {
+            guard open.isEmpty, !idlers.isEmpty else { return }
+            let waiting = idlers
+            idlers = []
+            for idler in waiting { idler.resume() }
+        }
+    }
     /// Arrived before `server` was known.
     private var early: [CommandRequest] = []
+    /// Wait until no call is carried out.
+    private var idlers: [CheckedContinuation<Void, Never>] = []
     /// Changes when a session is lost, and with it all its calls.
     private var session = 0
 
@@ -71,6 +80,12 @@ actor CommandHandler {
 
     /// Whether a call is being carried out.
     var isBusy: Bool { !open.isEmpty }
+
+    /// Returns when no call is carried out, also because the plugin is to stop.
+    func untilIdle() async {
+        guard !open.isEmpty else { return }
+        await withCheckedContinuation { idlers.append($0) }
+    }
 
     /// From now on commands are served.
     func serve(_ server: @escaping Server) {

@@ -1,30 +1,30 @@
 import HubWire
-import Logging
+package import Logging
 
 /// Log lines on stderr, with everything written out that would steer a terminal or add a line: messages hold texts of services and devices.
-struct PlainLogHandler: LogHandler {
+package struct PlainLogHandler: LogHandler {
     private var inner: StreamLogHandler
 
-    init(label: String) { inner = .standardError(label: label) }
+    package init(label: String) { inner = .standardError(label: label) }
 
-    var metadata: Logger.Metadata {
+    package var metadata: Logger.Metadata {
         get { inner.metadata }
         set { inner.metadata = newValue }
     }
-    var metadataProvider: Logger.MetadataProvider? {
+    package var metadataProvider: Logger.MetadataProvider? {
         get { inner.metadataProvider }
         set { inner.metadataProvider = newValue }
     }
-    var logLevel: Logger.Level {
+    package var logLevel: Logger.Level {
         get { inner.logLevel }
         set { inner.logLevel = newValue }
     }
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { inner[metadataKey: key] }
         set { inner[metadataKey: key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         var event = event
         event.message = "\(PlainText.escaped(event.message.description))"
         event.metadata = event.metadata?.mapValues { "\(PlainText.escaped("\($0)"))" }

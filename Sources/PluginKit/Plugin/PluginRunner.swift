@@ -1,27 +1,10 @@
 package import HubWire
 package import Logging
 import PluginState
-import Synchronization
 package import ZeroMQ
-
-/// Why a plugin is to stop.
-package enum StopRequest: Sendable {
-    /// SIGTERM or SIGINT.
-    case asked
-    /// Stdin has ended: the hub is gone.
-    case hubGone
-}
 
 /// The life of one plugin process: state, dialogue, the author's work, and an end within a deadline.
 package struct PluginRunner<P: Plugin>: Sendable {
-    private enum Event: Sendable {
-        case worked(Result<Void, any Error>)
-        case requested(StopRequest)
-        case signalled(HubLink.Signal)
-        case overdue
-        case closed
-    }
-
     package var plugin: P
     package var mode: Hello.Mode
     package var address: HubAddress
@@ -52,7 +35,6 @@ package struct PluginRunner<P: Plugin>: Sendable {
     package func run(requests: AsyncStream<StopRequest>) async -> PluginExit {
         let state: PluginState
         let kept: [TypeDeclaration]
-        let (loop, link): (PollLoop, HubLink)
         do {
             state = try PluginState(directory: stateDirectory, limits: limits)
             kept = try await KeptDeclarations.read(state)
@@ -61,25 +43,9 @@ package struct PluginRunner<P: Plugin>: Sendable {
             return .state
         }
         defer { closeState(state) }
-        do {
-            loop = try PollLoop(name: "hub-link")
-            try loop.start()
-            link = HubLink(
-                hello: hello, address: address, state: state, logger: logger, loop: loop, context: context,
-                declaring: kept)
-        } catch {
-            logger.critical("the connection to the hub cannot be set up", metadata: ["zeromq.error": "\(error)"])
-            return .failed
-        }
-        defer { loop.stop() }
-        do {
-            try await link.open()
-        } catch {
-            logger.critical("the address of the hub cannot be used", metadata: ["zeromq.error": "\(error)"])
-            await link.close(draining: false, within: .zero)
-            return .usage
-        }
-        return await lead(link, state, requests)
+        var runner = SessionRunner(hello: hello, address: address, logger: logger, context: context)
+        (runner.stopLimit, runner.drainLimit) = (stopLimit, drainLimit)
+        return await runner.run(state: state, declaring: kept, requests: requests) { try await work($0, state) }
     }
 
     package var hello: Hello {
@@ -97,72 +63,6 @@ package struct PluginRunner<P: Plugin>: Sendable {
         }
     }
 
-    private func lead(_ link: HubLink, _ state: PluginState, _ requests: AsyncStream<StopRequest>) async -> PluginExit {
-        let (happenings, tell) = AsyncStream<Event>.makeStream()
-        var tasks = [
-            Task { for await request in requests { tell.yield(.requested(request)) } },
-            Task { for await signal in link.signals { tell.yield(.signalled(signal)) } },
-        ]
-        let work = Task {
-            do {
-                try await self.work(link, state)
-                tell.yield(.worked(.success(())))
-            } catch {
-                tell.yield(.worked(.failure(error)))
-            }
-        }
-        var ending = Ending(stopLimit)
-        for await happening in happenings {
-            switch happening {
-            case .worked(let result):
-                if let end = await link.end { ending.request(end) }
-                ending.hasWorked = true
-                note(result, &ending)
-                await tellFailure(link, ending)
-                let (drains, isStopping) = (ending.drains, ending.isStopping)
-                let limit = isStopping ? ending.limit / 2 : drainLimit
-                tasks.append(
-                    Task {
-                        await link.close(draining: drains, waitsForHub: !isStopping, within: limit)
-                        tell.yield(.closed)
-                    })
-                continue
-            case .requested(let request):
-                ending.request(request)
-                if case .hubGone = request { await link.abandon() }
-            case .signalled(.stop(let stop)): ending.request(stop)
-            case .signalled(.ended(let end)): ending.request(end)
-            case .signalled(.opened): continue
-            case .overdue where ending.hasWorked: break  // Only the hub did not answer, and the spool has it all.
-            case .overdue:
-                ending.exit = .unfinished
-                logger.critical("the plugin did not stop in time and is cut off")
-            case .closed:
-                if ending.exit == .done, await !link.spool.isEmpty, !ending.isStopping { ending.exit = .unfinished }
-                if ending.exit == .done, mode == .once, await link.sink.hasUndelivered { ending.exit = .unfinished }
-            }
-            if case .closed = happening { break }
-            if case .overdue = happening {
-                await link.close(draining: false, within: .zero)
-                break
-            }
-            guard !ending.isCancelled else { continue }
-            ending.isCancelled = true
-            link.hasStopRequest.withLock { $0 = true }
-            let limit = ending.limit
-            await link.prepareStop()
-            await link.sink.finish(within: limit / 2)
-            work.cancel()
-            tasks.append(
-                Task {
-                    guard (try? await Task.sleep(for: limit)) != nil else { return }
-                    tell.yield(.overdue)
-                })
-        }
-        for task in tasks { task.cancel() }
-        return ending.exit
-    }
-
     /// The author's part.
     private func work(_ link: HubLink, _ state: PluginState) async throws {
         let settings: PluginSettings
@@ -177,6 +77,8 @@ package struct PluginRunner<P: Plugin>: Sendable {
         if context.isStopping { return }
         do {
             try await authorsPart(context, link)
+            // A person may have had it started for a command (R13.70).
+            await link.commands.untilIdle()
         } catch {
             await context.renewals.untilNone()
             throw error
@@ -217,56 +119,5 @@ package struct PluginRunner<P: Plugin>: Sendable {
         try await context.link.sink.serve(
             try handler.requests(P.manifest), width: P.manifest.sink?.deliveriesAtOnce ?? 1,
             untilCaughtUp: mode == .once, handler.deliver)
-    }
-
-    private func note(_ result: Result<Void, any Error>, _ ending: inout Ending) {
-        guard case .failure(let error) = result else { return }
-        if ending.isStopping {
-            if error is CancellationError || (error as? GiveError)?.code == .stopping { return }
-            if (error as? AskError)?.code == .stopping { return }
-        }
-        logger.critical("the plugin failed", metadata: ["plugin.error": "\(error)"])
-        ending.exit = (error as? PluginFailure)?.exit ?? .failed
-        ending.failure = "\(error)"
-    }
-
-    /// The hub shows the last error of a plugin.
-    private func tellFailure(_ link: HubLink, _ ending: Ending) async {
-        guard let failure = ending.failure,
-            let event = try? DeviceEvent("failed", severity: .error, text: failure)
-        else { return }
-        await link.sendIfReady(.event(event))
-    }
-}
-
-/// How a run is going to end.
-private struct Ending {
-    var exit = PluginExit.done
-    var failure: String?
-    var limit: Duration
-    /// Whether the hub should have what is in the spool before BYE.
-    var drains = true
-    var isStopping = false
-    var isCancelled = false
-    /// The author's part is over.
-    var hasWorked = false
-
-    init(_ limit: Duration) { self.limit = limit }
-
-    mutating func request(_ request: StopRequest) {
-        isStopping = true
-        if case .hubGone = request { drains = false }
-    }
-
-    mutating func request(_ stop: Stop) {
-        isStopping = true
-        drains = false
-        limit = min(limit, .milliseconds(stop.deadline))
-    }
-
-    mutating func request(_ end: ClientEnd) {
-        isStopping = true
-        drains = false
-        if case .fatal = end { exit = .refused }
     }
 }

@@ -5,11 +5,11 @@ import Glibc
 /// SIGTERM, SIGINT and, for a launched plugin, the end of stdin, as one stream.
 ///
 /// Also has the process survive a write to a pipe without a reader, as stderr is once the hub was killed.
-struct StopSignals {
-    let requests: AsyncStream<StopRequest>
+package struct StopSignals {
+    package let requests: AsyncStream<StopRequest>
     private let sources: [any DispatchSourceProtocol]
 
-    init(watchingInput: Bool) {
+    package init(watchingInput: Bool) {
         signal(SIGPIPE, SIG_IGN)
         let (requests, tell) = AsyncStream<StopRequest>.makeStream(bufferingPolicy: .bufferingOldest(4))
         let queue = DispatchQueue(label: "stop-signals")

@@ -15,6 +15,11 @@ extension ClientMachine {
             return []
         case .stop(let stop):
             guard state == .open, stopAt == nil else { return [] }
+            if policy.outlivesHub {
+                // Nothing more is sent; what was sent is answered before the hub ends the session.
+                (hubIsStopping, leaveAt) = (true, now + stop.deadline)
+                return []
+            }
             stopAt = now + stop.deadline
             return [.stop(stop)] + leaveIfDone(at: now)
         case .bye:

@@ -56,6 +56,8 @@ package struct ClientMachine: Sendable {
     var holdUntil: Int64?
     var stopAt: Int64?
     var hubIsStopping = false
+    /// When a session whose hub has said STOP is over for a client that waits for the next hub.
+    var leaveAt: Int64?
     var isFinishing = false
 
     package init(hello: Hello, policy: ClientPolicy = ClientPolicy()) {
@@ -180,6 +182,7 @@ package struct ClientMachine: Sendable {
             if let heartbeat = welcome?.heartbeat {
                 times += [heardAt + heartbeat.timeout, max(heardAt, pingedAt) + heartbeat.interval]
             }
+            if let leaveAt { times.append(leaveAt) }
             if let holdUntil, !hubIsStopping, !outbox.hasSent, outbox.firstWaiting != nil { times.append(holdUntil) }
         }
         return times.min()
@@ -187,6 +190,7 @@ package struct ClientMachine: Sendable {
 
     private mutating func tickOpen(at now: Int64) -> [ClientAction] {
         guard let heartbeat = welcome?.heartbeat else { return [] }
+        if let leaveAt, now >= leaveAt { return lose("the hub is stopping", wait: true, at: now) }
         if now >= heardAt + heartbeat.timeout {
             return lose("nothing was heard of the hub for \(heartbeat.timeout) ms", wait: false, at: now)
         }
@@ -228,7 +232,7 @@ extension ClientMachine {
     private mutating func forgetSession() {
         outbox.markAllWaiting()
         credit = .zero
-        holdUntil = nil
+        (holdUntil, leaveAt) = (nil, nil)
         helloRepeats = 0
     }
 

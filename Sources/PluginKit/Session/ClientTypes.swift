@@ -97,6 +97,8 @@ package struct ClientPolicy: Hashable, Sendable {
     package var longestLossDelay: Int64
     /// The wait after an ERROR `store` that names none.
     package var storeDelay: Int64
+    /// Whether STOP is the end of this hub alone: for a program that no hub has started, and that waits for the next hub.
+    package var outlivesHub: Bool
     /// Batches that wait to be sent or answered.
     package var queuedBatches: Int
     /// Bytes of their records and payloads together.
@@ -104,11 +106,12 @@ package struct ClientPolicy: Hashable, Sendable {
 
     package init(
         helloRepeat: Int64 = 1_000, longestHelloRepeat: Int64 = 15_000, lossDelay: Int64 = 250,
-        longestLossDelay: Int64 = 30_000, storeDelay: Int64 = 1_000, queuedBatches: Int = 256,
-        queuedBytes: Int = 16_777_216
+        longestLossDelay: Int64 = 30_000, storeDelay: Int64 = 1_000, outlivesHub: Bool = false,
+        queuedBatches: Int = 256, queuedBytes: Int = 16_777_216
     ) {
         (self.helloRepeat, self.longestHelloRepeat) = (helloRepeat, longestHelloRepeat)
         (self.lossDelay, self.longestLossDelay, self.storeDelay) = (lossDelay, longestLossDelay, storeDelay)
+        self.outlivesHub = outlivesHub
         (self.queuedBatches, self.queuedBytes) = (queuedBatches, queuedBytes)
     }
 }

@@ -28,14 +28,16 @@ package struct HubAddress: Sendable {
 }
 
 /// What the hub hands to a plugin that it starts (Protocol §2).
-struct Launch {
-    var address: HubAddress
-    var instance: String
-    var stateDirectory: String
+package struct Launch {
+    package var address: HubAddress
+    package var instance: String
+    package var stateDirectory: String
 
     /// Reads the environment and, on a launch, the token from stdin; nil when the hub did not start this process.
     /// - Throws: ``PluginFailure`` when only a part is there.
-    static func read(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> Launch? {
+    package static func read() throws -> Launch? { try read(ProcessInfo.processInfo.environment) }
+
+    static func read(_ environment: [String: String]) throws -> Launch? {
         // A shell that asked `hub status --env` has HUB_DOOR too, which is the owner's then (``HubAddress/ofShell(_:)``).
         guard let instance = environment["HUB_INSTANCE"] else { return nil }
         guard let door = environment["HUB_DOOR"], let state = environment["HUB_STATE"] else {

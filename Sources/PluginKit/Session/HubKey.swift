@@ -39,7 +39,7 @@ package struct HubKey: Sendable {
     }
 
     /// Sentence for people when others can read the file; nil when all is well.
-    static func warning(path: String) -> String? {
+    package static func warning(path: String) -> String? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
             let mode = (attributes[.posixPermissions] as? NSNumber)?.uint16Value, mode & 0o077 != 0
         else { return nil }

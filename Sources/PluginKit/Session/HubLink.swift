@@ -1,4 +1,4 @@
-import HubWire
+package import HubWire
 import Logging
 import PluginState
 import Synchronization
@@ -7,7 +7,7 @@ import ZeroMQ
 /// The dialogue with the hub over one DEALER socket: drives ``ClientMachine``, and has a part of its own for each thing it is about.
 ///
 /// Lives on a ``PollLoop``, and its parts with it. They speak to the hub through a ``HubOutlet``, and hear from here what concerns them.
-actor HubLink {
+package actor HubLink {
     /// What the runner is told.
     enum Signal: Sendable {
         case opened
@@ -32,7 +32,7 @@ actor HubLink {
     /// Sessions that were opened.
     nonisolated let openings = EventCounter()
     nonisolated let signals: AsyncStream<Signal>
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     nonisolated let spool: SpoolPump
     nonisolated let storeCalls: StoreCalls
@@ -43,7 +43,7 @@ actor HubLink {
 
     let logger: Logger
     var machine: ClientMachine
-    private let context: Context
+    let context: Context
     let address: HubAddress
     let signal: AsyncStream<Signal>.Continuation
     private let origin = ContinuousClock.now
@@ -80,7 +80,7 @@ actor HubLink {
     init(
         hello: Hello, address: HubAddress, state: PluginState?, logger: Logger, loop: PollLoop, context: Context,
         policy: ClientPolicy = ClientPolicy(helloRepeat: 500, longestHelloRepeat: 2_000),
-        declaring types: [TypeDeclaration] = []
+        declaring types: [TypeDeclaration] = [], report: SpoolReport? = nil
     ) {
         (self.loop, self.context, self.address) = (loop, context, address)
         (self.logger, self.instance) = (logger, hello.instance)
@@ -88,7 +88,7 @@ actor HubLink {
         _ = machine.declare(types, at: 0)
         (signals, signal) = AsyncStream.makeStream()
         let outlet = HubOutlet()
-        spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger)
+        spool = SpoolPump(of: state, on: loop, outlet: outlet, logger: logger, report: report)
         storeCalls = StoreCalls(on: loop, outlet: outlet)
         commands = CommandHandler(on: loop, outlet: outlet)
         questions = HubQuestions(on: loop, outlet: outlet)
@@ -134,7 +134,7 @@ actor HubLink {
 
     /// The terms of the first session, as soon as there is one; nil when the dialogue ended without, or the
     /// plugin is to stop.
-    func welcome() async -> Welcome? {
+    package func welcome() async -> Welcome? {
         if let welcome = machine.welcome, machine.isOpen { return welcome }
         if end != nil || isStopping { return nil }
         return await withCheckedContinuation { welcomeWaiters.append($0) }
@@ -170,7 +170,9 @@ actor HubLink {
         isDraining = draining
         isClosing = true
         if !isDraining { await spool.pause() }
-        if !isAbandoned, waitsForHub || machine.isOpen && !isAway { finishIfDrained() } else { leave() }
+        if waitsForHub && !isAbandoned || machine.isOpen && !isAway { finishIfDrained() } else { leave() }
+        // The hub may be ending this process alone, and hears BYE; it may be gone, and no answer comes.
+        if isAbandoned { leave() }
         let deadline = loop.schedule(after: limit) { [weak self] in
             self?.assumeIsolated { $0.leave() }
         }

@@ -2,6 +2,11 @@ import HubWire
 import Logging
 import Synchronization
 
+extension BackOff {
+    /// One second, then twice as long each time, up to an hour; a fifth more or less, so that sinks do not all come at once.
+    package static let ofDeliveries = BackOff(factor: 2, longest: .seconds(3_600), spread: 0.8...1.2)
+}
+
 /// Between the author's `deliver` and the hub: subscriptions as messages, errors as results, rests that grow.
 struct DeliveryHandler: Sendable {
     private let sink: any SinkPlugin
@@ -13,9 +18,6 @@ struct DeliveryHandler: Sendable {
     private final class BackOffs: Sendable {
         let byWant = Mutex<[String: BackOff]>([:])
     }
-
-    /// One second, then twice as long each time, up to an hour; a fifth more or less, so that sinks do not all come at once.
-    private static let backOff = BackOff(factor: 2, longest: .seconds(3_600), spread: 0.8...1.2)
 
     init(_ sink: any SinkPlugin, _ wants: [Want], _ context: PluginContext) {
         (self.sink, self.wants, self.context) = (sink, wants, context)
@@ -89,7 +91,7 @@ struct DeliveryHandler: Sendable {
         _ want: String, _ records: [DeliveredRecord], after: Duration?, _ reason: String
     ) -> DeliveryOutcome {
         let (next, isFirst) = backOffs.byWant.withLock { backOffs in
-            let next = backOffs[want, default: Self.backOff].next()
+            let next = backOffs[want, default: .ofDeliveries].next()
             return (next, backOffs[want]?.failures == 1)
         }
         // A target may ask for any time.

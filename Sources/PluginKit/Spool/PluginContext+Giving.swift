@@ -18,38 +18,8 @@ extension PluginContext {
 
     /// Takes records of any kind for the hub, as ``give(_:saving:)-([Sample],_)`` does.
     public func give(_ records: [Record], saving changes: [String: StateValue?] = [:]) async throws(GiveError) {
-        let groups = try RecordGroups(records).groups
-        let removals = link.spool.removals.load(ordering: .relaxed)
-        do throws(PluginStateError) {
-            try await spool(groups, changes)
-        } catch {
-            switch error.code {
-            case .full:
-                await link.spool.isFull(error.message, after: removals)
-                throw GiveError(.full, error.message)
-            case .invalid: throw GiveError(.invalid, error.message)
-            default: throw GiveError(.storage, error.message)
-            }
-        }
+        try await link.give(try RecordGroups(records).groups, saving: changes, in: state)
         noteGiven()
-        await link.spool.hasGrown()
-    }
-
-    private func spool(_ groups: [[[UInt8]]], _ changes: [String: StateValue?]) async throws(PluginStateError) {
-        guard !changes.isEmpty else {
-            try await state.spool(groups)
-            return
-        }
-        do {
-            try await state.transaction { transaction in
-                try transaction.spool(groups)
-                for (key, value) in changes { try transaction.set(key, to: value) }
-            }
-        } catch let error as PluginStateError {
-            throw error
-        } catch {
-            preconditionFailure("a transaction of PluginState throws PluginStateError: \(type(of: error))")
-        }
     }
 
     /// Gives records to the hub without the spool and waits until it has answered each.

@@ -17,6 +17,7 @@ actor SpoolPump {
     let state: PluginState?
     let outlet: HubOutlet
     let logger: Logger
+    private let report: SpoolReport?
     /// How often something has left the spool.
     nonisolated let removals = Atomic(0)
 
@@ -43,7 +44,10 @@ actor SpoolPump {
     var fullness = Fullness()
     var roomWaiters: [CheckedContinuation<Void, Never>] = []
 
-    init(of state: PluginState?, on loop: PollLoop, outlet: HubOutlet, logger: Logger) {
+    init(
+        of state: PluginState?, on loop: PollLoop, outlet: HubOutlet, logger: Logger, report: SpoolReport? = nil
+    ) {
+        self.report = report
         (self.state, self.loop, self.outlet, self.logger) = (state, loop, outlet, logger)
         mayHaveMore = state != nil
     }
@@ -146,6 +150,7 @@ actor SpoolPump {
         guard let batch = batches.removeValue(forKey: ticket) else { return false }
         var answer = BatchAnswer(time: outlet.clock.now())
         for (record, result) in zip(batch, results) {
+            report?(record, result)
             switch result {
             case .stored: answer.stored.append(record.id)
             case .duplicate: answer.duplicate.append(record.id)
@@ -177,6 +182,7 @@ actor SpoolPump {
         logger.error(
             "the hub refused a group of records",
             metadata: ["record.spooled": "\(batch.first?.id ?? 0)", "hub.error": "\(error)"])
+        for record in batch { report?(record, .rejected(.init(received: error.code.rawValue), reason: error.reason)) }
         settle(BatchAnswer(refusals: refusals, time: outlet.clock.now()))
         return true
     }

@@ -51,3 +51,21 @@ public struct DayValue: Hashable, Sendable {
         self.extra = extra
     }
 }
+
+extension DayValue {
+    /// The plugin kind whose days a series is of: a name with a colon is of the kind before the first one, `kept.…` of the hub, and every
+    /// other of the gap-filler.
+    public static func maker(ofSeries series: String) -> String {
+        if let colon = series.firstIndex(of: ":") { return String(series[..<colon]) }
+        return series.hasPrefix("kept.") ? "hub" : "gap-filler"
+    }
+
+    /// Why its source cannot have a day of this series, and of which it can; `nil` where it can.
+    ///
+    /// It does not depend on what is stored: else one plugin could keep another from its days, or learn which there are.
+    public var seriesFault: String? {
+        let (maker, plugin) = (DayValue.maker(ofSeries: series), source.plugin)
+        if maker == plugin { return nil }
+        return "series: \"\(series.prefix(64))\" is a series of \(maker); \(plugin) names its own \"\(plugin):…\""
+    }
+}

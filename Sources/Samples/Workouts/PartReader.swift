@@ -1,9 +1,9 @@
 import JSON
 
-/// What is wrong with a part of a workout or a route: with the member, without the value.
+/// What is wrong with a part of a workout, a route or an activity summary: with the member, without the value.
 public struct PartFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of thing is wrong.
-    public enum Kind: String, Hashable, Sendable { case value, unit, time }
+    public enum Kind: String, Hashable, Sendable { case value, unit, time, key }
     public let kind: Kind
     public let description: String
 

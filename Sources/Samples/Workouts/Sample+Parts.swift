@@ -1,11 +1,11 @@
 package import JSON
 
-/// Workouts and routes have a member of their own, which travels beside the others and is kept among the extra ones.
+/// Workouts, routes and activity summaries have a member of their own, which travels beside the others and is kept among the extra ones.
 extension Sample {
     /// The name of that member; `nil` where the sample is of another type.
     package var partName: String? {
         if case .workout = value { return "workout" }
-        return type == .workoutRoute ? "route" : nil
+        return type == .workoutRoute ? "route" : type == .activitySummary ? ActivitySummary.name : nil
     }
 
     /// What its source says of a workout besides activity and interval; `nil` for other types, and where it has nothing of it.
@@ -24,6 +24,15 @@ extension Sample {
         set { extra = JSONObject.setting("route", to: newValue.map { .list($0.map(\.json)) }, in: extra) }
     }
 
+    /// The figures of an `activitySummary`, with their goals; `nil` for other types.
+    public var activitySummary: ActivitySummary? {
+        get { type == .activitySummary ? part.flatMap { try? ActivitySummary($0, .standard) } : nil }
+        set { extra = JSONObject.setting(ActivitySummary.name, to: newValue?.json, in: extra) }
+    }
+
+    /// The day of an `activitySummary`, which is its key; `nil` for other types.
+    public var activitySummaryDate: LocalDate? { type == .activitySummary ? LocalDate(key.text) : nil }
+
     /// Seconds of a workout without its pauses; `nil` for other types.
     public var workoutDuration: Double? {
         guard case .workout = value else { return nil }
@@ -34,12 +43,31 @@ extension Sample {
 
     /// Throws what is wrong with the member.
     package func checkParts(_ registry: TypeRegistry) throws(PartFault) {
+        if type == .activitySummary { return try checkSummary(registry) }
         guard let part else { return }
         if case .workout = value {
             let seconds = Double(end.microseconds - start.microseconds) / 1_000_000
             _ = try WorkoutParts(part, seconds: seconds, registry)
         } else {
             _ = try RoutePoint.list(part)
+        }
+    }
+
+    private func checkSummary(_ registry: TypeRegistry) throws(PartFault) {
+        guard let part else { throw PartFault(.value, "\(ActivitySummary.name): missing") }
+        _ = try ActivitySummary(part, registry)
+        guard zone != nil || start.offsetMinutes != nil else {
+            throw PartFault(.time, "start: expected the local clock of the day, by an offset or by zone")
+        }
+        guard let day = LocalDay.of(start, sampleZone: zone, personZone: "UTC") else {
+            throw PartFault(.time, "zone: expected one of the IANA time zones, such as Europe/Berlin")
+        }
+        guard key.text == day.text else {
+            throw PartFault(
+                .key, "key: of an activitySummary expected the day of start on its local clock: \(day.text)")
+        }
+        guard end.microseconds - start.microseconds <= ActivitySummary.longestDay else {
+            throw PartFault(.time, "end: expected the end of the day of start")
         }
     }
 }

@@ -54,6 +54,24 @@ public struct Need: Sendable {
     public static let python = Need(
         "there is no python3 here; .ci/setup test installs it", isMet: Tool.run("python3", ["--version"]))
 
+    // What plugins in other languages are made of.
+
+    public static let pyzmq = Need(
+        "no python3 has zmq here; .ci/setup test installs python3-zmq", isMet: (try? Tool.python(with: "zmq")) != nil)
+    public static let ruby = Need(
+        "ruby has no ffi here; .ci/setup test installs ruby-ffi", isMet: Tool.run("ruby", ["-e", "require 'ffi'"]))
+    public static let php = Need(
+        "php has no zmq here; .ci/setup test installs php-zmq",
+        isMet: Tool.run("php", ["-n", "-d", "extension=zmq", "-r", "exit(class_exists('ZMQ') ? 0 : 1);"]))
+    public static let perl = Need(
+        "perl has no FFI::Platypus here; .ci/setup test installs libffi-platypus-perl",
+        isMet: Tool.run("perl", ["-MFFI::Platypus", "-e", "1"]))
+    public static let jq = Need("there is no jq here; .ci/setup test installs it", isMet: Tool.run("jq", ["--version"]))
+
+    /// What days and statistics are compared with.
+    public static let pandas = Need(
+        "no python3 has pandas here; .ci/setup test installs it", isMet: (try? Tool.python(with: "pandas")) != nil)
+
     /// The official Python SDK of SAMI's successor, in a folder of ours.
     public static let artikcloud = Need(
         "the Python SDK artikcloud is not installed: make setup-test needs the network once",
@@ -73,6 +91,21 @@ public struct Need: Sendable {
 
 /// A program of the machine.
 public enum Tool {
+    public struct Missing: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// The first Python that has a module: that of the `PATH`, or the one that Debian's packages belong to.
+    public static func python(with module: String) throws(Missing) -> String {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        for folder in folders + ["/usr/bin"] {
+            let path = "\(folder)/python3"
+            guard FileManager.default.isExecutableFile(atPath: path) else { continue }
+            if run(path, ["-c", "import \(module)"]) { return path }
+        }
+        throw Missing(description: "no python3 has \(module): .ci/setup test installs python3-\(module)")
+    }
+
     /// Whether it is there and ends with 0; what it says is dropped.
     @discardableResult
     public static func run(_ tool: String, _ arguments: [String]) -> Bool { failure(tool, arguments) == nil }

@@ -1,0 +1,73 @@
+"""Where the hub is, and sockets that lead there."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, List, Optional
+
+import zmq
+
+from ._core import HubError, Object
+
+
+class Place:
+    """The hub's two endpoints and what proves who we are there.
+
+    Of what is not given: `key` is the file that HUB_KEY names (`hub keys new`), and `door`, `feed` and `instance` are
+    those of the key file, or HUB_DOOR, HUB_FEED and HUB_INSTANCE of the environment (`hub status --env`).
+    """
+
+    def __init__(self, instance: Optional[str], door: Optional[str], feed: Optional[str], key: Optional[str],
+                 token: Optional[str]) -> None:
+        path = key or (None if door else os.environ.get("HUB_KEY"))
+        self.key: Object = {}
+        if path:
+            with open(path, encoding="utf-8") as file:
+                self.key = json.load(file)
+            missing = [name for name in ("serverKey", "publicKey", "secretKey", "door", "instance") if name not in self.key]
+            if missing:
+                raise HubError("key", f"{path} lacks {', '.join(missing)}: hub keys new NAME makes such a file")
+        self.token = token
+        self.instance = str(instance or self.key.get("instance") or os.environ.get("HUB_INSTANCE", ""))
+        self.door = str(door or self.key.get("door") or os.environ.get("HUB_DOOR", ""))
+        self.feed: Optional[str] = feed or (self.key.get("feed") if path else os.environ.get("HUB_FEED"))
+        if not self.instance:
+            raise HubError("instance", "no instance: give one, such as Hub('kitchen'), or set HUB_INSTANCE")
+        if not self.door:
+            raise HubError("door", 'no door: eval "$(hub status --env)" sets HUB_DOOR, and HUB_KEY names a key file')
+
+    def _prove(self, socket: Any) -> None:
+        socket.linger = 0
+        if self.token is not None:
+            socket.plain_username, socket.plain_password = self.instance.encode(), self.token.encode()
+        if self.key:
+            socket.curve_serverkey = self.key["serverKey"].encode()
+            socket.curve_publickey = self.key["publicKey"].encode()
+            socket.curve_secretkey = self.key["secretKey"].encode()
+
+    def openDoor(self, context: Any) -> Any:
+        socket = context.socket(zmq.DEALER)
+        self._prove(socket)
+        # Without a connection a message goes nowhere, and is not kept for a hub that does not know the session: what
+        # is open is said again in the next one. The hub's credit bounds what is on its way, so the queues never fill.
+        socket.setsockopt(zmq.IMMEDIATE, 1)
+        socket.sndhwm = socket.rcvhwm = 10_000
+        socket.reconnect_ivl, socket.reconnect_ivl_max = 50, 1_000
+        socket.connect(self.door)
+        return socket
+
+    def openFeed(self, context: Any, topics: List[bytes]) -> Any:
+        if not self.feed:
+            return None
+        socket = context.socket(zmq.SUB)
+        self._prove(socket)
+        socket.rcvhwm = 1_000  # what is dropped beyond is asked for
+        socket.reconnect_ivl, socket.reconnect_ivl_max = 50, 1_000
+        for topic in topics:
+            socket.subscribe(topic)
+        socket.connect(self.feed)
+        return socket
+
+
+def hello(place: Place, plugin: Optional[str], version: str, members: Object) -> Object:
+    return {"protocol": [1], "instance": place.instance, "plugin": plugin or place.instance, "version": version, **members}

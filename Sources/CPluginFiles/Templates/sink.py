@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""The plugin @NAME@ of a health hub: writes each record of the type @TYPE@ into a file. README.md says how.
+
+Nothing is remembered here: the hub knows what was delivered, and delivers again what was not answered.
+"""
+import hashlib
+import json
+import os
+import sys
+
+from health_hub import plugin
+
+MANIFEST = {
+    "name": "@NAME@", "summary": "Writes records of @TYPE@ into a folder.", "version": "1.0",
+    "reads": ["@TYPE@"], "sink": {},
+    "settings": [
+        {"name": "folder", "type": "path", "required": True, "access": "folder",
+         "help": "The folder of the records, a file of one line for each."},
+    ],
+}
+
+
+def log(text):
+    """Of a person's values nothing belongs here."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def file_of(record):
+    """The same for all versions of a record, and for its retraction: made from what identifies it."""
+    source = record["source"]
+    identity = [source["plugin"], source.get("device", ""), source.get("account", ""), record["key"]]
+    return hashlib.sha256("\n".join(identity).encode()).hexdigest()[:32] + ".json"
+
+
+def store(folder, record):
+    """Makes the folder say what the record says; to do it twice changes nothing."""
+    path = os.path.join(folder, file_of(record))
+    if record["kind"] == "retraction":
+        if os.path.exists(path):
+            os.remove(path)
+        return
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".new", path)
+
+
+def sync(folder):
+    """Returns when the names in the folder are on the disk too."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def run(hub):
+    folder = hub.welcome["settings"]["folder"]
+
+    def deliver(records):
+        try:
+            for record in records:
+                store(folder, record)
+            sync(folder)
+        except OSError as error:
+            log(f"{folder}: {error.strerror}")
+            return [{"result": "retry", "after": 60_000, "reason": error.strerror} for _ in records]
+        return [{"result": "delivered"} for _ in records]
+
+    hub.sink({"want": "records", "types": ["@TYPE@"], "start": "beginning"}, deliver)
+    hub.serve()
+
+
+sys.exit(plugin(MANIFEST, run))

@@ -1,0 +1,52 @@
+#!/usr/bin/env ruby
+# The plugin @NAME@ of a health hub: writes each record of the type @TYPE@ into a file. README.md says how.
+#
+# Nothing is remembered here: the hub knows what was delivered, and delivers again what was not answered.
+require "digest"
+require_relative "health_hub"
+
+MANIFEST = {
+  "name" => "@NAME@", "summary" => "Writes records of @TYPE@ into a folder.", "version" => "1.0",
+  "reads" => ["@TYPE@"], "sink" => {},
+  "settings" => [
+    { "name" => "folder", "type" => "path", "required" => true, "access" => "folder",
+      "help" => "The folder of the records, a file of one line for each." }
+  ]
+}.freeze
+
+# The same for all versions of a record, and for its retraction: made from what identifies it.
+def file_of(record)
+  identity = [*record["source"].values_at("plugin", "device", "account").map(&:to_s), record["key"]]
+  "#{Digest::SHA256.hexdigest(identity.join("\n"))[0, 32]}.json"
+end
+
+# Makes the folder say what the record says; to do it twice changes nothing.
+def store(folder, record)
+  path = File.join(folder, file_of(record))
+  if record["kind"] == "retraction"
+    File.delete(path) if File.exist?(path)
+    return
+  end
+  File.open("#{path}.new", "w") do |file|
+    file.puts(JSON.generate(record))
+    file.fsync
+  end
+  File.rename("#{path}.new", path)
+end
+
+code = HealthHub.plugin(MANIFEST) do |hub|
+  folder = hub.welcome["settings"]["folder"]
+  hub.sink({ "want" => "records", "types" => ["@TYPE@"], "start" => "beginning" }) do |records|
+    begin
+      records.each { |record| store(folder, record) }
+      File.open(folder, &:fsync) # the names in it too
+      records.map { { "result" => "delivered" } }
+    rescue SystemCallError => error
+      # Of a person's values nothing belongs into the log.
+      warn "#{folder}: #{error.class.name}"
+      records.map { { "result" => "retry", "after" => 60_000, "reason" => error.class.name } }
+    end
+  end
+  hub.serve
+end
+exit code

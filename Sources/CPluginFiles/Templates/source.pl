@@ -1,0 +1,77 @@
+#!/usr/bin/env perl
+# The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md says what the file looks like.
+#
+# Nothing is remembered from one start to the next: what the hub has already it calls a duplicate.
+use v5.26;
+use utf8;
+use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
+use FindBin;
+use lib $FindBin::RealBin;
+use HealthHub;
+
+my $manifest = {
+    name => '@NAME@', summary => 'Gives @TYPE@ from a text file.', version => '1.0', writes => ['@TYPE@'],
+    checksSettings => JSON::PP::true,
+    settings => [
+        { name => 'file', type => 'path', required => JSON::PP::true, help => 'The readings, a line for each: @LINE@.' },
+        { name => 'every', type => 'integer', minimum => 1, maximum => 3600, default => 5,
+            help => 'Seconds from one look at the file to the next.' },
+    ],
+};
+
+# Of a person's values nothing belongs here.
+sub note ($text) { print STDERR "$text\n" }
+
+sub objections ($settings) {
+    return [] unless -d $settings->{file};
+    return [{ setting => 'file', reason => 'this is a folder; name the file with the readings' }];
+}
+
+# What a line says, or undef. Its key is its time: the same line is the same record whenever it is read.
+sub record ($line) {
+    my @words = split ' ', $line;
+    return undef unless @words == 2 || @words == 3;
+    my ($start, $value) = @words[0, -1];
+@quantity|    return undef unless $value =~ /\A-?[0-9]{1,15}([.][0-9]{1,15})?\z/;
+@quantity|    my $made = { type => '@TYPE@', value => 0 + $value, unit => '@UNIT@', start => $start, key => $start };
+@category|    my $made = { type => '@TYPE@', value => $value, start => $start, key => $start };
+    $made->{end} = $words[1] if @words == 3;
+    return $made;
+}
+
+# Records of the file behind byte `place`, and the place to go on from: as much as 64 KiB has of whole lines.
+sub look ($path, $place) {
+    return ([], 0) unless -e $path;
+    open my $file, '<:raw', $path or die HealthHub::SettingsError->new("$path cannot be read: $!");
+    $place = 0 if -s $file < $place; # the file has been written once more, from its beginning
+    seek $file, $place, 0;
+    read $file, my $data, 65_536;
+    my $size = 1 + rindex $data, "\n"; # the line that is being written waits
+    $size = length $data if $size == 0 && length $data == 65_536; # never a reading
+    my @records;
+    for my $line (split /\n/, substr $data, 0, $size) {
+        next unless $line =~ /\S/;
+        utf8::decode($line);
+        my $made = record($line);
+        if ($made) { push @records, $made } else { note("a line behind byte $place is left out: it is no reading") }
+    }
+    return (\@records, $place + $size);
+}
+
+sub run ($hub) {
+    my $settings = $hub->welcome->{settings};
+    my ($place, $pause) = (0, 0);
+    while ($hub->serve($pause)) {
+        my ($records, $next) = look($settings->{file}, $place);
+        my $results = $hub->give($records); # returns when the hub has them on its disk
+        for my $n (0 .. $#$results) {
+            note("$records->[$n]{key}: $results->[$n]{reason}") if $results->[$n]{result} eq 'rejected';
+        }
+        $pause = $next == $place ? $settings->{every} : 0;
+        $place = $next;
+    }
+}
+
+exit HealthHub::plugin($manifest, \&run, \&objections);

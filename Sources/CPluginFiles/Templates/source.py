@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The plugin @NAME@ of a health hub: gives @TYPE@ from a text file. README.md says what the file looks like.
+
+Nothing is remembered from one start to the next: what the hub has already it calls a duplicate.
+"""
+import os
+@quantity|import re
+import sys
+
+from health_hub import plugin
+
+MANIFEST = {
+    "name": "@NAME@", "summary": "Gives @TYPE@ from a text file.", "version": "1.0", "writes": ["@TYPE@"],
+    "checksSettings": True,
+    "settings": [
+        {"name": "file", "type": "path", "required": True, "help": "The readings, a line for each: @LINE@."},
+        {"name": "every", "type": "integer", "minimum": 1, "maximum": 3600, "default": 5,
+         "help": "Seconds from one look at the file to the next."},
+    ],
+}
+
+
+def log(text):
+    """Of a person's values nothing belongs here."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def objections(settings):
+    if os.path.isdir(settings["file"]):
+        return [{"setting": "file", "reason": "this is a folder; name the file with the readings"}]
+    return []
+
+
+def record(line):
+    """What a line says. Its key is its time: the same line is the same record whenever it is read."""
+    start, *end, value = line.split()
+@quantity|    if not re.fullmatch(r"-?[0-9]{1,15}([.][0-9]{1,15})?", value):
+@quantity|        raise ValueError("no number")
+@quantity|    made = {"type": "@TYPE@", "value": float(value), "unit": "@UNIT@", "start": start, "key": start}
+@category|    made = {"type": "@TYPE@", "value": value, "start": start, "key": start}
+    if end:
+        made["end"], = end
+    return made
+
+
+def look(path, place):
+    """Records of the file behind byte `place`, and the place to go on from: as much as 64 KiB has of whole lines."""
+    try:
+        file = open(path, "rb")
+    except FileNotFoundError:
+        return [], 0
+    with file:
+        if os.fstat(file.fileno()).st_size < place:
+            place = 0  # the file has been written once more, from its beginning
+        file.seek(place)
+        data = file.read(65536)
+    size = data.rfind(b"\n") + 1  # the line that is being written waits
+    if size == 0 and len(data) == 65536:
+        size = len(data)  # never a reading
+    records = []
+    for line in data[:size].decode(errors="replace").splitlines():
+        try:
+            if line.strip():
+                records.append(record(line))
+        except ValueError:
+            log(f"a line behind byte {place} is left out: it is no reading")
+    return records, place + size
+
+
+def run(hub):
+    settings, place = hub.welcome["settings"], 0
+    pause = 0
+    while hub.serve(pause):
+        records, next_place = look(settings["file"], place)
+        for given, result in zip(records, hub.give(records)):  # returns when the hub has them on its disk
+            if result["result"] == "rejected":
+                log(f"{given['key']}: {result['reason']}")
+        pause = 0 if next_place != place else settings["every"]
+        place = next_place
+
+
+sys.exit(plugin(MANIFEST, run, objections))

@@ -1,0 +1,272 @@
+import Foundation
+import HubClient
+package import HubWire
+import JSON
+package import Logging
+package import PluginKit
+package import PluginState
+import Synchronization
+
+/// `hub bridge plugin --run`: a program that the hub has started, as lines.
+package final class PluginBridge: Sendable {
+    /// Queries that are open at a time.
+    private static let mostQueries = 16
+    /// How long the program may take to end once it was told to.
+    private static let grace = Duration.seconds(3)
+
+    private let description: PluginDescription
+    private let words: [String]
+    private let state: PluginState
+    private let logger: Logger
+    private let tellsResults: Bool
+    private let calls = CallTable()
+    private let ending = Mutex((child: ChildProgram?.none, code: Int32?.none, queries: 0))
+    private let results: SpooledLines
+
+    package init(
+        _ description: PluginDescription, _ words: [String], _ state: PluginState, tellsResults: Bool, _ logger: Logger
+    ) throws {
+        (self.description, self.words, self.state, self.logger) = (description, words, state, logger)
+        self.tellsResults = tellsResults
+        results = try SpooledLines(state)
+    }
+
+    /// What the session tells of the spool.
+    package var report: SpoolReport? {
+        guard tellsResults else { return nil }
+        return { [results] in results.answered($0, $1) }
+    }
+
+    /// How the program ended, where it ended by itself.
+    package var code: Int32? { ending.withLock(\.code) }
+
+    /// Ends the program where it still runs.
+    package func cutOff() { ending.withLock(\.child)?.signal(SIGKILL) }
+
+    package func run(_ link: HubLink) async throws {
+        guard let welcome = await link.welcome() else { return }
+        let child: ChildProgram
+        do { child = try ChildProgram(words, writes: true, reads: true) } catch {
+            throw PluginFailure(.failed, error.message)
+        }
+        ending.withLock { $0.child = child }
+        guard let writing = child.input, let reading = child.output else { return }
+        let (input, output) = (LineReader(reading), LineWriter(writing))
+        let sink = LineSink(output)
+        try? await output.write([Self.greeting(welcome)])
+        await link.serveCommands { [calls, description] call in
+            guard let command = description.manifest.commands.first(where: { $0.name == call.name }) else {
+                return .failed(code: "command", reason: "\(call.name): the manifest has no such command")
+            }
+            guard command.canDryRun || !call.isDryRun else {
+                return .failed(code: "command", reason: "\(call.name): the manifest has no dry run of it")
+            }
+            return await calls.run(call, output)
+        }
+        // Tasks of their own: while this one is being stopped, what the program still says is heard.
+        let hearing = Task { [self] in
+            await hear(input, output, sink, link)
+            sink.end()
+            await link.finishDeliveries(within: .zero)
+        }
+        // What it has started itself may hold its streams open, and is not waited for.
+        let watching = Task {
+            _ = await child.end()
+            input.finish()
+        }
+        let telling = Task { [self] in try await tellResults(output) }
+        let delivering = Task { [description] in
+            guard let want = description.want else { return }
+            try await link.serve([want], untilCaughtUp: false, sink.deliver)
+        }
+        await withTaskCancellationHandler {
+            await hearing.value
+        } onCancel: {
+            Task {
+                try? await output.write([.object([.init("stop", .truth(true))])])
+                output.close()
+            }
+            // Beside it: a program that does not read holds up who writes to it.
+            Task { await child.end(within: Self.grace) }
+        }
+        telling.cancel()
+        watching.cancel()
+        output.close()
+        calls.end()
+        let code = await child.end(within: Self.grace)
+        let isStopping = Task.isCancelled
+        ending.withLock { $0.code = isStopping ? nil : code }
+        try await delivering.value
+        if code != 0, !isStopping { throw PluginFailure(.failed, "\(words[0]) ended with exit code \(code)") }
+    }
+
+    /// The first line: what WELCOME says, but for what the bridge does itself.
+    private static func greeting(_ welcome: Welcome) -> JSONTree {
+        let all = JSONTree(HubMessage.welcome(welcome).body)
+        let names = ["instance", "settings", "persons", "grants", "clock", "time"]
+        return .object(names.compactMap { name in all?[name].map { .init(name, $0) } })
+    }
+
+    // MARK: - What the program says
+
+    private func hear(_ input: LineReader, _ output: LineWriter, _ sink: LineSink, _ link: HubLink) async {
+        var gatherer = GroupGatherer()
+        while let lines = await input.next() {
+            for line in lines {
+                let said = SaidLine(line)
+                gatherer.add(said)
+                if let fault = await take(said, line.number, output, sink, link) {
+                    // It names the line and the member, and never a value.
+                    logger.error("a line of the program was not understood", metadata: ["reason": "\(fault)"])
+                }
+            }
+            await keep(&gatherer, link)
+        }
+        gatherer.end()
+        await keep(&gatherer, link)
+    }
+
+    /// - Returns: what is wrong with the line.
+    private func take(
+        _ said: SaidLine, _ line: Int, _ output: LineWriter, _ sink: LineSink, _ link: HubLink
+    ) async -> String? {
+        switch said {
+        case .nothing, .records: return nil
+        case .fault(let reason): return reason
+        case .passing(let message):
+            await link.pass(message)
+            return nil
+        case .other("delivery", let answer): return sink.answer(answer, line: line)
+        case .other("command", let answer): return calls.answer(answer, line: line)
+        case .other(_, let question): return ask(question, line, output, link)
+        }
+    }
+
+    private func keep(_ gatherer: inout GroupGatherer, _ link: HubLink) async {
+        let (groups, refused) = gatherer.take()
+        if let (record, reason) = refused.first {
+            logger.error("a group was not given", metadata: ["line": "\(record.line)", "reason": "\(reason)"])
+        }
+        guard !groups.isEmpty else { return }
+        while true {
+            do throws(GiveError) { return try await results.keep(groups, link) } catch {
+                switch error.code {
+                case .full:
+                    await link.waitForRoom()
+                    // While it is being stopped there is nothing to wait for.
+                    try? await Task.sleep(for: .milliseconds(100))
+                case .storage: try? await Task.sleep(for: .seconds(1))
+                default: return logger.error("records were not given", metadata: ["reason": "\(error)"])
+                }
+            }
+        }
+    }
+
+    private func tellResults(_ output: LineWriter) async throws {
+        for await (record, result) in results.answers {
+            let place = results.take(record.id)
+            let key = GivenRecord.key(of: record.bytes)
+            try await output.write([Answer.result(result, line: place?.line, item: place?.item, key: key)])
+            results.printed()
+        }
+    }
+
+    private func ask(_ line: RawJSON, _ number: Int, _ output: LineWriter, _ link: HubLink) -> String? {
+        guard let whole = JSONTree(line.bytes), let question = whole["query"], let id = whole["id"]?.integer,
+            let body = RawJSON(trusted: question.bytes).setting(
+                [("id", RawJSON(trusted: Array("0".utf8)))]
+                    + (question["want"] == nil ? [("want", .string("records"))] : []))
+        else { return "line \(number): query: expected an object, and beside it id, a whole number" }
+        let isTaken = ending.withLock { state in
+            guard state.queries < Self.mostQueries else { return false }
+            state.queries += 1
+            return true
+        }
+        guard isTaken else { return "line \(number): \(Self.mostQueries) queries are open; wait for an answer" }
+        Task { [self] in
+            try? await output.write(raw: [await Self.answer(to: body, id, link)])
+            ending.withLock { $0.queries -= 1 }
+        }
+        return nil
+    }
+
+    private static func answer(to body: RawJSON, _ id: Int, _ link: HubLink) async -> [UInt8] {
+        func fault(_ code: String, _ reason: String) -> [UInt8] {
+            JSONTree.object([
+                .init("answer", JSONTree(id)), .init("error", .text(code)), .init("reason", .text(reason)),
+            ])
+            .bytes
+        }
+        let decoded: Result<ClientMessage, WireError> = body.bytes.withUnsafeBytes { bytes in
+            do throws(WireError) { return .success(try ClientMessage(verb: .query, body: bytes)) } catch {
+                return .failure(error)
+            }
+        }
+        switch decoded {
+        case .failure(let error): return fault("\(error.code)", error.reason)
+        case .success(.query(let query)):
+            do {
+                var result = try await link.ask(query)
+                result.id = 0
+                return Array("{\"answer\":\(id),".utf8)
+                    + HubMessage.result(result).body.dropFirst(#"{"id":0,"#.utf8.count)
+            } catch let error as AskError {
+                return fault(error.error.map { "\($0.code)" } ?? "\(error.code)", error.error?.reason ?? error.message)
+            } catch {
+                return fault("stopping", "the plugin is being stopped")
+            }
+        case .success: return fault("field", "no question")
+        }
+    }
+}
+
+/// The file that describes a plugin whose program speaks in lines: a manifest (Protocol §13.3), and which records it is delivered.
+package struct PluginDescription: Sendable {
+    package let manifest: Manifest
+    /// `nil` where it is no sink.
+    let want: WantRequest?
+    /// What `--describe` prints.
+    package let json: String
+
+    /// - Throws: ``PluginFailure`` that names the member.
+    package init(path: String) throws(PluginFailure) {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw PluginFailure(.manifest, "\(path): the manifest cannot be read")
+        }
+        let bytes = Array(data)
+        do throws(PrintedAnswer.Fault) { manifest = try PrintedAnswer(bytes).read(Manifest.self) } catch {
+            throw PluginFailure(.manifest, "\(path): \("\(error)".replacing("it printed", with: "it has"))")
+        }
+        if let fault = manifest.faults.first { throw PluginFailure(.manifest, "\(path): \(fault)") }
+        do { json = try manifest.json } catch { throw PluginFailure(.manifest, "\(path): \(error)") }
+        guard let abilities = manifest.sink else {
+            want = nil
+            return
+        }
+        let wished = JSONTree(bytes)?["want"] ?? .object([])
+        var members: [(name: String, value: RawJSON)] = [
+            ("want", .string("records")), ("batch", RawJSON(trusted: Array("\(abilities.batchRecords)".utf8))),
+            ("credit", RawJSON(trusted: Array("{\"records\":\(2 * abilities.batchRecords),\"bytes\":1048576}".utf8))),
+        ]
+        if wished["start"] == nil { members.append(("start", .string("beginning"))) }
+        if wished["types"] == nil, !manifest.reads.contains("*") {
+            members.append(("types", RawJSON(trusted: JSONTree.list(manifest.reads.map(JSONTree.text)).bytes)))
+        }
+        guard let body = RawJSON(trusted: wished.bytes).setting(members) else {
+            throw PluginFailure(.manifest, "\(path): want: expected an object with members of WANT (Protocol §10.1)")
+        }
+        let decoded: Result<ClientMessage, WireError> = body.bytes.withUnsafeBytes { bytes in
+            do throws(WireError) { return .success(try ClientMessage(verb: .want, body: bytes)) } catch {
+                return .failure(error)
+            }
+        }
+        guard case .success(.want(var request)) = decoded else {
+            if case .failure(let error) = decoded { throw PluginFailure(.manifest, "\(path): want: \(error.reason)") }
+            throw PluginFailure(.manifest, "\(path): want: expected an object")
+        }
+        (request.takes.pastDates, request.takes.edits) = (abilities.takesPastDates, abilities.takesEdits)
+        (request.takes.deletions, request.takes.filled) = (abilities.takesDeletions, abilities.takesFilledValues)
+        request.perHour = abilities.deliveriesPerHour
+        want = request
+    }
+}

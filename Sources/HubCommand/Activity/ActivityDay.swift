@@ -1,0 +1,53 @@
+import HubWire
+import JSON
+import Samples
+
+/// One day's rings: as a source says, or as its samples add up.
+struct ActivityDay {
+    let date: LocalDate
+    var summary: ActivitySummary
+    /// Which record says so; `nil` where it is computed.
+    var record: (source: Source, number: Int64)?
+
+    /// Each figure under its name, in the order in which they are shown.
+    static let figures:
+        [(name: String, title: String, figure: @Sendable (ActivitySummary) -> ActivitySummary.Figure?)] = [
+            ("activeEnergyBurned", "ENERGY", { $0.activeEnergyBurned }),
+            ("appleMoveTime", "MOVE", { $0.appleMoveTime }),
+            ("appleExerciseTime", "EXERCISE", { $0.appleExerciseTime }),
+            ("appleStandHours", "STAND HOURS", { $0.appleStandHours }),
+        ]
+
+    /// With every digit, in the units of the source.
+    func json(person: String) -> String {
+        var members: [JSONTree.Member] = [.init("date", .text(date.text)), .init("person", .text(person))]
+        if let record {
+            let source = [
+                ("plugin", record.source.plugin), ("device", record.source.device), ("account", record.source.account),
+            ]
+            members.append(
+                .init("source", .object(source.compactMap { name, text in text.map { .init(name, .text($0)) } })))
+            members.append(.init("number", .number("\(record.number)")))
+        }
+        members.append(.init("computed", .truth(record == nil)))
+        return JSONTree.object(members + (summary.json.members ?? [])).json
+    }
+
+    /// A header and a line for each day.
+    static func csv(_ days: [ActivityDay], person: String) -> [String] {
+        let header =
+            ["date", "person", "source", "computed"]
+            + figures.flatMap { [$0.name, "\($0.name)Goal", "\($0.name)Unit"] }
+        return [CSVLine.text(header)]
+            + days.map { day in
+                let cells = figures.flatMap { _, _, figure in
+                    figure(day.summary).map { figure in
+                        [NumberWriter.text(figure.value), figure.goal.map(NumberWriter.text) ?? "", figure.unit]
+                    } ?? ["", "", ""]
+                }
+                return CSVLine.text(
+                    [day.date.text, person, day.record?.source.words ?? "", day.record == nil ? "true" : "false"]
+                        + cells)
+            }
+    }
+}

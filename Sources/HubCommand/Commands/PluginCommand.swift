@@ -1,0 +1,19 @@
+import ArgumentParser
+
+/// `hub plugin`: a program of its own, beside this one.
+struct PluginCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plugin",
+        abstract: "For those who write plugins: make one, examine one.",
+        discussion: """
+            Runs hub-plugin; make build builds it. hub plugin --help lists what it does.
+            The plugins of a running hub are shown by hub plugins.
+
+            Examples:
+              hub plugin new NAME        a folder with a plugin that runs as it is
+              hub plugin test DIR        does this plugin do what it must?
+              hub plugin rules           what that is
+
+            Exit codes: those of hub-plugin; 71 it is missing.
+            """)
+}

@@ -1,0 +1,119 @@
+import HubSessions
+import HubWire
+import ZeroMQ
+
+/// A command to a program that rests: the hub starts it, and gives it the command when it has greeted (R13.70).
+struct AwaitedCommand {
+    let key: CommandKey
+    let command: String
+    /// Checked, with defaults filled in.
+    let arguments: RawJSON
+    let isDryRun: Bool
+    /// When the asker is told that it took too long, by the door's `now`, and the milliseconds it had.
+    let deadline: (at: Int64, allowed: Int64)?
+    /// Gives it up.
+    let timer: PollLoop.Timer
+}
+
+extension Commands {
+    /// How long a program may take to greet the hub, and the process before it to end.
+    private static let startPatience: Int64 = 60_000
+
+    /// Keeps a command for an instance that runs now and then, and has it started.
+    ///
+    /// - Throws: where as many wait as it may have open.
+    func keep(
+        _ command: String, for instance: String, _ arguments: RawJSON, isDryRun: Bool, deadline: Int64?,
+        _ key: CommandKey
+    ) throws(CommandFailure) {
+        guard awaited[instance]?.count ?? 0 < CommandRelay.openPerPlugin else {
+            throw CommandFailure(
+                "busy", "\(CommandRelay.openPerPlugin) commands wait for \(instance) to start; wait for one to end")
+        }
+        let wait = min(deadline ?? .max, Self.startPatience)
+        let timer = loop.schedule(after: .milliseconds(wait)) { [weak self] in
+            self?.assumeIsolated { commands in
+                commands.giveUp([key], of: instance) {
+                    deadline == wait
+                        ? CommandFailure(
+                            "deadline", "\(instance) has not greeted the hub within \(wait) ms; nothing was done")
+                        : CommandFailure(
+                            "absent",
+                            "\(instance) was started and has not greeted the hub; hub logs \(instance) may say why")
+                }
+            }
+        }
+        awaited[instance, default: []].append(
+            AwaitedCommand(
+                key: key, command: command, arguments: arguments, isDryRun: isDryRun,
+                deadline: deadline.map { (outlet.now + $0, $0) }, timer: timer))
+        Task {
+            if await supervisor?.wake(instance) != true { cannotStart(instance) }
+        }
+    }
+
+    /// An instance has greeted the hub: it is given what waits for it.
+    func began(_ instance: String) {
+        guard let waiting = awaited[instance], let plugin = outlet.runner(of: instance),
+            outlet.goesOn(plugin)
+        else { return }
+        awaited[instance] = nil
+        for command in waiting {
+            command.timer.cancel()
+            perform(
+                relay.begin(
+                    command.command, of: instance, arguments: command.arguments, isDryRun: command.isDryRun,
+                    deadline: command.deadline.map { max(1, $0.at - outlet.now) }, allowed: command.deadline?.allowed,
+                    for: command.key.session, number: command.key.id, to: plugin, at: outlet.now))
+        }
+    }
+
+    /// It will not greet the hub for now.
+    func cannotStart(_ instance: String) {
+        guard let waiting = awaited[instance] else { return }
+        giveUp(Set(waiting.map(\.key)), of: instance) { CommandFailure(doesNotRun: instance) }
+    }
+
+    /// Its asker wants it stopped.
+    ///
+    /// - Returns: whether it was one of these.
+    func cancelAwaited(_ key: CommandKey) -> Bool {
+        for (instance, waiting) in awaited where waiting.contains(where: { $0.key == key }) {
+            forget([key], of: instance)
+            perform([.outcome(CommandOutcome(id: key.id, .cancelled), to: key.session)])
+            return true
+        }
+        return false
+    }
+
+    /// A session is over: what it has asked for has no reader.
+    func forgetAwaited(of session: SessionReference) {
+        for (instance, waiting) in awaited {
+            forget(Set(waiting.map(\.key).filter { $0.session == session }), of: instance)
+        }
+    }
+
+    private func giveUp(_ keys: Set<CommandKey>, of instance: String, because failure: () -> CommandFailure) {
+        let known = awaited[instance]?.map(\.key).filter(keys.contains) ?? []
+        forget(keys, of: instance)
+        let failure = failure()
+        perform(
+            known.map { key in
+                .outcome(
+                    CommandOutcome(id: key.id, .failed(code: failure.code, reason: failure.reason)), to: key.session)
+            })
+    }
+
+    private func forget(_ keys: Set<CommandKey>, of instance: String) {
+        guard let waiting = awaited[instance], !keys.isEmpty else { return }
+        for command in waiting where keys.contains(command.key) { command.timer.cancel() }
+        let rest = waiting.filter { !keys.contains($0.key) }
+        awaited[instance] = rest.isEmpty ? nil : rest
+    }
+}
+
+extension CommandFailure {
+    init(doesNotRun instance: String) {
+        self.init("absent", "\(instance) does not run now; hub status says why, and what to do")
+    }
+}

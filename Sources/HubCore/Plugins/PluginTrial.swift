@@ -1,0 +1,92 @@
+import FoundationEssentials
+package import HubSettings
+package import HubWire
+import Logging
+
+/// A plugin's program with its settings of `hub.conf`, to be started as the hub starts it where no hub is: for those who test plugins.
+package struct PluginTrial: Sendable {
+    /// What one process is given (Protocol §13.2).
+    package struct Place: Sendable {
+        package var door, feed: String
+        /// Folders of its own, and the file that gets what it prints, nothing hidden in it.
+        package var state, temporary, log: String
+        /// 32 characters.
+        package var token: String
+
+        package init(door: String, feed: String, state: String, temporary: String, log: String, token: String) {
+            (self.door, self.feed, self.state, self.temporary) = (door, feed, state, temporary)
+            (self.log, self.token) = (log, token)
+        }
+    }
+
+    package let instance: PluginInstance
+    package let manifest: Manifest
+    package let executable: String
+    private let reach: ProgramReach
+
+    /// - Throws: what `hub check` would say of it, a line for each fault.
+    package init(_ checked: CheckedConfiguration, _ name: String) throws(HubError) {
+        let problems = checked.loaded.problems.filter { $0.severity == .error }.map(\.description)
+        guard let configuration = checked.loaded.configuration,
+            let instance = configuration.plugins.first(where: { $0.name == name }),
+            let manifest = checked.manifests[name], let executable = checked.executables[name], problems.isEmpty
+        else {
+            let faults = checked.faults[name].map { [$0] } ?? []
+            throw HubError(.configuration, (problems + faults).joined(separator: "\n"))
+        }
+        (self.instance, self.manifest, self.executable) = (instance, manifest, executable)
+        reach = ProgramReach(
+            instance.confinement, manifest, instance, checked.isolation ?? Isolation(launcher: "", line: ""),
+            hidden: [checked.file, configuration.hub.data])
+    }
+
+    /// As WELCOME carries them, defaults filled in and secrets in plain text.
+    package var settings: RawJSON { InstancePolicy(instance, manifest).settings }
+    /// What of the settings must not be seen.
+    package var secrets: [String] { instance.secrets }
+
+    /// Runs it with `--run` until it ends by itself or `end` is asked for.
+    ///
+    /// - Parameters:
+    ///   - stop: how long it has from the end of its stdin to SIGTERM.
+    ///   - started: its process id.
+    package func run(
+        in place: Place, stop: Duration, end: ProcessEnd, started: @escaping @Sendable (Int) -> Void
+    ) async -> ProcessEnding {
+        reach.makePlaces()
+        let own = ProgramReach.Own(
+            state: place.state, temporary: place.temporary,
+            sockets: [place.door, place.feed].map { String($0.trimmingPrefix("ipc://")) })
+        let command = reach.command(executable, ["--run"], own)
+        let quiet = Logger(label: "plugin") { _ in SwiftLogNoOpLogHandler() }
+        let process = PluginProcess(
+            instance: instance.name, program: command.program, arguments: command.words,
+            environment: PluginEnvironment.of(
+                temporary: place.temporary,
+                [
+                    "HUB_DOOR": place.door, "HUB_FEED": place.feed, "HUB_INSTANCE": instance.name,
+                    "HUB_STATE": place.state,
+                ]),
+            isConfined: reach.launcher != nil, token: place.token, secrets: InstanceSecrets([]),
+            log: PluginLog(path: place.log, logger: quiet), logger: quiet)
+        return await process.run(
+            PluginProcess.Patience(stop: stop, kill: .seconds(1)), started: { pid, _ in started(pid) }, end: end)
+    }
+
+    /// Runs it with these arguments and no log-in, as `--describe` is.
+    ///
+    /// - Returns: what it printed on stdout; or how it failed, in words with its exit code.
+    package func ask(_ arguments: [String], input: String = "") async -> Result<String, Silence> {
+        let question = PluginQuestion(
+            path: executable, arguments: arguments, reach: reach, input: input, patience: .seconds(10))
+        return await question.ask { .success(String(decoding: $0, as: UTF8.self)) }
+            .mapError { Silence(reason: $0.reason, hasEnded: $0.hasEnded) }
+    }
+
+    /// Why a program did not answer.
+    package struct Silence: Error {
+        package let reason: String
+        /// Whether it ended by itself, with an exit code other than 0.
+        package let hasEnded: Bool
+    }
+}

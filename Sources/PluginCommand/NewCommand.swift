@@ -1,0 +1,134 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubWire
+import Samples
+
+struct NewCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "new",
+        abstract: "Make a plugin: a folder that runs as it is, in the language of your choice.",
+        discussion: """
+            The folder NAME gets the program hub-NAME, which is a whole small plugin, the
+            hub's client library where the language has one, README.md, the lines for
+            hub.conf (sample.conf), what hub plugin test examines it with (test.conf), and a
+            workflow for GitHub. It is platinum as it is; then make it yours.
+
+              --source [TYPE]  gives what is new in a text file (weight, if not said)
+              --sink [TYPE]    writes each record of a type into a folder
+
+            TYPE is one of a number or of named values, such as heartRate or sleepAnalysis.
+            Languages: python, sh, ruby, php, perl and swift. All but Swift need nothing to
+            be built, and nothing but the language, ZeroMQ and the folder to run; sh needs
+            jq in place of ZeroMQ.
+
+            Examples:
+              hub plugin new kitchen-scale
+              hub plugin new pulse --lang ruby --source heartRate
+              hub plugin new archive --lang sh --sink bloodGlucose
+              hub plugin new pulse --lang swift --dry-run
+
+            Exit codes: 0 it is made; 64 the name, the type or the language cannot be;
+            71 the folder could not be written.
+            """)
+
+    @Argument(help: "Of the plugin kind and of the folder, such as kitchen-scale.")
+    var name: String
+    @Option(
+        name: .customLong("lang"), help: "The language.", completion: .list(PluginLanguage.allCases.map(\.rawValue)))
+    var language = PluginLanguage.python.rawValue
+    @Option(defaultAsFlag: "weight", help: ArgumentHelp("Gives records of this type.", valueName: "type"))
+    var source: String?
+    @Option(defaultAsFlag: "weight", help: ArgumentHelp("Takes records of this type.", valueName: "type"))
+    var sink: String?
+    @Option(name: .customLong("in"), help: "The folder in which NAME is made; this one, if not given.")
+    var place = "."
+    @Option(
+        help: "For Swift: where this project is, a folder or an address; by itself, what this program was built in.")
+    var package: String?
+    @Flag(help: "List the files, and make none.")
+    var dryRun = false
+
+    func run() throws {
+        let folder = try checked()
+        let files = folder.files()
+        if dryRun {
+            for file in files { try Output.print("\(name)/\(file.path)  \(file.text.utf8.count) bytes") }
+            return
+        }
+        do { try folder.write(files) } catch {
+            throw Failure(.system, "\(folder.path): \(error.localizedDescription)")
+        }
+        let language = folder.language
+        try Output.print(
+            "\(name): a \(folder.role) of \(folder.type.id) in \(language.name), \(files.count) files. Next:")
+        // What is typed next runs here, whatever the folder is called.
+        let path = place == "." ? name : Self.quoted("\(place)/\(name)")
+        if !folder.build.isEmpty { try Output.print("  (cd \(path) && \(folder.build))") }
+        try Output.print("  hub plugin test \(path)")
+        let configuration = ProcessInfo.processInfo.environment["HUB_CONF"].map(Self.quoted) ?? "hub.conf"
+        try Output.print("  cat \(path)/sample.conf >> \(configuration)")
+        try Output.print("  hub apply")
+        if !language.isOnThisMachine {
+            Terminal.explain(
+                "This machine lacks what it needs, which is \(language.needs.replacing("`", with: "")).")
+        }
+    }
+
+    /// What is to be made, or what cannot be and why.
+    private func checked() throws -> PluginFolder {
+        guard PeerName.isValid(name) else { throw Failure(.usage, "\(name): expected \(PeerName.expected)") }
+        guard name != "hub", name != Source.byHand else {
+            throw Failure(.usage, "\(name) is the hub's own name; choose another")
+        }
+        guard let language = PluginLanguage(rawValue: language) else {
+            let names = PluginLanguage.allCases.map(\.rawValue)
+            let near = EditDistance.nearest(to: language, among: names).map { "did you mean \($0.name)? " } ?? ""
+            throw Failure(
+                .usage,
+                "--lang \(language): \(near)there are \(names.joined(separator: ", ")); "
+                    + "in any other a plugin follows Docs/Protocol.md, chapter 13")
+        }
+        guard source == nil || sink == nil else {
+            throw Failure(.usage, "--source and --sink: choose one; what it makes can be made both by hand")
+        }
+        let role: PluginRole = sink == nil ? .source : .sink
+        let type = try Self.type(sink ?? source ?? "weight", for: role)
+        let package = package.map { PackagePlace($0) } ?? PackagePlace.ofThisProgram
+        guard language != .swift || package != nil else {
+            throw Failure(
+                .usage,
+                "--package: name the folder or the address of this project, which has PluginKit; "
+                    + "this program was moved away from where it was built")
+        }
+        let path = URL(filePath: place).standardizedFileURL.appending(path: name).path
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw Failure(.usage, "\(path) is there already: choose another name, or remove it")
+        }
+        return PluginFolder(
+            name: name, language: language, role: role, type: type, path: path, package: package)
+    }
+
+    private static func type(_ name: String, for role: PluginRole) throws -> HealthType {
+        guard let type = TypeRegistry.standard.resolve(name) else {
+            let near = TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
+            throw Failure(.usage, "there is no type \(name)\(near) Docs/Samples.md lists them")
+        }
+        guard type.kind == .quantity || type.kind == .category else {
+            throw Failure(
+                .usage,
+                "\(type.id) is of the kind \(type.kind.rawValue), for which there is no template: "
+                    + "begin with a type of a number or of named values, and see Docs/Samples.md")
+        }
+        return type
+    }
+
+    /// A word of a shell's line.
+    private static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+                || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || "/._-".utf8.contains(byte)
+        }
+        return isPlain && !text.isEmpty ? text : "'\(text.replacing("'", with: #"'\''"#))'"
+    }
+}

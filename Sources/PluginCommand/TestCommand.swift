@@ -1,0 +1,148 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import PluginConformance
+
+struct TestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Examine a plugin: start it beside a hub that misbehaves, and say what it does wrong.",
+        discussion: """
+            The plugin runs as the hub would start it, confined, with a state directory of
+            its own, beside a hub of this program that forgets sessions, is silent, takes
+            nothing, rejects, and is killed. Each rule has a tier; a plugin has the highest
+            tier whose rules, and those of the tiers before, it keeps.
+
+              bronze    says what it is, comes, and ends when it is asked to
+              silver    loses nothing and doubles nothing
+              gold      copes with hubs, networks and people, and keeps secrets
+              platinum  can be left alone for years
+
+            Settings with which the plugin works here stand in test.conf beside its program,
+            else in sample.conf: one section [plugin.NAME] of hub.conf, without executable.
+            In it {folder} is the program's folder, {scratch} a new one for each run. A
+            program named simulator beside it is started for each run and stands in for the
+            device or service: its first line is a JSON object of names and texts, such as
+            {"url":"http://127.0.0.1:4711"}, for {url} in test.conf; it ends when its stdin
+            does.
+
+            Examples:
+              hub plugin test Plugins/JSONLines
+              hub plugin test ./hub-weight-file --set 'file = "{folder}/weights.txt"'
+              hub plugin test . --junit report.xml
+              hub plugin test . --rule killed --rule identity --all
+
+            Exit codes: 0 it has the tier of --tier, and with --rule keeps those rules; 1 it
+            does not; 65 it cannot be examined.
+            """)
+
+    @Argument(help: "The plugin's program, or its folder.", completion: .file())
+    var path: String
+    @Option(name: .customLong("set"), help: "A line of its section of hub.conf; may be given more than once.")
+    var settings: [String] = []
+    @Option(name: .customLong("rule"), help: "Only this rule; may be given more than once.")
+    var rules: [String] = []
+    @Option(help: "The tier that it must have: bronze, silver, gold or platinum.")
+    var tier: TierArgument = .bronze
+    @Option(help: "A source that has given nothing new for so many seconds has given all.")
+    var settle: Double = 2
+    @Option(help: "Write a report for continuous integration to this file.", completion: .file())
+    var junit: String?
+    @Flag(help: "Show the rules that it keeps too.")
+    var all = false
+    @Flag(help: "One JSON document.")
+    var json = false
+
+    func validate() throws {
+        guard settle >= 0.1, settle <= 60 else { throw ValidationError("--settle takes 0.1 to 60 seconds") }
+        let names = Rule.all.map(\.name)
+        for rule in rules where !names.contains(rule) {
+            throw ValidationError("there is no rule \(rule); hub plugin rules lists them")
+        }
+    }
+
+    func run() async throws {
+        let subject: Subject
+        do { subject = try Subject(path, settings: settings, settle: .seconds(settle)) } catch {
+            throw Failure(.badConfiguration, error.description)
+        }
+        // The first is needed by all others.
+        let chosen = Rule.all.enumerated().filter { $0 == 0 || rules.isEmpty || rules.contains($1.name) }.map(\.element)
+        let (bar, examination) = (ProgressBar("examining \(subject.name)"), Examination(subject))
+        // Asked to end it first ends the plugin, and takes its folders away: they have its secrets.
+        let interruption = Interruption()
+        let watch = Task {
+            await interruption.wait()
+            guard !Task.isCancelled else { return }
+            await examination.close()
+            Foundation.exit(HubExit.interrupted.rawValue)
+        }
+        defer { watch.cancel() }
+        let report: ConformanceReport
+        do {
+            report = try await examination.examine(chosen) { place, _ in
+                bar.update(Int64(place), of: Int64(chosen.count))
+            }
+        } catch let refusal as Subject.Refusal {
+            throw Failure(.badConfiguration, refusal.description)
+        }
+        bar.end()
+        if let junit {
+            do { try report.junit.write(toFile: junit, atomically: true, encoding: .utf8) } catch {
+                throw Failure(.system, "--junit \(junit): \(error.localizedDescription)")
+            }
+        }
+        if json {
+            try Output.json(try JSON.line(report.document))
+        } else {
+            for line in report.lines(showsAll: all) { try Output.print(line) }
+        }
+        let isWell = rules.isEmpty ? report.tier.map { $0 >= tier.tier } ?? false : report.broken.isEmpty
+        if !isWell { throw ExitCode(HubExit.notWell.rawValue) }
+    }
+}
+
+/// A tier as it is typed.
+struct TierArgument: ExpressibleByArgument {
+    let tier: Tier
+
+    static let bronze = TierArgument(tier: .bronze)
+
+    init(tier: Tier) { self.tier = tier }
+
+    init?(argument: String) {
+        guard let tier = Tier.allCases.first(where: { $0.name == argument }) else { return nil }
+        self.tier = tier
+    }
+
+    var defaultValueDescription: String { tier.name }
+}
+
+struct RulesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rules",
+        abstract: "The rules by which plugins are examined, and how each is kept.",
+        discussion: """
+            Examples:
+              hub plugin rules
+              hub plugin rules --json | jq -r 'select(.tier == "gold").rule'
+            """)
+
+    @Flag(help: "A JSON object a line.")
+    var json = false
+
+    func run() throws {
+        struct Line: Encodable { var rule, tier, text, repair: String }
+        for tier in Tier.allCases {
+            if !json { try Output.print("\(tier.name): \(tier.text)") }
+            for rule in Rule.all where rule.tier == tier {
+                if json {
+                    let line = Line(rule: rule.name, tier: tier.name, text: rule.text, repair: rule.repair)
+                    try Output.json(try JSON.line(line))
+                } else {
+                    try Output.print("  \(rule.name): \(rule.text)")
+                }
+            }
+        }
+    }
+}

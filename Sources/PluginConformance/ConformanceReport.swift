@@ -1,0 +1,151 @@
+import Foundation
+
+/// What the examination of a plugin has found, and the tier that it has.
+package struct ConformanceReport: Sendable {
+    package struct Finding: Sendable {
+        package let rule: Rule
+        package let verdict: Examination.Verdict
+        package let time: Duration
+    }
+
+    package let plugin: String
+    package let version: String?
+    package let program: String
+    package let findings: [Finding]
+
+    /// The highest tier of which, and of those before which, no rule is broken or open; `nil`: not even bronze, or not all were
+    /// looked at.
+    package var tier: Tier? {
+        guard isWhole else { return nil }
+        return Tier.allCases.prefix { tier in
+            findings.allSatisfy { finding in
+                guard finding.rule.tier == tier else { return true }
+                switch finding.verdict {
+                case .kept, .notConcerned: return true
+                case .broken, .open: return false
+                }
+            }
+        }.last
+    }
+
+    private var isWhole: Bool { findings.count == Rule.all.count }
+
+    package var broken: [Finding] {
+        findings.filter { finding in if case .broken = finding.verdict { true } else { false } }
+    }
+
+    /// For people: what is broken with its repair, then the tier and what keeps it from the next.
+    package func lines(showsAll: Bool) -> [String] {
+        var lines: [String] = []
+        for finding in findings {
+            let mark = "\(finding.rule.tier.name) \(finding.rule.name)"
+            switch finding.verdict {
+            case .kept where showsAll: lines.append("kept    \(mark): \(finding.rule.text)")
+            case .notConcerned(let reason) where showsAll: lines.append("-       \(mark): \(reason)")
+            case .open(let reason): lines.append("open    \(mark): \(reason)")
+            case .broken(let seen):
+                lines.append("BROKEN  \(mark): \(finding.rule.text)")
+                lines += seen.map { "        seen: \($0)" }
+                lines.append("        do:   \(finding.rule.repair)")
+            case .kept, .notConcerned: break
+            }
+        }
+        let kept = findings.count { $0.verdict == .kept }
+        let concerned = findings.count { finding in
+            if case .notConcerned = finding.verdict { false } else { true }
+        }
+        let name = version.map { "\(plugin) \($0)" } ?? plugin
+        guard isWhole else {
+            return lines + ["\(name): \(kept) of \(concerned) rules kept, of those that were asked for"]
+        }
+        if let tier {
+            lines.append("\(name): \(tier.name), \(kept) of \(concerned) rules kept: \(tier.text)")
+        } else {
+            lines.append("\(name): no tier, \(kept) of \(concerned) rules kept")
+        }
+        let next = Tier.allCases.first { $0 > tier ?? .bronze }
+        if tier != .platinum, let wanted = tier == nil ? .bronze : next {
+            let left = findings.filter { $0.rule.tier == wanted && $0.verdict != .kept }.filter { finding in
+                if case .notConcerned = finding.verdict { false } else { true }
+            }
+            lines.append("for \(wanted.name) mend: \(left.map(\.rule.name).joined(separator: ", "))")
+        }
+        return lines
+    }
+
+    // MARK: - For programs
+
+    package struct Document: Encodable {
+        struct Entry: Encodable {
+            var rule, tier, text, verdict: String
+            var seen: [String]?
+            var reason, repair: String?
+            var seconds: Double
+        }
+        var plugin: String
+        var version: String?
+        var program: String
+        var tier: String?
+        var rules: [Entry]
+    }
+
+    package var document: Document {
+        Document(
+            plugin: plugin, version: version, program: program, tier: tier?.name,
+            rules: findings.map { finding in
+                let rule = finding.rule
+                var entry = Document.Entry(
+                    rule: rule.name, tier: rule.tier.name, text: rule.text, verdict: "kept",
+                    seconds: Double(Int(finding.time / .milliseconds(1))) / 1_000)
+                switch finding.verdict {
+                case .kept: break
+                case .broken(let seen): (entry.verdict, entry.seen, entry.repair) = ("broken", seen, rule.repair)
+                case .notConcerned(let reason): (entry.verdict, entry.reason) = ("notConcerned", reason)
+                case .open(let reason): (entry.verdict, entry.reason) = ("open", reason)
+                }
+                return entry
+            })
+    }
+
+    /// As JUnit writes it, for continuous integration: a case for each rule.
+    package var junit: String {
+        let failures = findings.count { if case .broken = $0.verdict { true } else { false } }
+        let skipped = findings.count { finding in
+            switch finding.verdict {
+            case .notConcerned, .open: true
+            case .kept, .broken: false
+            }
+        }
+        let cases = findings.map { finding -> String in
+            let seconds = Double(Int(finding.time / .milliseconds(1))) / 1_000
+            let head =
+                "  <testcase classname=\"\(xml(plugin)).\(finding.rule.tier.name)\" name=\"\(finding.rule.name)\" time=\"\(seconds)\""
+            switch finding.verdict {
+            case .kept: return head + "/>"
+            case .broken(let seen):
+                return head + ">\n    <failure message=\"\(xml(finding.rule.text))\">"
+                    + xml((seen + [finding.rule.repair]).joined(separator: "\n")) + "</failure>\n  </testcase>"
+            case .notConcerned(let reason), .open(let reason):
+                return head + "><skipped message=\"\(xml(reason))\"/></testcase>"
+            }
+        }
+        return """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuite name="\(xml(plugin))" tests="\(findings.count)" failures="\(failures)" skipped="\(skipped)">
+            \(cases.joined(separator: "\n"))
+            </testsuite>
+
+            """
+    }
+
+    /// What XML 1.0 cannot hold is left out.
+    private func xml(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.filter { $0.value >= 0x20 || $0 == "\n" || $0 == "\t" }.filter {
+                    $0.value != 0xFFFE && $0.value != 0xFFFF
+                })
+        ).replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+            .replacing("\"", with: "&quot;")
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import HubCore
+
+/// What a process has cost, as the kernel counts it.
+struct ProcessFacts: Sendable {
+    /// The most memory it ever had, resident.
+    var peakBytes: Int
+    /// Of one processor, while it was watched.
+    var share: Double
+
+    /// Watches it for a while.
+    ///
+    /// - Returns: `nil` where it has ended.
+    static func watched(_ pid: Int?, for time: Duration) async -> ProcessFacts? {
+        guard let pid, let before = ticks(pid) else { return nil }
+        let began = ContinuousClock.now
+        try? await Task.sleep(for: time)
+        guard let after = ticks(pid), let peak = peak(pid) else { return nil }
+        let seconds = (ContinuousClock.now - began) / .seconds(1)
+        return ProcessFacts(
+            peakBytes: peak, share: Double(after - before) / Double(sysconf(Int32(_SC_CLK_TCK))) / seconds)
+    }
+
+    /// Of all its threads.
+    private static func ticks(_ pid: Int) -> Int? {
+        guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return nil }
+        // The name before may hold spaces; state is the first of these.
+        let fields = text[end...].split(separator: " ")
+        guard fields.count > 13, let user = Int(fields[12]), let system = Int(fields[13]) else { return nil }
+        return user + system
+    }
+
+    private static func peak(_ pid: Int) -> Int? {
+        guard let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })
+        else { return nil }
+        return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1_024 }
+    }
+}
+
+extension ProcessEnding {
+    /// In words, as `exit code 0`.
+    var words: String {
+        switch self {
+        case .exited(let code): "ended with exit code \(code)"
+        case .killed(let signal): "was killed by signal \(signal)"
+        case .notStarted(let reason): "was not started: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import HubCore
+import HubWire
+import PluginTesting
+import Samples
+
+extension RecordIdentity {
+    /// Which record it is, without a value.
+    var words: String {
+        switch self {
+        case .sample(let source, let key): "the sample \(key.text) of \(source.device ?? source.plugin)"
+        case .day(_, let type, let series, let date): "the day \(date.text) of \(type), series \(series)"
+        }
+    }
+}
+
+extension Rule {
+    /// What becomes of what it gives.
+    static let records: [Rule] = [
+        Rule(
+            "gives", .bronze, of: .sources, "With the settings of the test it gives at least one record within 30 s.",
+            repair: "Write settings into test.conf with which there is something to give; see hub plugin test --help."
+        ) { examination in
+            let course = try await examination.course()
+            return course.records.isEmpty ? ["nothing came in time"] + course.printed.suffix(3) : []
+        },
+        Rule(
+            "killed", .silver, of: .sources,
+            "Killed before its records were confirmed, it gives all of them when it is started again.",
+            repair:
+                "Keep in HUB_STATE what is not STORED, or read it again from the device; confirm to the device after STORED."
+        ) { examination in
+            try await interrupted(examination) { stage, life in await life.kill() }
+        },
+        Rule(
+            "stopped", .silver, of: .sources,
+            "Stopped before its records were confirmed, it gives all of them at its next start.",
+            repair: "At STOP, keep what is not STORED in HUB_STATE, or do not take it from the device for done."
+        ) { examination in
+            try await interrupted(examination) { stage, life in _ = await life.stop(stage.hub) }
+        },
+        Rule(
+            "lost-session", .silver, of: .sources,
+            "When its session is lost in the middle of a batch it gives that batch again.",
+            repair: "Keep each batch until its STORED; after another WELCOME send what has none (Protocol §4)."
+        ) { examination in
+            let lasting = try await examination.lasting()
+            let stage = try await examination.stage {
+                $0.answers = false
+                $0.heartbeat = Heartbeat(interval: 500, timeout: 5_000)
+            }
+            let life = stage.start()
+            guard await stage.comes({ $0.batches > 0 }) else { return ["nothing came in time"] }
+            await stage.hub.forgetSessions()
+            await stage.hub.change { $0.answers = true }
+            let missing = await stage.missing(lasting)
+            await life.stop(stage.hub)
+            return missing
+        },
+        Rule(
+            "full-disk", .silver, of: .sources,
+            "When the hub's disk takes nothing (ERROR store) it sends the batch again later.",
+            repair: "At ERROR store wait for the milliseconds of after, and send the same batch again."
+        ) { examination in
+            let lasting = try await examination.lasting()
+            let stage = try await examination.stage { $0.storeErrors = 3 }
+            let life = stage.start()
+            let missing = await stage.missing(lasting)
+            await life.stop(stage.hub)
+            return missing + (await stage.hub.violations)
+        },
+        Rule(
+            "credit", .silver, of: .sources, "It never sends more than its credit and the limits of WELCOME allow.",
+            repair: "Count records and bytes of each SAMPLES against the credit, and wait for more (Protocol §4.3)."
+        ) { examination in
+            let lasting = try await examination.lasting()
+            let stage = try await examination.stage {
+                // A group of records cannot be divided: those of a scale that measures composition fit.
+                $0.limits.batchRecords = 10
+                $0.credit = Credit(records: 11, bytes: 131_072)
+            }
+            let life = stage.start()
+            let missing = await stage.missing(lasting)
+            await life.stop(stage.hub)
+            return missing + (await stage.hub.violations)
+        },
+        Rule(
+            "identity", .silver, of: .sources,
+            "What it gives again, after a start with an empty state directory, is the same record.",
+            repair:
+                "Make the key from what the device says of the reading, never from the clock, a counter or a random number."
+        ) { examination in
+            let stage = try await examination.stage()
+            let life = stage.start()
+            await stage.settle(atLeast: 1)
+            await life.stop(stage.hub)
+            let first = Contents(await stage.hub.held.map(\.record))
+            try stage.forget()
+            let before = await stage.hub.batches
+            let second = stage.start()
+            // A device that keeps nothing that was read says nothing again.
+            guard await stage.comes({ $0.batches > before }) else { return [] }
+            await stage.settle()
+            await second.stop(stage.hub)
+            return first.doubled(by: await stage.hub.held.map(\.record))
+        },
+        Rule(
+            "rejected", .gold, of: .sources, "A record that the hub rejects keeps back no other, and does not end it.",
+            repair: "Read results of STORED one by one: report a rejected record on stderr, and go on with the rest."
+        ) { examination in
+            let lasting = try await examination.lasting()
+            let given = try await examination.course().held.map(\.identity)
+            guard let first = given.first(where: lasting.contains) else { return ["it gives nothing"] }
+            let stage = try await examination.stage {
+                $0.rejects = { $0.identity == first ? (.value, reason: "a test rejects this one") : nil }
+            }
+            let life = stage.start()
+            let missing = await stage.missing(lasting.subtracting([first]))
+            // Time to read what became of them.
+            await stage.settle()
+            let ending = await life.stop(stage.hub)
+            return missing + (ending == .exited(0) ? [] : ["it \(ending.words)"])
+        },
+        Rule(
+            "times", .gold, of: .sources,
+            "Each sample says where its time was taken: an offset or a zone; and none is of the future.",
+            repair:
+                "Write start with the offset of the place where it was measured, or with zone; read the device's clock with care."
+        ) { examination in
+            let course = try await examination.course()
+            let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
+            return course.held.compactMap { record in
+                guard case .sample(let sample) = record else { return nil }
+                if sample.start.offsetMinutes == nil, sample.zone == nil {
+                    return "\(record.identity.words) has neither an offset nor a zone"
+                }
+                return sample.start.microseconds > now + 300_000_000 ? "\(record.identity.words) is of the future" : nil
+            }.prefix(3).map(\.self)
+        },
+    ]
+
+    /// Whether all comes although the first process ends before anything was confirmed.
+    private static func interrupted(
+        _ examination: Examination, by event: (Stage, Life) async -> Void
+    ) async throws -> [String] {
+        let lasting = try await examination.lasting()
+        let stage = try await examination.stage { $0.answers = false }
+        let life = stage.start()
+        guard await stage.comes({ $0.batches > 0 }) else { return ["nothing came in time"] }
+        // What it does wrongly it does after it has sent.
+        try await Task.sleep(for: .milliseconds(300))
+        await event(stage, life)
+        await stage.hub.change { $0.answers = true }
+        await stage.hub.forgetSessions()
+        let second = stage.start()
+        let missing = await stage.missing(lasting)
+        await second.stop(stage.hub)
+        return missing
+    }
+
+    /// What samples say but for their keys and groups.
+    private struct Contents {
+        private var keys: [String: RecordIdentity] = [:]
+        private let known: Set<RecordIdentity>
+
+        init(_ records: [Record]) {
+            known = Set(records.map(\.identity))
+            for record in records { if let text = Self.text(record) { keys[text] = record.identity } }
+        }
+
+        private static func text(_ record: Record) -> String? {
+            guard case .sample(var sample) = record, let blank = RecordKey("-") else { return nil }
+            (sample.key, sample.group) = (blank, nil)
+            return "\(sample)"
+        }
+
+        /// The first record that says the same as one of these, and is not one of them.
+        func doubled(by records: [Record]) -> [String] {
+            for record in records where !known.contains(record.identity) {
+                if let text = Self.text(record), let former = keys[text] {
+                    return ["\(record.identity.words) says the same as \(former.words)"]
+                }
+            }
+            return []
+        }
+    }
+}

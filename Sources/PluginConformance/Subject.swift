@@ -1,0 +1,126 @@
+import Foundation
+import HubClient
+import HubCore
+import HubWire
+
+/// A plugin to be examined: its program, and settings with which it works on this machine.
+///
+/// The settings stand in `test.conf` beside the program, a section of `hub.conf` without `executable`; where there is none, in
+/// `sample.conf`. In them `{folder}` is the program's folder, `{scratch}` a folder that each run has for itself, and any other name in
+/// braces what `simulator` has said, a program in the same folder that stands in for the device or service. It prints one JSON object
+/// with these names and texts as its first line, and ends when its stdin does.
+package struct Subject: Sendable {
+    /// Why a plugin cannot be examined, and what to do.
+    package struct Refusal: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Absolute, as all paths here.
+    let program: String
+    let folder: String
+    /// Of its section; also its name towards the hub.
+    package let name: String
+    /// The section, with braces.
+    private let section: String
+    let simulator: String?
+    /// A source that has given nothing new for so long has given all it has.
+    let settle: Duration
+    /// How long what must come is waited for.
+    let patience: Duration
+
+    /// - Parameters:
+    ///   - path: of the program, or of its folder.
+    ///   - settings: further lines of its section.
+    package init(
+        _ path: String, settings: [String] = [], settle: Duration = .seconds(2), patience: Duration = .seconds(30)
+    ) throws(Refusal) {
+        let path = URL(filePath: path).standardizedFileURL.path
+        let found = try Self.program(at: path)
+        let folder = found.map { URL(filePath: $0).deletingLastPathComponent().path } ?? path
+        (self.folder, self.settle, self.patience) = (folder, settle, patience)
+        let simulator = "\(folder)/simulator"
+        self.simulator = FileManager.default.isExecutableFile(atPath: simulator) ? simulator : nil
+        let files = ["test.conf", "sample.conf"].map { "\(folder)/\($0)" }
+        let text = files.lazy.compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }.first
+        let usual = URL(filePath: found ?? "").lastPathComponent.replacing(/^hub-/, with: "")
+        var lines = (text ?? "[plugin.\"\(usual)\"]").split(separator: "\n", omittingEmptySubsequences: false)
+            .map(String.init)
+        guard let header = lines.firstIndex(where: { $0.hasPrefix("[plugin.") }),
+            let end = lines[header].firstIndex(of: "]"),
+            lines.count(where: { $0.hasPrefix("[") }) == 1
+        else {
+            throw Refusal(
+                description: "\(files[0]): it must have one section, [plugin.NAME], with the settings for the test")
+        }
+        // In quotes where it has a dot.
+        name = lines[header][..<end].dropFirst("[plugin.".count).filter { $0 != "\"" }
+        guard PeerName.isValid(name) else {
+            throw Refusal(
+                description: "\(files[0]): write it, with a section [plugin.NAME], a name of \(PeerName.expected)")
+        }
+        if let found { program = found } else { program = try Self.installed("hub-\(name)", for: folder) }
+        lines.insert(contentsOf: ["executable = \"\(Self.escaped(program))\""] + settings, at: header + 1)
+        section = lines.joined(separator: "\n")
+    }
+
+    /// The program of a folder that has the settings alone, as those of this project do: beside this one.
+    private static func installed(_ name: String, for folder: String) throws(Refusal) -> String {
+        let path = HubProgram.beside(name)
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            throw Refusal(
+                description:
+                    "\(folder) has no program whose name begins with hub-, and \(path) is not there: name the program itself"
+            )
+        }
+        return path
+    }
+
+    /// - Returns: `nil` for a folder that has none.
+    private static func program(at path: String) throws(Refusal) -> String? {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw Refusal(description: "\(path) is not there: name a plugin's program, or the folder it is in")
+        }
+        guard isFolder.boolValue else {
+            guard FileManager.default.isExecutableFile(atPath: path) else {
+                throw Refusal(description: "\(path) cannot be executed: chmod +x \(path)")
+            }
+            return path
+        }
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).filter { name in
+            var isFolder: ObjCBool = false
+            return name.hasPrefix("hub-") && FileManager.default.isExecutableFile(atPath: "\(path)/\(name)")
+                && FileManager.default.fileExists(atPath: "\(path)/\(name)", isDirectory: &isFolder)
+                && !isFolder.boolValue
+        }
+        guard names.count < 2 else {
+            throw Refusal(
+                description:
+                    "\(path) has several programs whose names begin with hub-: \(names.sorted().joined(separator: ", ")); name the one"
+            )
+        }
+        return names.first.map { "\(path)/\($0)" }
+    }
+
+    /// As it stands between quotation marks.
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    }
+
+    /// `hub.conf` of one run.
+    func configuration(_ scratch: String, _ values: [String: String]) -> String {
+        let names = values.merging(["folder": folder, "scratch": scratch]) { $1 }
+        let section = names.reduce(section) { $0.replacing("{\($1.key)}", with: Self.escaped($1.value)) }
+        return """
+            [hub]
+            data = "\(scratch)/data"
+            run = "\(scratch)/run"
+
+            [person.me]
+            zone = "Europe/Berlin"
+
+            \(section)
+
+            """
+    }
+}

@@ -1,0 +1,50 @@
+package import HubWire
+package import PluginState
+import Samples
+import Synchronization
+
+/// Records as text, by the group: for ``PluginContext``, and for a program that passes on what others write.
+extension HubLink {
+    /// Puts groups into the spool; when it returns they are on the disk.
+    ///
+    /// - Parameters:
+    ///   - changes: state to keep in the same commit; nil removes a key.
+    ///   - noting: is told the numbers that the records have in the spool, before any of them is sent.
+    /// - Throws: ``GiveError``; nothing of the call was kept then.
+    package nonisolated func give(
+        _ groups: [[[UInt8]]], saving changes: [String: StateValue?] = [:], in state: PluginState,
+        noting: @escaping @Sendable (Range<Int64>) -> Void = { _ in }
+    ) async throws(GiveError) {
+        let removals = spool.removals.load(ordering: .relaxed)
+        do {
+            try await state.transaction { transaction in
+                noting(try transaction.spool(groups))
+                for (key, value) in changes { try transaction.set(key, to: value) }
+            }
+        } catch let error as PluginStateError {
+            switch error.code {
+            case .full:
+                await spool.isFull(error.message, after: removals)
+                throw GiveError(.full, error.message)
+            case .invalid: throw GiveError(.invalid, error.message)
+            default: throw GiveError(.storage, error.message)
+            }
+        } catch {
+            preconditionFailure("a transaction of PluginState throws PluginStateError: \(type(of: error))")
+        }
+        await spool.hasGrown()
+    }
+
+    /// Gives groups without the spool, and waits until the hub has answered each record; as ``PluginContext/store(_:isBackfill:)-([Record],_)``.
+    package nonisolated func store(
+        _ groups: [[[UInt8]]], isBackfill: Bool = false
+    ) async throws(GiveError) -> [RecordResult] {
+        try await storeCalls.store(groups, isBackfill: isBackfill)
+    }
+
+    /// Returns when something has left the full spool, or the program is to stop.
+    package nonisolated func waitForRoom() async { await spool.waitForRoom() }
+
+    /// LIVE and EVENT; dropped while the hub is away.
+    package nonisolated func pass(_ message: ClientMessage) async { await sendIfReady(message) }
+}

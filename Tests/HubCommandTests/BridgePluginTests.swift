@@ -1,0 +1,124 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// `hub bridge plugin`: a folder with a manifest and a program in sh, started and confined by a hub.
+@Suite(.serialized, .timeLimit(.minutes(4))) struct BridgePluginTests {
+    /// A folder with the plugin of the document, and `hub.conf`'s section of it.
+    static func make(
+        _ folder: TemporaryFolder, manifest: String? = nil, program: String? = nil, options: String = ""
+    ) throws -> String {
+        try FileManager.default.createDirectory(
+            atPath: "\(folder.path)/weight-lines", withIntermediateDirectories: false)
+        try folder.write(try manifest ?? BridgeDocument.program("manifest.json"), to: "weight-lines/manifest.json")
+        try folder.write(try program ?? BridgeDocument.program("program.sh"), to: "weight-lines/program.sh")
+        let start = try BridgeDocument.program("hub-weight-lines").replacing(" -- ", with: " \(options) -- ")
+        let path = try folder.write(start, to: "weight-lines/hub-weight-lines")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        return "[person.me]\n[plugin.kitchen]\nexecutable = \"\(path)\"\n"
+    }
+
+    private static func samples(_ hub: TestHub, count: Int) async throws -> [String] {
+        while true {
+            let lines = try await hub.run(["samples", "--json"]).output.split(separator: "\n").map(String.init)
+            if lines.count >= count { return lines }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    @Test func `R14.30 R14.31 R13.15 the document's plugin is checked, gives, does a command, stops and gives again`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("2024-03-15T07:30:05+01:00 72.3\n2024-03-16T07:31:00+01:00 72.5\n", to: "w.txt")
+        let hub = try await TestHub(try Self.make(folder) + "file = \"\(file)\"\n", in: folder)
+        let check = try await hub.run(["check"])
+        #expect(check.code == 0, "\(check)")
+        let first = try await Self.samples(hub, count: 2)
+        #expect(first.count == 2 && first.allSatisfy { $0.contains(#""source":{"plugin":"weight-lines"}"#) })
+        let more = try FileHandle(forWritingTo: URL(filePath: file))
+        try more.seekToEnd()
+        try more.write(contentsOf: Data("2024-03-17T07:29:00+01:00 72.4\n".utf8))
+        let done = try await hub.run(["do", "kitchen", "refresh"])
+        #expect(done.code == 0, "\(done)")
+        #expect(try await Self.samples(hub, count: 3).count == 3)
+        let restart = try await hub.run(["restart", "kitchen"])
+        #expect(restart.code == 0, "\(restart)")
+        try more.write(contentsOf: Data("2024-03-18T07:29:00+01:00 72.6\n".utf8))
+        while try await hub.run(["do", "kitchen", "refresh"]).code != 0 {
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        #expect(try await Self.samples(hub, count: 4).count == 4)
+        // It is confined, and ends in order with the hub.
+        let plugins = try await hub.run(["status", "--json"]).output
+        #expect(plugins.contains(#""state":"running""#), "\(plugins)")
+        #expect(try await hub.stop() == 0)
+    }
+
+    @Test func `R14.20 R14.32 a sink that the hub starts has deliveries, answers to questions, and its results`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let program = """
+            IFS= read -r first
+            echo "$first" > "$HUB_STATE/first"
+            echo '{"type":"height","value":180,"unit":"cm","start":"2024-03-15T07:30:05+01:00","key":"h"}'
+            echo '{"type":"height","value":"tall","unit":"cm","start":"2024-03-15T07:30:05+01:00","key":"t"}'
+            echo 'secret nonsense'
+            echo '{"query":{"types":["weight"],"limit":1},"id":5}'
+            echo '{"query":{"types":["nosuch"]},"id":6}'
+            while IFS= read -r line; do
+                echo "$line" >> "$HUB_STATE/lines"
+                case $line in
+                '{"delivery":'*) n=${line#*:}; echo "{\\"delivery\\":${n%%,*},\\"result\\":\\"delivered\\"}" ;;
+                '{"stop":'*) exit 0 ;;
+                esac
+            done
+            """
+        let manifest = """
+            {"name":"lines","summary":"Takes weights.","version":"1","reads":["weight"],"writes":["height"],"sink":{},
+             "want":{"start":"beginning"}}
+            """
+        let hub = try await TestHub(
+            try Self.make(folder, manifest: manifest, program: program, options: "--results"), in: folder)
+        try hub.give(CareTests.weights(1...2))
+        func state(_ name: String) -> String {
+            let path = "\(hub.data)/plugins/kitchen/\(name)"
+            return (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        }
+        while state("lines").split(separator: "\n").count(where: { $0.contains("delivery") }) < 2
+            || !state("lines").contains("answer\":6") || !state("lines").contains("rejected")
+        {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        let lines = state("lines")
+        #expect(state("first").hasPrefix(#"{"instance":"kitchen","settings":{}"#))
+        #expect(lines.contains(#"{"line":1,"key":"h","result":"stored""#), "\(lines)")
+        #expect(lines.contains(#"{"line":2,"key":"t","result":"rejected","code":"value""#), "\(lines)")
+        #expect(lines.contains(#"{"answer":5,"records":["#), "\(lines)")
+        #expect(lines.contains(#"{"answer":6,"error":"field","reason":"#), "\(lines)")
+        let log = try await hub.run(["logs", "kitchen"]).output
+        #expect(log.contains("line 3 is not JSON") && !log.contains("secret"), "\(log)")
+        #expect(try await hub.stop() == 0)
+    }
+
+    @Test func `R14.31 its exit code is the plugin's, and a wrong manifest is told by hub check`() async throws {
+        let folder = try TemporaryFolder()
+        let conf = try Self.make(
+            folder, manifest: #"{"name":"lines","summary":"x","version":"1","writes":["wieght"]}"#, program: "exit 3")
+        let hub = try await TestHub(conf, in: folder)
+        let check = try await hub.run(["check"])
+        #expect(check.code == 65, "\(check)")
+        #expect((check.output + check.errors).contains("did you mean weight"), "\(check)")
+        try folder.write(
+            #"{"name":"lines","summary":"x","version":"1","writes":["weight"]}"#, to: "weight-lines/manifest.json")
+        #expect(try await hub.run(["apply"]).code == 0)
+        while true {
+            let log = try await hub.run(["logs", "kitchen"]).output
+            if log.contains("/bin/sh ended with exit code 3") { break }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(try await hub.run(["status", "--json"]).output.contains("exit code 3"))
+        #expect(try await hub.stop() == 0)
+    }
+}

@@ -1,0 +1,256 @@
+/// A plugin that is as it should be but for one thing, and the rule that must find it.
+struct BrokenPlugin: Sendable {
+    let rule: String
+    /// What its author did.
+    let fault: String
+    /// What stands in the good program, and what stands there instead.
+    let changes: [(String, String)]
+    /// Further lines of its section.
+    var settings: [String] = []
+
+    init(_ rule: String, _ fault: String, _ changes: (String, String)..., settings: [String] = []) {
+        (self.rule, self.fault, self.changes, self.settings) = (rule, fault, changes, settings)
+    }
+
+    // MARK: - Sources: of the program of Protocol §13.8
+
+    static let sources: [BrokenPlugin] = describing + living + giving + resting
+
+    private static let describing: [BrokenPlugin] = [
+        BrokenPlugin("manifest", "no name", (#""name": "weight-file", "#, "")),
+        BrokenPlugin("manifest", "a name that is a number", (#""name": "weight-file""#, #""name": 7"#)),
+        BrokenPlugin("manifest", "no summary", (#""summary": "Weights of a text file.", "#, "")),
+        BrokenPlugin("manifest", "another protocol", (#""protocol": [1], "writes""#, #""protocol": [9], "writes""#)),
+        BrokenPlugin("manifest", "a type that there is not", (#""writes": ["weight"]"#, #""writes": ["wieght"]"#)),
+        BrokenPlugin("manifest", "a setting with capitals", (#""name": "every""#, #""name": "Every""#)),
+        BrokenPlugin("manifest", "a key of the hub's as a setting", (#""name": "every""#, #""name": "enabled""#)),
+        BrokenPlugin("manifest", "a default beyond its bounds", (#""default": 5"#, #""default": 0"#)),
+        BrokenPlugin("manifest", "a type of settings that there is not", (#""type": "integer""#, #""type": "int""#)),
+        BrokenPlugin(
+            "manifest", "a secret with a default", (#""type": "integer""#, #""secret": True, "type": "integer""#)),
+        BrokenPlugin("manifest", "no JSON", ("print(json.dumps(MANIFEST))", "print(MANIFEST)")),
+        BrokenPlugin(
+            "manifest", "a line before the JSON",
+            ("print(json.dumps(MANIFEST))", "print('hello'); print(json.dumps(MANIFEST))")),
+        BrokenPlugin(
+            "manifest", "an exit code", ("print(json.dumps(MANIFEST))", "print(json.dumps(MANIFEST)); sys.exit(1)")),
+        BrokenPlugin("manifest", "it waits for ever", ("print(json.dumps(MANIFEST))", "time.sleep(60)")),
+        BrokenPlugin(
+            "manifest", "it writes where it may not",
+            ("print(json.dumps(MANIFEST))", "open('/usr/hub-was-here', 'w'); print(json.dumps(MANIFEST))")),
+        BrokenPlugin(
+            "manifest", "it objects to what is right",
+            ("        return [{\"setting\": \"file\"", "        pass\n    return [{\"setting\": \"file\"")),
+        BrokenPlugin(
+            "describes-only", "a version by the clock",
+            ("print(json.dumps(MANIFEST))", "print(json.dumps(dict(MANIFEST, version=str(time.time()))))")),
+        BrokenPlugin("arguments", "any argument is well", ("    sys.exit(64)", "    sys.exit(0)")),
+        BrokenPlugin(
+            "judges-settings", "no objections where they are asked for",
+            (#"print(json.dumps({"objections": objections(json.load(sys.stdin))}))"#, "print('all is well')")),
+        BrokenPlugin(
+            "described", "a summary of one letter", (#""summary": "Weights of a text file.""#, #""summary": "w""#)),
+        BrokenPlugin(
+            "described", "no help", (#""Seconds from one look at the file to the next.""#, #""Every""#)),
+    ]
+
+    private static let living: [BrokenPlugin] = [
+        BrokenPlugin("greets", "no HELLO", ("    greet()\n    while True", "    while True")),
+        BrokenPlugin("greets", "a crash at its start", ("    token = sys", "    raise SystemExit(1)\n    token = sys")),
+        BrokenPlugin("greets", "the token is not used", ("token.encode()", #"b"token""#)),
+        BrokenPlugin("greets", "a name of its own as the instance", (#""instance": instance"#, #""instance": "mine""#)),
+        BrokenPlugin("greets", "another kind", (#""plugin": MANIFEST["name"]"#, #""plugin": "mine""#)),
+        BrokenPlugin("speaks-protocol", "a routing id", ("door.linger = 1000", "door.routing_id = b'me'")),
+        BrokenPlugin(
+            "speaks-protocol", "three frames", ("json.dumps(body).encode()])", "json.dumps(body).encode(), b'x'])")),
+        BrokenPlugin(
+            "speaks-protocol", "a batch without a number",
+            (#"{"batch": batch + 1, "records": new}"#, #"{"records": new}"#)),
+        BrokenPlugin("stops", "no BYE", (#"    say("BYE", {})"#, "    pass")),
+        BrokenPlugin(
+            "stops", "an error at the end",
+            (#"    say("BYE", {})"#, "    say(\"BYE\", {})\n    time.sleep(0.5)\n    sys.exit(3)")),
+        BrokenPlugin(
+            "stops", "it takes its time", (#"    say("BYE", {})"#, "    say(\"BYE\", {})\n    time.sleep(20)")),
+        BrokenPlugin(
+            "hub-gone", "it hears STOP alone",
+            ("            break  # STOP, or no hub any more", "            poller.unregister(0)")),
+        BrokenPlugin(
+            "refused", "it greets again and again",
+            ("                sys.exit(77)", "                time.sleep(0.2)\n                greet()")),
+        BrokenPlugin("refused", "another exit code", ("sys.exit(77)", "sys.exit(1)")),
+        BrokenPlugin(
+            "greets-again", "a lost session is not minded",
+            ("                welcome = None\n                greet()", "                pass")),
+        BrokenPlugin(
+            "answers-pings", "no PONG",
+            (#"                door.send_multipart([b"PONG", text])"#, "                pass")),
+        BrokenPlugin("answers-pings", "no PING", (#"            say("PING", {})"#, "            pass")),
+        BrokenPlugin(
+            "silent-hub", "silence is not minded",
+            ("            welcome, heard = None, now\n            greet()", "            heard = now")),
+        BrokenPlugin(
+            "newer-hub", "new members are a fault",
+            (
+                "                welcome, waiting = body, []",
+                "                assert 'later' not in body\n                welcome, waiting = body, []"
+            )),
+        BrokenPlugin(
+            "unknown-command", "no answer to a command",
+            (
+                #""writes": ["weight"], "#,
+                #""writes": ["weight"], "commands": [{"name": "look", "help": "Looks at the file."}], "#
+            )),
+        BrokenPlugin(
+            "dry-run", "a dry run that is none",
+            (
+                #""writes": ["weight"], "#,
+                #""writes": ["weight"], "commands": [{"name": "look", "help": "Looks at the file.", "dryRun": True}], "#
+            ),
+            (
+                #"            elif verb == "PING":"#,
+                """
+                            elif verb == "COMMAND":
+                                say("SAMPLES", {"batch": 99, "records": [{"type": "weight", "value": 1, "unit": "kg",
+                                    "start": "2026-03-01T00:30:00+01:00", "key": "dry"}]})
+                                say("OUTCOME", {"id": body["id"], "outcome": "done"})
+                            elif verb == "PING":
+                """
+            )),
+    ]
+
+    // MARK: - What they give
+
+    /// It remembers what it has sent, whether it was stored or not.
+    private static let memory = (
+        "welcome, credit, batch, waiting, stored, look = None, {}, 0, [], set(), 0",
+        """
+        welcome, credit, batch, waiting, stored, look = None, {}, 0, [], set(), 0
+            memory = os.environ["HUB_STATE"] + "/given"
+            if os.path.exists(memory):
+                stored = set(open(memory).read().split("\\n"))
+        """
+    )
+
+    private static let giving: [BrokenPlugin] = [
+        BrokenPlugin("gives", "nothing is found", ("if not os.path.exists(path):", "if True:")),
+        BrokenPlugin(
+            "killed", "sent is taken for stored", memory,
+            (
+                "                door.send_multipart([b\"SAMPLES\", text])",
+                "                door.send_multipart([b\"SAMPLES\", text])\n                open(memory, \"a\").write(\"\\n\".join(waiting) + \"\\n\")"
+            )),
+        BrokenPlugin(
+            "stopped", "what waits at its end is taken for stored", memory,
+            (
+                #"    say("BYE", {})"#,
+                "    open(memory, \"a\").write(\"\\n\".join(waiting) + \"\\n\")\n    say(\"BYE\", {})"
+            )),
+        BrokenPlugin(
+            "lost-session", "WELCOME is taken for STORED",
+            (
+                "                welcome, waiting = body, []",
+                "                stored |= set(waiting)\n                welcome, waiting = body, []"
+            )),
+        BrokenPlugin(
+            "full-disk", "ERROR store is taken for STORED",
+            (
+                "                waiting, look = [], time",
+                "                stored |= set(waiting)\n                waiting, look = [], time"
+            )),
+        BrokenPlugin(
+            "full-disk", "ERROR store is the end",
+            (
+                "                waiting, look = [], time.monotonic() + body[\"after\"] / 1000",
+                "                sys.exit(1)"
+            )),
+        BrokenPlugin(
+            "credit", "no credit is counted",
+            (#"new = new[:min(welcome["limits"]["batchRecords"], credit["records"])]"#, "pass")),
+        BrokenPlugin(
+            "credit", "no limit is kept",
+            (#"new[:min(welcome["limits"]["batchRecords"], credit["records"])]"#, #"new[:credit["records"]]"#)),
+        BrokenPlugin(
+            "identity", "a key with its start in it",
+            ("import json, os, sys", "import os; START = os.urandom(4).hex()\nimport json, os, sys"),
+            (#""key": start}"#, #""key": start + " " + START}"#)),
+        BrokenPlugin("identity", "a random key", (#""key": start}"#, #""key": start + " " + os.urandom(4).hex()}"#)),
+        BrokenPlugin(
+            "rejected", "a rejected record is the end",
+            (
+                "                        print(f\"{key}: {result['reason']}\", file=sys.stderr, flush=True)",
+                "                        sys.exit(1)"
+            )),
+        BrokenPlugin(
+            "rejected", "a rejected batch is left",
+            (
+                "                for key, result in zip(waiting, body[\"results\"]):",
+                "                if body[\"results\"][0][\"result\"] == \"rejected\":\n                    time.sleep(60)\n                for key, result in zip(waiting, body[\"results\"]):"
+            )),
+        BrokenPlugin("times", "times of no place", (#""start": start,"#, #""start": start[:19] + "Z","#)),
+        BrokenPlugin("times", "times of the future", (#""start": start,"#, #""start": "2199" + start[4:],"#)),
+    ]
+
+    // MARK: - What it costs, and keeps to itself
+
+    private static let resting: [BrokenPlugin] = [
+        BrokenPlugin(
+            "no-value-in-log", "it prints its records",
+            (
+                "                credit[\"records\"] -= len(new)",
+                "                credit[\"records\"] -= len(new)\n                print(new, file=sys.stderr, flush=True)"
+            )),
+        BrokenPlugin(
+            "no-secret-in-log", "it prints its settings",
+            (
+                #"        {"name": "every""#,
+                #"        {"name": "password", "type": "string", "secret": True, "help": "Of the service."}, {"name": "every""#
+            ),
+            (
+                "                welcome, waiting = body, []",
+                "                print(body[\"settings\"], file=sys.stderr, flush=True)\n                welcome, waiting = body, []"
+            ),
+            settings: [#"password = "correct-horse-4711""#]),
+        BrokenPlugin(
+            "memory", "it holds what it does not need",
+            ("    token = sys", "    ballast = b\"x\" * (200 << 20)\n    token = sys")),
+        BrokenPlugin("idle", "it asks without a pause", ("poller.poll(1000)", "poller.poll(0)")),
+        BrokenPlugin("confined", "it is not confined", settings: ["confine = false"]),
+    ]
+
+    // MARK: - Sinks: of hub-lines.py
+
+    static let sinks: [BrokenPlugin] = [
+        BrokenPlugin("wants", "no WANT", (#"            say("WANT""#, #"            {}.get("WANT""#)),
+        BrokenPlugin("wants", "a type that it does not read", (#""types": ["weight"]"#, #""types": ["heartRate"]"#)),
+        BrokenPlugin("answers-deliveries", "no DONE", (#"            say("DONE""#, #"            {}.get("DONE""#)),
+        BrokenPlugin("answers-deliveries", "a result too few", (#""results": results"#, #""results": results[1:]"#)),
+        BrokenPlugin(
+            "answers-deliveries", "nothing is good enough",
+            (#"{"result": "delivered"}"#, #"{"result": "refused", "reason": "no"}"#)),
+        BrokenPlugin(
+            "answers-deliveries", "a crash at the first record",
+            ("    def deliver(record, path):", "    def deliver(record, path):\n        raise ValueError(record)")),
+        BrokenPlugin(
+            "delivered-twice", "what it has is a fault",
+            (
+                #"        lines[str(record["number"])] ="#,
+                "        assert str(record[\"number\"]) not in lines\n        lines[str(record[\"number\"])] ="
+            )),
+        BrokenPlugin(
+            "delivered-twice", "it asks in its first session alone",
+            (#"            say("WANT", {"#, #"            hello.pop("version") == "1.0" and say("WANT", {"#)),
+        BrokenPlugin(
+            "stopped-delivery", "an account of its own",
+            (
+                #"        lines[str(record["number"])] ="#,
+                "        if os.path.exists(os.environ[\"HUB_STATE\"] + \"/busy\"):\n            return {\"result\": \"refused\", \"reason\": \"it was begun\"}\n        open(os.environ[\"HUB_STATE\"] + \"/busy\" if str(record[\"number\"]) in lines else os.devnull, \"w\")\n        lines[str(record[\"number\"])] ="
+            )),
+        BrokenPlugin(
+            "newer-records", "new members are a fault",
+            (
+                "    def deliver(record, path):",
+                "    def deliver(record, path):\n        if \"later\" in record:\n            return {\"result\": \"refused\", \"reason\": \"later\"}"
+            )),
+    ]
+}

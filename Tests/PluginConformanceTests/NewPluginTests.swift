@@ -1,0 +1,249 @@
+import Foundation
+import HubProcess
+import PluginConformance
+import Samples
+import Testing
+
+/// `hub plugin new`: what it makes works as it is.
+///
+/// All examinations run beside each other, for each waits most of the time; a test has the result of one language.
+@Suite(.timeLimit(.minutes(5))) struct NewPluginTests {
+    /// A name with all that a name may have.
+    private static func name(_ language: String) -> String { "\(language).1_x-Y" }
+
+    /// Makes a plugin, and returns its folder.
+    private static func make(
+        _ language: String, _ arguments: [String] = [], in place: TemporaryFolder, name: String? = nil
+    ) async throws -> String {
+        let name = name ?? Self.name(language)
+        let made = try await Programs.hub(["plugin", "new", name, "--lang", language, "--in", place.path] + arguments)
+        try #require(made.code == 0, "\(made)")
+        let path = "\(place.path)/\(name)"
+        if language == "python" {
+            // As it is, but for a Python that has zmq.
+            let program = "\(path)/hub-\(name)"
+            let text = try String(contentsOfFile: program, encoding: .utf8)
+            let first = "#!/usr/bin/env python3\n"
+            try #require(text.hasPrefix(first))
+            try "#!\(try Tool.python(with: "zmq"))\n\(text.dropFirst(first.count))".write(
+                toFile: program, atomically: false, encoding: .utf8)
+        }
+        return path
+    }
+
+    private static let needs = [
+        "python": Need.pyzmq, "ruby": Need.ruby, "php": Need.php, "perl": Need.perl, "sh": Need.jq,
+    ]
+    private static let languages = needs.filter(\.value.isMet).keys.sorted()
+
+    private typealias Exam = Task<ConformanceReport, any Error>
+    private static func exam(
+        _ language: String, _ arguments: [String], rules: [String] = Rule.all.map(\.name)
+    ) -> Exam {
+        Exam {
+            let place = try TemporaryFolder()
+            let path = try await make(language, arguments, in: place)
+            let subject = try Subject(path, settle: .milliseconds(500), patience: .seconds(20))
+            return try await Examination(subject).examine(Rule.all.filter { rules.contains($0.name) })
+        }
+    }
+    /// A source with all rules; a sink with those that its own lines can break.
+    ///
+    /// The library is the same in both. The source in Python is that of Docs/Plugins.md.
+    private static let exams: [String: [Exam]] = Dictionary(
+        uniqueKeysWithValues: languages.map { language in
+            (
+                language,
+                (language == "python" ? [] : [exam(language, ["--source"])])
+                    + [exam(language, ["--sink"], rules: ownRules)]
+            )
+        })
+    private static let ownRules = [
+        "manifest", "describes-only", "arguments", "greets", "speaks-protocol", "stops", "wants", "answers-deliveries",
+        "delivered-twice", "stopped-delivery", "newer-records", "no-secret-in-log", "memory", "idle", "described",
+        "confined",
+    ]
+    private static let walk = Task { try await walked() }
+    private static let others: [Exam] = languages.flatMap { language in
+        [
+            exam(language, ["--source", "vo2Max"], rules: ["manifest", "gives"]),
+            exam(language, ["--source", "sleepAnalysis"], rules: ["manifest", "gives"]),
+            exam(language, ["--sink", "sleepAnalysis"], rules: ["manifest", "answers-deliveries"]),
+        ]
+    }
+
+    /// All begin with the first test that asks.
+    init() { _ = (Self.walk, Self.exams, Self.others) }
+
+    private func expectAllKept(_ language: String) async throws {
+        for exam in try #require(Self.exams[language]) {
+            let report = try await exam.value
+            #expect(
+                report.broken.isEmpty && report.findings.count > 10,
+                "\(report.lines(showsAll: false).joined(separator: "\n"))")
+        }
+    }
+
+    @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
+    func `a sink in Python keeps its own rules as it is made`() async throws {
+        try await expectAllKept("python")
+    }
+
+    @Test(.enabled(if: Need.ruby.isMet, "\(Need.ruby.reason)"))
+    func `a source in Ruby keeps all rules as it is made, and a sink its own`() async throws {
+        try await expectAllKept("ruby")
+    }
+
+    @Test(.enabled(if: Need.php.isMet, "\(Need.php.reason)"))
+    func `a source in PHP keeps all rules as it is made, and a sink its own`() async throws {
+        try await expectAllKept("php")
+    }
+
+    @Test(.enabled(if: Need.perl.isMet, "\(Need.perl.reason)"))
+    func `a source in Perl keeps all rules as it is made, and a sink its own`() async throws {
+        try await expectAllKept("perl")
+    }
+
+    @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
+    func `a source in shell keeps all rules as it is made, and a sink its own`() async throws {
+        try await expectAllKept("sh")
+    }
+
+    @Test
+    func `with the lines of sample.conf a hub runs them confined: each source gives, each sink has each record once`()
+        async throws
+    {
+        let place = try TemporaryFolder()
+        let quoted = try TemporaryFolder(at: place.path + "/a \"place\"")
+        let host = try HubHost()
+        var lines = try String(contentsOfFile: host.configuration, encoding: .utf8)
+        for language in Self.languages {
+            for role in ["source", "sink"] {
+                let path = try await Self.make(language, ["--\(role)"], in: quoted, name: "\(language)-\(role)")
+                lines += try String(contentsOfFile: path + "/sample.conf", encoding: .utf8)
+            }
+        }
+        _ = try host.folder.write(lines, to: "hub.conf")
+        let hub = try await host.start()
+        let count = 12 * Self.languages.count
+        func files(_ language: String) throws -> [String] {
+            let path = "\(quoted.path)/\(language)-sink/records"
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+            return try names.filter { $0.hasSuffix(".json") }.map {
+                try String(contentsOfFile: "\(path)/\($0)", encoding: .utf8)
+            }
+        }
+        func haveAll(_ count: Int) async throws -> Bool {
+            for _ in 0..<600 {
+                if try Self.languages.allSatisfy({ try files($0).count == count }) { return true }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            return false
+        }
+        let haveFirst = try await haveAll(count)
+        let plugins = try await host.command("plugins").lines
+        #expect(haveFirst, "\(plugins)")
+        for language in Self.languages {
+            let records = try files(language)
+            #expect(records.allSatisfy { $0.hasSuffix("}\n") && $0.contains(#""type":"weight""#) }, "\(language)")
+            let sources = try Set(
+                records.map { try JSONDecoder().decode(Delivered.self, from: Data($0.utf8)).source.plugin })
+            #expect(sources == Set(Self.languages.map { "\($0)-source" }), "\(language)")
+        }
+        // A record that a person takes back leaves each folder.
+        let retracted = try await host.command("retract", "1", "--yes")
+        #expect(retracted.status == 0, "\(retracted)")
+        let haveRest = try await haveAll(count - 1)
+        let counts = try Self.languages.map { try files($0).count }
+        #expect(haveRest, "\(counts)")
+        hub.signal(SIGTERM)
+        #expect(await hub.waitForExit() == 0)
+    }
+
+    private struct Delivered: Decodable {
+        struct Source: Decodable { var plugin: String }
+        var source: Source
+    }
+
+    @Test func `types of other units and of named values are right in every language`() async throws {
+        for exam in Self.others {
+            let report = try await exam.value
+            #expect(report.broken.isEmpty, "\(report.lines(showsAll: true).joined(separator: "\n"))")
+        }
+    }
+
+    @Test func `no unit and no name of a value can end a text of a program`() {
+        for type in TypeRegistry.standard.all where type.kind == .quantity || type.kind == .category {
+            let texts = [type.id.rawValue, type.unit ?? ""] + type.values.map(\.name)
+            for text in texts { #expect(!text.contains { "\"'\\#$@`\n".contains($0) }, "\(type.id): \(text)") }
+        }
+    }
+
+    @Test func `what cannot be made is refused in words, and nothing is written`() async throws {
+        let place = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: place.path + "/there", withIntermediateDirectories: false)
+        let cases: [([String], String)] = [
+            (["_x"], "expected 1 to 64 letters"), (["a b"], "expected 1 to 64 letters"),
+            (["a/b"], "expected 1 to 64 letters"),
+            (["hub"], "the hub's own name"), (["there"], "is there already"),
+            (["x", "--lang", "pyhton"], "did you mean python?"), (["x", "--lang", "cobol"], "there are python, sh"),
+            (["x", "--source", "heartRte"], "did you mean heartRate?"),
+            (["x", "--source", "bloodPressure"], "of the kind correlation"),
+            (["x", "--source", "weight", "--sink"], "choose one"),
+        ]
+        for (arguments, words) in cases {
+            let refused = try await Programs.hub(["plugin", "new"] + arguments + ["--in", place.path])
+            #expect(refused.code == 64 && refused.errors.contains(words), "\(arguments): \(refused)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == ["there"])
+    }
+
+    @Test(arguments: ["python", "sh", "ruby", "php", "perl", "swift"])
+    func `--dry-run lists the files that are made, and no name is left open in them`(language: String) async throws {
+        let place = try TemporaryFolder()
+        let dry = try await Programs.hub(["plugin", "new", "x", "--lang", language, "--in", place.path, "--dry-run"])
+        #expect(dry.code == 0, "\(dry)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.path) == [])
+        let made = try await Programs.hub(["plugin", "new", "x", "--lang", language, "--in", place.path])
+        #expect(made.code == 0 && made.output.contains("\n  hub plugin test \(place.path)/x\n"), "\(made)")
+        let listed = dry.output.split(separator: "\n").map { $0.prefix { $0 != " " }.dropFirst(2) }
+        let found = try #require(FileManager.default.enumerator(atPath: place.path + "/x")).compactMap { $0 as? String }
+            .filter { path in
+                var isFolder: ObjCBool = false
+                return FileManager.default.fileExists(atPath: "\(place.path)/x/\(path)", isDirectory: &isFolder)
+                    && !isFolder.boolValue
+            }
+        #expect(Set(listed.map(String.init)) == Set(found))
+        for path in found {
+            let text = try String(contentsOfFile: "\(place.path)/x/\(path)", encoding: .utf8)
+            #expect(!text.contains(/@[A-Z]+@|@quantity|@category/), "\(path)")
+        }
+    }
+
+    @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
+    func `the commands of Docs/Plugins.md lead from nothing to a platinum plugin and its records on the feed`()
+        async throws
+    {
+        let result = try await Self.walk.value
+        #expect(result.code == 0 && result.output.contains("platinum"), "\(result)")
+        #expect(result.output.split(separator: "\n").count { $0.contains("  heartRate  ") } == 12, "\(result)")
+    }
+
+    private static func walked() async throws -> ChildProcess.Result {
+        let host = try HubHost()
+        let script = try host.folder.write(
+            try ReadmePrograms("Docs/Plugins.md").text("from-nothing.sh"), to: "from-nothing.sh")
+        // The Python that has zmq is the first.
+        let python = URL(filePath: try Tool.python(with: "zmq")).deletingLastPathComponent().path
+        var environment = host.environment
+        environment["PATH"] = "\(Programs.folder):\(python):/usr/bin:/bin"
+        let hub = try ChildProcess("hub", ["run", "--config", host.configuration], environment: environment)
+        _ = await hub.errorLines(count: 1) { $0.contains("ready") }
+        let walk = try ChildProcess(
+            "/bin/sh", ["-ec", "cd \"$1\" && . \"$2\"", "sh", host.folder.path, script], environment: environment)
+        let result = await walk.result()
+        hub.signal(SIGTERM)
+        _ = await hub.waitForExit()
+        return result
+    }
+}
