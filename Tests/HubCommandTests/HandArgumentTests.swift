@@ -46,6 +46,9 @@ import Testing
         ("120", "bloodPressure", "such as 120/80"), ("asleepish", "sleepAnalysis", "it has inBed"),
         ("80 kgg", "weight", "kg"), ("0.182", "bodyFatPercentage", "18.2%"),
         ("1e400kg", "weight", "without an exponent, such as 80.4kg"), ("-80kg", "weight", "never less than nothing"),
+        ("80/120", "bloodPressure", "the greater one, comes first"),
+        ("12st 15lb", "weight", "less than 1st"), ("5ft12in", "height", "less than 1ft"),
+        ("8lb 12st", "weight", "less than 1lb"), ("5ft -3in", "height", "not negative"),
         ("-120/80", "bloodPressure", "never less than nothing"), ("-1", "stepCount", "never less than nothing"),
         ("Ham Sandwich", "food", "food is a group of other records and has no value of its own; edit its members"),
     ])

@@ -17,13 +17,13 @@ import Testing
     private static let filled =
         #"{"type":"weight","value":71,"unit":"kg","start":"2026-03-02T07:30:05+01:00","key":"d","provenance":{"kind":"filled","method":"mean","basis":["a"]}}"#
     private static let days = [
-        #"{"kind":"day","type":"weight","value":71.3,"unit":"kg","series":"mean30","date":"2026-03-01","method":"mean","basis":[],"person":"me"}"#,
-        #"{"kind":"day","type":"weight","value":71.3,"unit":"kg","series":"mean30","date":"2026-03-02","method":"carried","observedOn":"2026-03-01","age":1,"basis":[],"person":"me"}"#,
-        #"{"kind":"day","type":"weight","value":71.3,"unit":"kg","series":"mean30","date":"2026-03-03","method":"carried","observedOn":"2026-03-01","age":2,"basis":[],"person":"me"}"#,
+        #"{"kind":"day","type":"weight","value":71.3,"unit":"kg","series":"test-pub:mean","date":"2026-03-01","method":"mean","basis":[],"person":"me"}"#,
+        #"{"kind":"day","type":"weight","value":71.3,"unit":"kg","series":"test-pub:mean","date":"2026-03-02","method":"carried","observedOn":"2026-03-01","age":1,"basis":[],"person":"me"}"#,
+        #"{"kind":"day","type":"weight","value":71.3,"unit":"kg","series":"test-pub:mean","date":"2026-03-03","method":"carried","observedOn":"2026-03-01","age":2,"basis":[],"person":"me"}"#,
     ]
     private static let retractions = [
         #"{"kind":"retraction","key":"b"}"#,
-        #"{"kind":"retraction","type":"weight","person":"me","series":"mean30","date":"2026-03-03"}"#,
+        #"{"kind":"retraction","type":"weight","person":"me","series":"test-pub:mean","date":"2026-03-03"}"#,
     ]
 
     /// What stands in the end, by key or date.

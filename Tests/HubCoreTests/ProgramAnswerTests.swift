@@ -56,6 +56,12 @@ import Testing
         #expect(try String(contentsOfFile: script + ".asked", encoding: .utf8) == #"{"count":3}"#)
     }
 
+    @Test func `a program that is not enabled need not be there`() async throws {
+        let folder = try Folder()
+        let text = "[plugin.gone]\nenabled = false\n[plugin.lost]\nenabled = true\n"
+        #expect(try await load(text, in: folder).faults.keys.sorted() == ["lost"])
+    }
+
     @Test(arguments: [
         ("", "it printed nothing"), ("fine", #"it printed no JSON ("fine")"#),
         (#"{"ok":true}"#, "objections: missing, and needed; expected an array, empty where nothing is wrong"),

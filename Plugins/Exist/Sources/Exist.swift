@@ -133,10 +133,9 @@ struct Exist: SinkPlugin {
                         "Paste the personal access token of your developer app at Exist.",
                         url: settings.address.text + "/account/apps/", isSecret: true)))
         }
-        try await exporter.countLogIn()
         let profile: ExistService.Profile
         do {
-            profile = try await service.profile(token)
+            profile = try await exporter.countingLogIn { [token] in try await service.profile(token) }
         } catch let error as CloudError {
             throw CommandFailure("service", error.message)
         }

@@ -63,12 +63,23 @@ enum ValueArgument: Hashable {
             throw Failure(.usage, "a value is missing, such as \(example(of: type))")
         }
         guard parts.count > 1 else { return .quantity(last.value, unit: last.unit) }
-        var sum = 0.0
+        let pairs = zip(parts, parts.dropFirst())
+        var (sum, ones) = (0.0, [Double]())
         do throws(UnitError) {
             let unit = try HealthUnit(last.unit)
             for part in parts { sum += try HealthUnit(part.unit).convert(part.value, to: unit) }
+            for (greater, less) in pairs {
+                ones.append(try HealthUnit(greater.unit).convert(1, to: HealthUnit(less.unit)))
+            }
         } catch {
             throw Failure(.usage, "\"\(text)\": \(error)")
+        }
+        // 15lb beside stones, or 12in beside feet, is mistyped more often than meant.
+        for ((greater, less), one) in zip(pairs, ones) where !(0..<one).contains(less.value) {
+            throw Failure(
+                .usage,
+                "\"\(text)\": what follows \(greater.unit) is less than 1\(greater.unit), and not negative; or write it in \(less.unit) alone"
+            )
         }
         return .quantity(sum, unit: last.unit)
     }
@@ -93,6 +104,9 @@ enum ValueArgument: Hashable {
         }
         var values: [Double] = []
         for word in all.dropLast() { values.append(try number(String(word).trimmingCharacters(in: .whitespaces))) }
+        if type?.id == .bloodPressure, let first = values.first, first >= 0, first <= last {
+            throw Failure(.usage, "\"\(text)\": the systolic pressure, which is the greater one, comes first")
+        }
         return .several(values + [last], unit: unit)
     }
 

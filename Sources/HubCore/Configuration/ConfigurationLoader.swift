@@ -98,11 +98,12 @@ public struct ConfigurationLoader: Sendable {
                 to: configuration, answers.manifests, answers.executables)
             if !objections.isEmpty { loaded = reading(objections) }
         }
-        // A program that runs elsewhere need not be here.
-        let elsewhere = loaded.remoteInstances
+        // A program that runs elsewhere, or shall not run, need not be here.
+        let needless = loaded.remoteInstances.union(
+            loaded.configuration?.plugins.filter { !$0.enabled }.map(\.name) ?? [])
         return CheckedConfiguration(
             loaded: loaded, manifests: answers.manifests, executables: answers.executables,
-            faults: answers.faults.filter { !elsewhere.contains($0.key) }, isolation: isolation, file: path, text: text)
+            faults: answers.faults.filter { !needless.contains($0.key) }, isolation: isolation, file: path, text: text)
     }
 
     private struct Answers {
