@@ -36,6 +36,7 @@ actor Door {
     var clients: [RoutingID: Client] = [:]
     var greetings = Greetings()
     var log = SessionLog()
+    var refusals = RefusalNews()
 
     let feeds: Feeds
     var plugins: PluginStates

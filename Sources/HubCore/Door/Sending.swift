@@ -17,6 +17,7 @@ extension Door {
     }
 
     func send(_ message: HubMessage, to peer: RoutingID) {
+        if case .error(let error) = message { tell(error, to: peer) }
         outgoing.removeAll()
         peer.withUnsafeBytes { outgoing.append($0) }
         outgoing.append(message.verb.rawValue)

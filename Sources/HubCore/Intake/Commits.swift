@@ -57,6 +57,7 @@ extension Door {
             }
         }
         answer(batch.work, .stored(Stored(batch: batch.work.batch, results: answers, credit: .zero)))
+        tellRejected(batch.results, of: batch.work.intake.instance)
     }
 
     private func publish(_ batch: Committer.Settled) {

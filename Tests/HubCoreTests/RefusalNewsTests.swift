@@ -1,0 +1,43 @@
+import HubSessions
+import HubWire
+import Testing
+
+@testable import HubCore
+
+/// What the hub has not taken of programs, told to their author.
+@Suite struct RefusalNewsTests {
+    @Test func `R17.1 the owner hears which records of a batch were rejected, and each ERROR`() async throws {
+        try await withHub { hub in
+            let listener = try await Peer.listener(hub.hub.endpoints.feed, ["hub/plugin/"])
+            let source = try await hub.client()
+            let wrong = #"{"type":"weight","value":70,"unit":"bananas","start":"2024-03-15T07:00:00Z","key":"b"}"#
+            var heard: Frames?
+            // Until the listener's subscription has come.
+            for _ in 0..<100 where heard == nil {
+                #expect(try await source.give([weight("a"), wrong]).results.last == "unit")
+                heard = await listener.nextIfAny(within: .milliseconds(100))
+            }
+            let news = try #require(heard)
+            #expect(news.topic == "hub/plugin/" && news.record["event"].string == "refused", "\(news)")
+            #expect(news.record["instance"].string == "kitchen-script", "\(news)")
+            let text = try #require(news.record["text"].string)
+            #expect(text.hasPrefix("kitchen-script 1 of 2 records were rejected: records[1]: unit: "), "\(text)")
+            let error = try await source.ask("SAMPLES", #"{"records":[]}"#)
+            #expect(error.verb == "ERROR")
+            var answer = try await listener.next()
+            while answer.record["text"].string?.contains("rejected") == true { answer = try await listener.next() }
+            #expect(
+                answer.record["text"].string?.contains("was answered ERROR field: SAMPLES.batch") == true, "\(answer)")
+        }
+    }
+
+    @Test
+    func `R17.1 of a program that does nothing right as much is told as a person reads, and how much is left out`() {
+        var news = RefusalNews()
+        let told = (0..<100).compactMap { _ in news.text("no", at: 0) }
+        #expect(told.count == 20)
+        #expect(news.text("no", at: 1_000) == "no (and 80 such answers before it)")
+        #expect(RefusalNews.words(WireError(.helloFirst, "say HELLO")) == nil)
+        #expect(RefusalNews.words(WireError(.store, "the disk is full")) == nil)
+    }
+}
