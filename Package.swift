@@ -239,7 +239,10 @@ let package = Package(
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
         program(
             "hub-plugin",
-            ["CPluginFiles", "HubClient", "HubWire", "PluginConformance", "Samples", "hub-confine", argumentParser],
+            [
+                "CPluginFiles", "HubClient", "HubCore", "HubSettings", "HubWire", "PluginConformance", "Samples",
+                "hub-confine", argumentParser,
+            ],
             path: "Sources/PluginCommand"),
         tests(
             "PluginConformanceTests",
@@ -248,7 +251,7 @@ let package = Package(
                 "IHealthHS5",
                 "JSONLines", "hub-scale-sim",
             ],
-            resources: [.copy("hub-lines.py")]),
+            resources: [.copy("hub-lines.py"), .copy("Help")]),
         module("CloudClient", ["JSON", "PluginKit"] + httpClient),
         tests("CloudClientTests", ["CloudClient", "PluginKit"]),
         module(

@@ -27,7 +27,7 @@ package final class CompanionProcess: Sendable {
     ) throws(Failure) {
         let program = HubProgram.beside(name)
         guard FileManager.default.isExecutableFile(atPath: program) else {
-            throw Failure(.system, "\(program): the program is missing; make build builds it, and make demo what hub demo needs")
+            throw Failure(.system, "\(program): it is missing; make build and make demo build it")
         }
         let (child, output) = (Process(), Pipe())
         (child.executableURL, child.arguments) = (URL(filePath: program), arguments)

@@ -1,4 +1,5 @@
 import Foundation
+import PluginConformance
 import Samples
 
 /// What `hub plugin new` makes: a plugin that runs as it is.
@@ -55,7 +56,7 @@ struct PluginFolder {
 
     /// What has to be done before the program is there; empty where it is there at once.
     var build: String {
-        language == .swift ? "swift build -c release && cp .build/release/\(program) ." : ""
+        language.build(program)
     }
 
     private var buildSteps: String {
@@ -90,11 +91,7 @@ struct PluginFolder {
     /// One that such a type may have, and hardly surprises.
     private func value(_ number: Int) -> String {
         guard type.kind == .quantity else { return values.isEmpty ? "" : values[number % values.count].name }
-        let range = type.limits?.plausible ?? 0...100
-        let (least, most) = (max(range.lowerBound, -1_000), min(range.upperBound, 10_000))
-        let value = least + (most - least) * (0.18 + Double(number) / 500)
-        let digits = most - least > 1_000 ? 0 : most - least > 20 ? 1 : 3
-        return String(format: "%.\(digits)f", value)
+        return String(format: "%.\(type.decimals)f", type.unsurprising(0.18 + Double(number) / 500))
     }
 
     /// Makes the folder, whole or not at all.

@@ -67,6 +67,18 @@ enum PluginLanguage: String, CaseIterable {
         }
     }
 
+    /// A line of a shell, in the folder, that makes the program; empty where it is there at once.
+    ///
+    /// -f: the old one may be running.
+    func build(_ program: String) -> String {
+        self == .swift ? "swift build -c release && cp -f .build/release/\(program) ." : ""
+    }
+
+    /// The language of a folder that ``build(_:)`` can make the program of; `nil` where there is nothing to be built.
+    static func built(in folder: String) -> PluginLanguage? {
+        FileManager.default.fileExists(atPath: "\(folder)/Package.swift") ? .swift : nil
+    }
+
     /// What it needs on the machine, in words.
     var needs: String {
         switch self {

@@ -31,14 +31,16 @@ enum Program {
 struct PluginCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub plugin",
-        abstract: "For those who write plugins: make one, and examine it beside a hub that misbehaves.",
+        abstract:
+            "For those who write plugins: make one, see it work while you write it, and examine it beside a hub that misbehaves.",
         discussion: """
             Begin here:
               hub plugin new NAME        a folder that runs as it is, in one of six languages
+              hub plugin dev DIR         see it work, and start it again at each save
               hub plugin test DIR        does it keep what Docs/Protocol.md asks of it?
               hub plugin rules           what that is, rule by rule
 
             The plugins of a hub are shown by hub plugins.
             """,
-        subcommands: [NewCommand.self, TestCommand.self, RulesCommand.self])
+        subcommands: [NewCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self])
 }

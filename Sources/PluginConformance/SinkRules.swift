@@ -113,35 +113,17 @@ extension Rule {
 
     /// Three records that a subscription asks for, nothing unusual in them, as the hub writes them.
     private static func plain(_ want: WantRequest) throws -> [String] {
-        let asked = (want.types ?? ["weight"]).compactMap { TypeRegistry.standard.resolve($0) }
-        guard
-            let type = asked.first(where: { $0.kind == .quantity || $0.kind == .category && !want.selection.isOfDays })
+        guard let type = MadeUpRecords.type(among: want.types ?? ["weight"], mayBeNamed: !want.selection.isOfDays)
         else {
             throw Examination.Unknown(
                 reason: "the kit has no records of the types that it wants, which are no quantities and no categories")
         }
-        let (unit, name) = (type.unit ?? "", type.values.first { !$0.isOldName })
         let person = Person(uid: "6f1c2a9e5b7d4c30", name: "me")
-        // Of the last days: a target may take no others.
-        let today = Int(Date().timeIntervalSince1970) / 86_400
-        return (1...3).reversed().compactMap { age -> Record? in
-            let (date, value) = (LocalDate(daysSinceEpoch: today - age), 70 + Double(age))
-            guard want.selection.isOfDays else {
-                let start = (Int64(date.daysSinceEpoch) * 86_400 + 5_405) * 1_000_000
-                return RecordKey("\(date.text) 01:30").map { key in
-                    .sample(
-                        Sample(
-                            source: Source(plugin: "conformance", device: "scale"), key: key, type: type.id,
-                            value: name.map { .category(name: $0.name, raw: Int64($0.raw ?? 0)) }
-                                ?? .quantity(value, unit: unit),
-                            start: Timestamp(microseconds: start, offsetMinutes: 60)))
-                }
-            }
-            return .day(
-                DayValue(
-                    source: Source(plugin: "gap-filler"), person: person.name, type: type.id, series: "mean30",
-                    date: date, value: value, unit: unit, method: "mean"))
-        }.enumerated().map { place, record in
+        let records =
+            want.selection.isOfDays
+            ? MadeUpRecords.dayValues(type, person: person.name, before: Date())
+            : MadeUpRecords.samples(type, of: "conformance", device: "scale", before: Date())
+        return records.enumerated().map { place, record in
             let number = Int64(place + 1)
             var bytes: [UInt8] = []
             RecordEncoder.append(

@@ -3,15 +3,15 @@ import HubClient
 import Synchronization
 
 /// The program `simulator` of a plugin's folder while it runs: the device or service that the plugin speaks with.
-final class StandIn: Sendable {
+package final class StandIn: Sendable {
     /// What it has said: names and texts.
-    let values: [String: String]
+    package let values: [String: String]
     private let process: Mutex<Process>
     private let input = Pipe()
 
     /// Starts it, and waits for its first line.
     /// - Throws: ``Subject/Refusal`` where it ends or prints something else.
-    init(_ program: String, scratch: String) throws {
+    package init(_ program: String, scratch: String) throws {
         let (child, output) = (Process(), Pipe())
         child.executableURL = URL(filePath: program)
         child.currentDirectoryURL = URL(filePath: scratch)
@@ -53,7 +53,7 @@ final class StandIn: Sendable {
     }
 
     /// Its stdin ends; two seconds later it is killed.
-    func end() {
+    package func end() {
         try? input.fileHandleForWriting.close()
         process.withLock { process in
             let deadline = ContinuousClock.now + .seconds(2)

@@ -16,13 +16,13 @@ package struct Subject: Sendable {
     }
 
     /// Absolute, as all paths here.
-    let program: String
-    let folder: String
+    package let program: String
+    package let folder: String
     /// Of its section; also its name towards the hub.
     package let name: String
     /// The section, with braces.
     private let section: String
-    let simulator: String?
+    package let simulator: String?
     /// A source that has given nothing new for so long has given all it has.
     let settle: Duration
     /// How long what must come is waited for.
@@ -107,14 +107,28 @@ package struct Subject: Sendable {
         text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     }
 
+    /// Files and folders below ``folder`` that the settings name: what the plugin reads there is no part of its program.
+    package var data: Set<String> {
+        Set(section.matches(of: /\{folder\}\/([^"',\]]+)/).map { String($0.1) })
+    }
+
     /// `hub.conf` of one run.
-    func configuration(_ scratch: String, _ values: [String: String]) -> String {
+    ///
+    /// - Parameters:
+    ///   - scratch: for `{scratch}`, and what the hub keeps.
+    ///   - run: where the sockets are; in `scratch` if not given.
+    ///   - values: what the stand-in has said.
+    ///   - hub: further lines of `[hub]`.
+    package func configuration(
+        _ scratch: String, run: String? = nil, _ values: [String: String], hub: String = ""
+    ) -> String {
         let names = values.merging(["folder": folder, "scratch": scratch]) { $1 }
         let section = names.reduce(section) { $0.replacing("{\($1.key)}", with: Self.escaped($1.value)) }
         return """
             [hub]
             data = "\(scratch)/data"
-            run = "\(scratch)/run"
+            run = "\(run ?? "\(scratch)/run")"
+            \(hub)
 
             [person.me]
             zone = "Europe/Berlin"

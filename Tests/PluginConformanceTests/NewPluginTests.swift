@@ -221,18 +221,20 @@ import Testing
     }
 
     @Test(.enabled(if: Need.pyzmq.isMet, "\(Need.pyzmq.reason)"))
-    func `the commands of Docs/Plugins.md lead from nothing to a platinum plugin and its records on the feed`()
+    func
+        `the commands of Docs/Plugins.md lead from nothing to a platinum plugin, seen at work, and its records on the feed`()
         async throws
     {
         let result = try await Self.walk.value
         #expect(result.code == 0 && result.output.contains("platinum"), "\(result)")
-        #expect(result.output.split(separator: "\n").count { $0.contains("  heartRate  ") } == 12, "\(result)")
+        #expect(result.output.split(separator: "\n").count { $0.contains("  heartRate  ") } == 24, "\(result)")
     }
 
     private static func walked() async throws -> ChildProcess.Result {
         let host = try HubHost()
         let script = try host.folder.write(
-            try ReadmePrograms("Docs/Plugins.md").text("from-nothing.sh"), to: "from-nothing.sh")
+            try ["from-nothing.sh", "while-you-write.sh"].map(ReadmePrograms("Docs/Plugins.md").text).joined(),
+            to: "from-nothing.sh")
         // The Python that has zmq is the first.
         let python = URL(filePath: try Tool.python(with: "zmq")).deletingLastPathComponent().path
         var environment = host.environment

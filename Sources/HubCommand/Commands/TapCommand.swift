@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HealthText
 import HubClient
 import HubWire
@@ -41,6 +42,8 @@ struct TapCommand: ParsableCommand {
     @Flag(help: "Lines {\"topic\",\"seq\",\"previous\",\"epoch\",\"body\"}.")
     var frames = false
     @OptionGroup var options: ConfigurationOptions
+    @Flag(help: ArgumentHelp("End when stdin does: for a program that starts it.", visibility: .hidden))
+    var untilEof = false
 
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count takes a number from 1.") }
@@ -51,6 +54,12 @@ struct TapCommand: ParsableCommand {
     }
 
     func run() throws {
+        if untilEof {
+            Thread {
+                while !FileHandle.standardInput.availableData.isEmpty {}
+                Foundation.exit(HubExit.success.rawValue)
+            }.start()
+        }
         let prefixes = try topics.map { try TopicArgument.prefix($0) { Terminal.complain($0) } }
         let endpoints = try options.endpoints()
         let follower = try follower(prefixes.isEmpty ? TopicArgument.all : prefixes, endpoints)

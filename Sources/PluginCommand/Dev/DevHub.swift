@@ -1,0 +1,68 @@
+import HubClient
+import HubCore
+import HubWire
+
+/// The hub of `hub plugin dev`: a whole one, in a process of its own.
+final class DevHub: Sendable {
+    let endpoints: OwnerEndpoints
+    private let instance: String
+    private let program: CompanionProcess
+
+    /// Starts it, and returns when it is ready.
+    ///
+    /// - Parameters:
+    ///   - said: gets each line of its log.
+    ///   - ended: called when it has ended by itself.
+    init(
+        _ place: DevPlace, instance: String, said: @escaping @Sendable (String) -> Void,
+        ended: @escaping @Sendable () -> Void
+    ) async throws {
+        let state = Watched((isReady: false, hasEnded: false))
+        (self.instance, endpoints) = (instance, OwnerEndpoints(run: place.run))
+        program = try CompanionProcess(
+            "hub", ["run", "--config", place.configuration, "--until-eof"], hearsErrors: true
+        ) { line in
+            switch line {
+            case nil:
+                let wasReady = state.value.isReady
+                state.change { $0.hasEnded = true }
+                if wasReady { ended() }
+            case let line? where line.hasPrefix("hub: ready: "): state.change { $0.isReady = true }
+            case let line?: said(line)
+            }
+        }
+        await state.wait(upTo: .seconds(60)) { $0.isReady || $0.hasEnded }
+        guard state.value.isReady else {
+            await program.end(patience: .zero)
+            throw Failure(.system, "the hub did not start")
+        }
+    }
+
+    /// Ends it in order; a plugin that does not end meanwhile is killed with it.
+    func end() async { await program.end(patience: .milliseconds(1_500)) }
+
+    /// Ends it at once, as its second Ctrl-C does.
+    static func kill() { CompanionProcess.killAll() }
+
+    /// What `hub apply` has said.
+    func apply() async throws -> ApplyReport {
+        let door = endpoints.door
+        return try await blocking {
+            // Programs are asked what they are, and one that hangs has ten seconds.
+            let client = try DoorClient(endpoint: door, command: "apply", patience: .seconds(60))
+            guard let answer = try client.command("apply", arguments: .emptyObject) else {
+                throw Failure(.dialogue, "the hub applied without saying what")
+            }
+            return try JSON.answer(ApplyReport.self, answer)
+        }
+    }
+
+    /// What `hub restart` does.
+    func restart() async throws {
+        let (door, instance) = (endpoints.door, instance)
+        try await blocking {
+            let arguments = RawJSON(trusted: Array(try JSON.line(["instance": instance]).utf8))
+            _ = try DoorClient(endpoint: door, command: "restart").command("restart", arguments: arguments)
+        }
+    }
+}

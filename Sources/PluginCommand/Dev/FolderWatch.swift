@@ -1,0 +1,157 @@
+import Foundation
+import HubClient
+import Synchronization
+
+/// Tells which files of a folder, and of those below, have changed, once nothing changes any more for a moment.
+///
+/// Left out is what no author has written: names that begin with a dot, such as `.git`, `.build` and editors' swap files,
+/// `__pycache__`, and copies that editors leave.
+final class FolderWatch: Sendable {
+    /// Paths below the folder; `.` where the kernel told of more than could be kept.
+    let changes: AsyncStream<Set<String>>
+    private let file: Int32
+    private let end = Pipe()
+
+    /// How long nothing must change.
+    private static let quiet = 0.25
+    /// Whoever writes all the time is told of after so long.
+    private static let longest = 2.0
+    private static let mostFolders = 2_000
+    fileprivate static let mostNames = 1_000
+
+    /// - Parameter except: a folder below it that is left out too.
+    /// - Throws: ``HubExit/system`` where the kernel does not watch it, ``HubExit/usage`` where it has too many folders.
+    init(_ folder: String, except: String?) throws(Failure) {
+        let file = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+        guard file >= 0 else {
+            throw Failure(.system, "\(folder) cannot be watched: \(String(cString: strerror(errno)))")
+        }
+        self.file = file
+        var tree = Tree(file: file, root: folder, except: except)
+        do throws(Failure) { try tree.add("") } catch {
+            Glibc.close(file)
+            throw error
+        }
+        let (stream, news) = AsyncStream<Set<String>>.makeStream()
+        changes = stream
+        let (watched, stop) = (tree, end.fileHandleForReading.fileDescriptor)
+        Thread {
+            FolderWatch.watch(watched, stop, news)
+            Glibc.close(file)
+        }.start()
+    }
+
+    /// Ends ``changes``.
+    func close() { try? end.fileHandleForWriting.close() }
+
+    private static func watch(_ tree: Tree, _ stop: Int32, _ news: AsyncStream<Set<String>>.Continuation) {
+        var (tree, changed, first) = (tree, Set<String>(), 0.0)
+        defer { news.finish() }
+        while true {
+            var files = [
+                pollfd(fd: tree.file, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+            ]
+            let now = ProcessInfo.processInfo.systemUptime
+            let isDue = !changed.isEmpty && now - first > longest
+            let ready = isDue ? 0 : poll(&files, 2, changed.isEmpty ? -1 : Int32(quiet * 1_000))
+            if files[1].revents != 0 { return }
+            if ready == 0 {
+                changed = changed.filter { !tree.isPassing($0) }
+                tree.forget(changed)
+                if !changed.isEmpty { news.yield(changed) }
+                changed = []
+            } else if ready > 0 {
+                if changed.isEmpty { first = now }
+                changed.formUnion(tree.read())
+                if changed.count > mostNames { changed = ["."] }
+            }
+        }
+    }
+
+    /// Whether nobody has written a file of this name himself.
+    static func isLeftOut(_ name: some StringProtocol) -> Bool {
+        name.isEmpty || name.hasPrefix(".") || name.hasPrefix("#") || name.hasSuffix("~") || name == "4913"
+            || [".swp", ".swo", ".swx", ".pyc", ".tmp", ".new"].contains { name.hasSuffix($0) }
+            || name == "__pycache__" || name == "node_modules"
+    }
+
+    /// The watched folders.
+    private struct Tree {
+        let file: Int32
+        let root: String
+        let except: String?
+        /// Paths below the root, by the kernel's number.
+        var folders: [Int32: String] = [:]
+
+        private static let events = UInt32(
+            IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_ONLYDIR)
+
+        private func path(_ place: String) -> String { place.isEmpty ? root : "\(root)/\(place)" }
+
+        /// What has come and was not told of.
+        fileprivate var created: Set<String> = []
+
+        mutating func forget(_ told: Set<String>) { created.subtract(told) }
+
+        /// Whether it has come and gone since then, as the drafts of editors do.
+        func isPassing(_ place: String) -> Bool {
+            created.contains(place) && access(path(place), F_OK) != 0
+        }
+
+        /// Watches a folder and those below.
+        mutating func add(_ place: String) throws(Failure) {
+            guard path(place) != except else { return }
+            guard folders.count < mostFolders else {
+                throw Failure(
+                    .usage, "\(root) has more than \(mostFolders) folders: name the folder of the plugin alone")
+            }
+            let number = inotify_add_watch(file, path(place), Self.events)
+            guard number >= 0 else {
+                // It may have gone meanwhile.
+                if errno == ENOENT || errno == ENOTDIR, !place.isEmpty { return }
+                let hint = errno == ENOSPC ? "; raise the sysctl fs.inotify.max_user_watches" : ""
+                throw Failure(
+                    .system, "\(path(place)) cannot be watched: \(String(cString: strerror(errno)))\(hint)")
+            }
+            folders[number] = place
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: path(place))) ?? []
+            where !isLeftOut(name) {
+                let child = place.isEmpty ? name : "\(place)/\(name)"
+                var facts = stat()
+                // What a link leads to is somewhere else.
+                if lstat(path(child), &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR { try add(child) }
+            }
+        }
+
+        /// What the kernel tells.
+        mutating func read() -> Set<String> {
+            var (changed, buffer) = (Set<String>(), [UInt8](repeating: 0, count: 65_536))
+            let count = buffer.withUnsafeMutableBytes { Foundation.read(file, $0.baseAddress, $0.count) }
+            var place = 0
+            while place + 16 <= count {
+                func number(_ offset: Int) -> UInt32 {
+                    buffer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place + offset, as: UInt32.self) }
+                }
+                let (watch, mask, length) = (Int32(bitPattern: number(0)), number(4), Int(number(12)))
+                let name = String(
+                    decoding: buffer[(place + 16)..<(place + 16 + length)].prefix { $0 != 0 }, as: UTF8.self)
+                place += 16 + length
+                if mask & UInt32(IN_Q_OVERFLOW) != 0 { changed.insert(".") }
+                if mask & UInt32(IN_IGNORED) != 0 { folders[watch] = nil }
+                guard let folder = folders[watch], !isLeftOut(name) else { continue }
+                let path = folder.isEmpty ? name : "\(folder)/\(name)"
+                guard self.path(path) != except else { continue }
+                if mask & UInt32(IN_CREATE) != 0, created.count < FolderWatch.mostNames { created.insert(path) }
+                if mask & UInt32(IN_ISDIR) == 0 {
+                    changed.insert(path)
+                } else if mask & UInt32(IN_CREATE | IN_MOVED_TO) != 0 {
+                    // What is in it came before it was watched.
+                    try? add(path)
+                    changed.insert(path)
+                }
+            }
+            return changed
+        }
+    }
+}

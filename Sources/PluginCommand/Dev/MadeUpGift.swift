@@ -1,0 +1,54 @@
+import Foundation
+import HubClient
+import HubWire
+import PluginConformance
+import Samples
+
+/// Made-up records of the types that a sink reads, given to the hub as any script gives them.
+struct MadeUpGift {
+    private let instance: String
+    private let endpoints: OwnerEndpoints
+
+    init(_ instance: String, _ endpoints: OwnerEndpoints) { (self.instance, self.endpoints) = (instance, endpoints) }
+
+    private struct Known: Decodable {
+        var name: String
+        var reads: [String]?
+    }
+
+    /// Of so many types at most.
+    private static let most = 4
+
+    /// - Returns: what was given, in words.
+    func give() throws -> String {
+        let plugins = try JSON.answer(
+            [Known].self, try DoorClient(endpoint: endpoints.door, command: "dev").ask(.plugins))
+        let reads = plugins.first { $0.name == instance }?.reads ?? []
+        let names = reads.contains("*") ? ["weight"] : reads
+        let types = names.compactMap { MadeUpRecords.type(among: [$0]) }.prefix(Self.most)
+        guard !types.isEmpty else {
+            return
+                "nothing: it reads \(names.joined(separator: ", ")), of which there are no made-up records; give it some with hub bridge publish"
+        }
+        let now = Date()
+        try give(types.flatMap { MadeUpRecords.samples($0, of: "made-up", before: now) }, as: "made-up")
+        let measured = types.filter { $0.kind == .quantity }
+        try give(
+            measured.flatMap { MadeUpRecords.dayValues($0, person: "me", before: now) }, as: "gap-filler")
+        let days = measured.isEmpty ? "" : ", and the values of three days, as the gap-filler makes them"
+        return
+            "three records each of \(types.map(\.id.rawValue).joined(separator: ", "))\(days): nobody has measured them"
+    }
+
+    private func give(_ records: [Record], as source: String) throws {
+        var raw = RawRecords()
+        for record in records {
+            var bytes: [UInt8] = []
+            RecordEncoder.append(record, to: &bytes)
+            raw.append(bytes)
+        }
+        guard !records.isEmpty else { return }
+        let results = try DoorClient(endpoint: endpoints.door, command: "dev", source: source).give(raw)
+        for case .rejected(_, let reason) in results { throw Failure(.notWell, reason) }
+    }
+}

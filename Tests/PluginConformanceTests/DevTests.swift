@@ -1,0 +1,119 @@
+import Foundation
+import HubProcess
+import Testing
+
+/// `hub plugin dev`: a plugin beside a hub of its own, from save to save.
+@Suite(.timeLimit(.minutes(2))) struct DevTests {
+    /// A plugin in a folder of its own, and `hub plugin dev` beside it.
+    private struct Desk {
+        let place: TemporaryFolder
+        let folder: String
+
+        init(_ role: String) async throws {
+            place = try TemporaryFolder()
+            let made = try await Programs.hub(["plugin", "new", "x", "--lang", "sh", role, "--in", place.path])
+            try #require(made.code == 0, "\(made)")
+            folder = "\(place.path)/x"
+        }
+
+        /// hub-x becomes the program `hub` of the PATH.
+        func start(_ arguments: String...) throws -> ChildProcess {
+            try ChildProcess(
+                "hub", ["plugin", "dev", folder] + arguments,
+                environment: ["PATH": "\(Programs.folder):/usr/bin:/bin", "HUB_CONF": "/nowhere/hub.conf"])
+        }
+
+        func change(_ name: String, _ old: String, _ new: String) throws {
+            let path = "\(folder)/\(name)"
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            try #require(text.contains(old), "\(name) has no \(old)")
+            let facts = try FileManager.default.attributesOfItem(atPath: path)
+            try text.replacing(old, with: new).write(toFile: path, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes(facts, ofItemAtPath: path)
+        }
+    }
+
+    /// What the line says behind its first word.
+    private static func line(_ word: String, _ text: String) -> @Sendable (String) -> Bool {
+        { $0.hasPrefix(word) && $0.contains(text) }
+    }
+
+    @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
+    func `a source is seen at work, started again at each save, and nothing is doubled or left`() async throws {
+        let desk = try await Desk("--source")
+        let dev = try desk.start()
+        try await dev.line(Self.line("gave", "12 records: 12 new"))
+        #expect(dev.lines.contains { $0.hasPrefix("record") && $0.contains("weight") && $0.contains("#12") })
+        let configuration = try #require(dev.lines.compactMap { $0.split(separator: "HUB_CONF=").last }.first)
+        // The program: by hub restart.
+        try desk.change("program.sh", "# ", "# Anew: ")
+        try await dev.line(Self.line("saved", "program.sh"))
+        try await dev.line(Self.line("restart", "its process is ended and started again"))
+        try await dev.line(Self.line("gave", "12 records: 12 already there"))
+        // Settings: by hub apply.
+        try desk.change("test.conf", "every = 1", "every = 2")
+        try await dev.line(Self.line("restart", "restart: its section has changed"))
+        // What is wrong changes nothing.
+        try desk.change("test.conf", "every = 2", "evry = 2")
+        try await dev.line(Self.line("restart", "not done: the one of before keeps running"))
+        #expect(dev.lines.contains { $0.hasPrefix("restart") && $0.contains("did you mean") })
+        try desk.change("test.conf", "evry = 2", "every = 1")
+        _ = await dev.lines(count: 2, where: Self.line("restart", "restart: its section has changed"))
+        // What it reads, and what editors leave, starts nothing.
+        let readings = try String(contentsOfFile: desk.folder + "/readings.txt", encoding: .utf8)
+        let last = try #require(readings.split(separator: "\n").last)
+        try (readings + last.replacing("T07:", with: "T09:") + "\n").write(
+            toFile: desk.folder + "/readings.txt", atomically: false, encoding: .utf8)
+        try await dev.line(Self.line("saved", "readings.txt, which the plugin reads"))
+        try await dev.line(Self.line("gave", "1 new"))
+        dev.signal(SIGINT)
+        #expect(await dev.waitForExit() == 0)
+        #expect(!FileManager.default.fileExists(atPath: String(configuration)))
+        #expect(!dev.lines.contains { $0.hasPrefix("saved") && $0.contains(".sw") })
+    }
+
+    @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
+    func `a sink gets made-up records, and its answers are shown; a build that fails leaves the old program running`()
+        async throws
+    {
+        let desk = try await Desk("--sink")
+        let dev = try desk.start("--build", "test ! -e broken")
+        try await dev.line(Self.line("made up", "three records each of weight"))
+        try await dev.line(Self.line("took", "3 delivered"))
+        try "".write(toFile: desk.folder + "/broken", atomically: false, encoding: .utf8)
+        try await dev.line(Self.line("build", "the program of before keeps running"))
+        try FileManager.default.removeItem(atPath: desk.folder + "/broken")
+        try await dev.line(Self.line("restart", "its process is ended and started again"))
+        dev.signal(SIGTERM)
+        #expect(await dev.waitForExit() == 0)
+    }
+
+    @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
+    func `what the hub refuses is said with its reason, and a kept store goes on where it was`() async throws {
+        let desk = try await Desk("--source")
+        let keep = "\(desk.place.path)/kept"
+        let first = try desk.start("--keep", keep, "--count", "12", "--for", "30")
+        #expect(await first.waitForExit() == 0, "\(first.lines) \(first.errorLines)")
+        try desk.change("program.sh", "\"kg\"", "\"bananas\"")
+        let second = try desk.start("--keep", keep, "--json")
+        try await second.line { $0.contains(#""event":"refused""#) && $0.contains("12 of 12 records were rejected") }
+        try await second.line { $0.contains(#""event":"gave""#) && $0.contains(#""rejected":12"#) }
+        #expect(!second.lines.contains { $0.contains(#""event":"record""#) }, "they were shown before")
+        second.signal(SIGINT)
+        #expect(await second.waitForExit() == 0)
+    }
+
+    @Test func `what cannot begin is said, with an exit code for scripts`() async throws {
+        let place = try TemporaryFolder()
+        let none = try await Programs.hub(["plugin", "dev", place.path + "/none"])
+        #expect(none.code == 65 && none.errors.contains("is not there"), "\(none)")
+        let empty = try await Programs.hub(["plugin", "dev", place.path])
+        #expect(empty.code == 65 && empty.errors.contains("name the program itself"), "\(empty)")
+    }
+
+    @Test(arguments: ["dev"]) func `the help is the one on file`(_ name: String) async throws {
+        let file = try #require(Bundle.module.url(forResource: name, withExtension: "txt", subdirectory: "Help"))
+        let help = try await Programs.hub(["plugin", name, "--help"])
+        #expect(try help.output == String(contentsOf: file, encoding: .utf8))
+    }
+}
