@@ -283,6 +283,14 @@ let package = Package(
                 .copy("clients.py"), .copy("clients_fake.py"), .copy("days.py"), .copy("hostile.py"),
                 .copy("sami_sdk.py"), .copy("stranger.py"),
             ]),
+        tests(
+            "SchemaTests",
+            [
+                "DoorPeer", "HubCommand", "HubCore", "HubProcess", "HubSessions", "HubSettings", "HubWire", "JSON",
+                "Samples",
+                "ZeroMQ", "Exist", "GapFiller", "IHealthHS3", "IHealthHS4", "IHealthHS5", "JSONLines", "SAMI",
+            ],
+            resources: [.copy("validate.py")]),
         program(
             "hub-torture",
             [

@@ -84,17 +84,17 @@ extension RecordResult: BodyCoding {
 
     func write(to body: inout ObjectWriter) {
         switch self {
-        case .stored(let number, let sequence): Self.write("stored", number, sequence, to: &body)
-        case .duplicate(let number, let sequence): Self.write("duplicate", number, sequence, to: &body)
+        case .stored(let number, let sequence): Self.write(.stored, number, sequence, to: &body)
+        case .duplicate(let number, let sequence): Self.write(.duplicate, number, sequence, to: &body)
         case .rejected(let code, let reason):
-            body.member("result", text: "rejected")
+            body.member("result", text: Word.rejected.rawValue)
             body.member("code", text: code.rawValue)
             body.member("reason", text: reason)
         }
     }
 
-    private static func write(_ word: String, _ number: Int64, _ sequence: Int64, to body: inout ObjectWriter) {
-        body.member("result", text: word)
+    private static func write(_ word: Word, _ number: Int64, _ sequence: Int64, to body: inout ObjectWriter) {
+        body.member("result", text: word.rawValue)
         body.member("number", integer: number)
         body.member("seq", integer: sequence)
     }

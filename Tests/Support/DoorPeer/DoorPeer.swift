@@ -7,6 +7,7 @@ public final class DoorPeer {
     private let socket: Socket
     private let patience: Duration
     private var lastID = 0
+    private let onMessage: ((_ isOwn: Bool, _ verb: String, _ body: String) -> Void)?
 
     /// No answer in time, or none that was asked for: the hub is dead, stopped or starting; or the ERROR that came instead.
     public struct Silence: Error, CustomStringConvertible {
@@ -25,11 +26,13 @@ public final class DoorPeer {
     ///   - key: of the hub, and its own pair, as a key file has them; `nil` at a door of the machine.
     ///   - members: more members of HELLO, such as `,"mode":"once"`.
     ///   - patience: for each answer.
+    ///   - onMessage: is told each message of both sides, HELLO included.
     public init(
         _ endpoint: String, instance: String, plugin: String? = nil,
-        key: (hub: String, public: String, secret: String)? = nil, _ members: String = "", patience: Duration
+        key: (hub: String, public: String, secret: String)? = nil, _ members: String = "", patience: Duration,
+        onMessage: ((_ isOwn: Bool, _ verb: String, _ body: String) -> Void)? = nil
     ) throws {
-        self.patience = patience
+        (self.patience, self.onMessage) = (patience, onMessage)
         context = try Context()
         socket = try Socket(.dealer, in: context)
         try socket.set(.linger, to: .zero)
@@ -80,6 +83,7 @@ public final class DoorPeer {
 
     /// Gives a message to libzmq; waits where its queue is full, as long as for an answer.
     public func send(_ verb: String, _ body: String) throws {
+        onMessage?(true, verb, body)
         var frames = Multipart()
         frames.append(verb)
         frames.append(body)
@@ -98,6 +102,9 @@ public final class DoorPeer {
             guard try socket.wait(for: .readable, upTo: end - .now).contains(.readable),
                 case .complete = try socket.receiveMultipart(into: &frames)
             else { continue }
+            if let onMessage, let verb = frames.text(of: 0), let body = frames.text(of: 1) {
+                onMessage(false, verb, body)
+            }
             if frames.text(of: 0) == "PING" { try send("PONG", frames.text(of: 1) ?? "{}") }
             if frames.text(of: 0) == verb { return Data(frames.bytes(of: 1)) }
             if frames.text(of: 0) == "ERROR" { throw Silence(error: frames.text(of: 1)) }

@@ -72,6 +72,11 @@ public struct Need: Sendable {
     public static let pandas = Need(
         "no python3 has pandas here; .ci/setup test installs it", isMet: (try? Tool.python(with: "pandas")) != nil)
 
+    /// What judges JSON by the schemas of Docs/Schemas.
+    public static let jsonschema = Need(
+        "no python3 has jsonschema here; .ci/setup test installs python3-jsonschema",
+        isMet: (try? Tool.python(with: "jsonschema")) != nil)
+
     /// The official Python SDK of SAMI's successor, in a folder of ours.
     public static let artikcloud = Need(
         "the Python SDK artikcloud is not installed: make setup-test needs the network once",

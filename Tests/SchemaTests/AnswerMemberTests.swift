@@ -1,0 +1,113 @@
+@testable import HubCore
+import HubSettings
+import HubWire
+import JSON
+import Testing
+
+/// What the hub answers, as its types say it.
+@Suite struct AnswerMemberTests {
+    /// Types of a file or folder of the sources, and the schemas of what they encode.
+    private static let answers: [String: [String: String]] = [
+        "HubCore/Health/HubStatus.swift": [
+            "HubStatus": "status.json", "Endpoints": "status.json#/$defs/endpoints",
+            "Memory": "status.json#/$defs/memory",
+            "StoreState": "status.json#/$defs/store", "Erasure": "status.json#/$defs/erasure",
+            "Fault": "status.json#/$defs/fault", "Check": "status.json#/$defs/check", "AccountStatus": "account.json",
+            "SessionStatus": "status.json#/$defs/session", "DeviceStatus": "status.json#/$defs/device",
+            "PersonStatus": "person.json", "Characteristic": "person.json#/$defs/characteristic",
+            "Overruled": "person.json#/$defs/overruled", "PluginStatus": "plugin-status.json",
+        ],
+        "HubCore/Deliveries/SinkStatus.swift": ["SinkStatus": "sink.json"],
+        "HubCore/Commands/Retain.swift": ["RetentionReport": "retention.json"],
+        "HubCore/Configuration/PluginCatalogue.swift": [
+            "Entry": "plugin.json", "Granted": "plugin.json#/properties/granted",
+            "Grants": "plugin.json#/properties/grants", "Scope": "plugin.json#/$defs/scope",
+        ],
+        "HubSettings/TypePermissions.swift": ["Permission": "plugin.json#/properties/permissions/items"],
+        "HubCore/Plugins/Isolation.swift": [
+            "Isolation": "plugin.json#/$defs/isolation", "Gap": "plugin.json#/$defs/isolation/properties/gaps/items",
+        ],
+        "HubCore/Queries/TraceReport.swift": [
+            "Ruling": "trace.json#/$defs/version/properties/ruling", "Delivery": "trace.json#/$defs/delivery",
+            "Confirmed": "trace.json#/$defs/delivery/properties/confirmed",
+        ],
+        "HubCore/Plugins/PluginNews.swift": [
+            "NoticeBody": "../feed.json#/$defs/notice", "PluginBody": "../feed.json#/$defs/plugin",
+        ],
+    ]
+
+    @Test func `each member of an answer is listed`() throws {
+        for (path, types) in Self.answers {
+            let source = try SourceMembers(path)
+            for (type, name) in types {
+                let address = name.hasPrefix("../") ? String(name.dropFirst(3)) : "answers/\(name)"
+                #expect(source.keys(of: type) == Set(try Documents.members(address)), "\(type): \(address)")
+            }
+        }
+        let token = try SourceMembers("HubCore/Tokens/TokenStatus.swift")
+        // `needsLogIn` is no member: what it is made of is.
+        #expect(
+            token.keys(of: "TokenStatus") == Set(try Documents.members("answers/plugin-status.json#/$defs/token")))
+    }
+
+    @Test func `R8.8 each of the hub's own commands has a schema, with the arguments that it takes`() throws {
+        let files = try Documents.schemaNames().filter { $0.hasPrefix("commands/") }
+        #expect(Set(files) == Set(OwnCommands.all.map { "commands/\($0.declaration.name).json" }))
+        for command in OwnCommands.all.map({ $0.declaration }) {
+            let address = "commands/\(command.name).json#/$defs/args"
+            let args = try Documents.schema(address)
+            #expect(Set(try Documents.members(address)) == Set(command.arguments.map(\.name)), "\(command.name)")
+            let needed = args["required"]?.list?.compactMap(\.text) ?? []
+            #expect(Set(needed) == Set(command.arguments.filter(\.isRequired).map(\.name)), "\(command.name)")
+            for argument in command.arguments {
+                guard let word = args["properties"]?[argument.name]?["type"]?.text else { continue }
+                #expect(Self.isOf(word, argument.type), "\(command.name) \(argument.name): \(word)")
+            }
+        }
+    }
+
+    private static func isOf(_ word: String, _ type: SettingType) -> Bool {
+        switch type {
+        case .integer: word == "integer"
+        case .number: word == "number"
+        case .boolean: word == "boolean"
+        case .list: word == "array"
+        default: word == "string"
+        }
+    }
+
+    @Test func `each member of a command's result is listed`() throws {
+        let results: [(file: String, type: String, address: String)] = [
+            ("Erase", "Result", "erase.json#/$defs/result/anyOf"), ("Retain", "Result", "retention.json#/$defs/result"),
+            ("LogOut", "Result", "logout.json#/$defs/result"),
+            ("ReleasePlugin", "Result", "release.json#/$defs/result"),
+            ("RestartPlugin", "Result", "restart.json#/$defs/result"),
+            ("ReloadKeys", "Result", "reload-keys.json#/$defs/result"),
+        ]
+        for (file, type, address) in results {
+            let source = try SourceMembers("HubCore/Commands/\(file).swift")
+            let isOne = !address.hasSuffix("anyOf")
+            let parts =
+                isOne ? [try Documents.members("commands/\(address)")] : try Self.branches("commands/\(address)")
+            #expect(parts.contains { source.keys(of: type) == Set($0) }, "\(file)")
+        }
+        let report = try SourceMembers("HubCore/Configuration/ApplyReport.swift")
+        #expect(report.keys(of: "ApplyReport") == Set(try Documents.members("commands/apply.json#/$defs/result")))
+        #expect(
+            report.keys(of: "Step")
+                == Set(try Documents.members("commands/apply.json#/$defs/result/properties/instances/items")))
+        #expect(
+            try SourceMembers("HubSettings/SettingsProblem.swift").keys(of: "SettingsProblem")
+                == Set(try Documents.members("commands/apply.json#/$defs/problem")))
+        let manual = try SourceMembers("HubCore/Commands/ManualReport.swift").keys(of: "Entry")
+        for name in ["log", "edit", "retract"] {
+            let members = try Documents.members("commands/\(name).json#/$defs/result/properties/records/items")
+            #expect(Set(members) == manual.union(["record", "last"]))
+        }
+    }
+
+    /// The members of each branch.
+    private static func branches(_ address: String) throws -> [[String]] {
+        try Documents.schema(address).list?.map { $0["properties"]?.members?.map(\.name) ?? [] } ?? []
+    }
+}

@@ -1,0 +1,75 @@
+import JSON
+import Testing
+
+/// Docs/asyncapi.json keeps the rules of AsyncAPI 3, as far as it makes use of them.
+@Suite struct AsyncAPITests {
+    @Test func `each reference of the schemas and of the AsyncAPI document names something that is there`() throws {
+        var count = 0
+        for path in try Documents.schemaNames().map({ "Schemas/\($0)" }) + ["asyncapi.json"] {
+            for (text, target) in try Documents.references(of: path) {
+                #expect(try Documents.part(target) != nil, "\(path): \(text)")
+                count += 1
+            }
+        }
+        #expect(count > 400)
+    }
+
+    @Test func `the AsyncAPI document has what AsyncAPI 3 asks for`() throws {
+        let document = try Documents.json("asyncapi.json")
+        #expect(document["asyncapi"]?.text == "3.0.0")
+        let info = try #require(document["info"])
+        #expect(info["title"]?.text != nil && info["version"]?.text != nil)
+        let allowed: Set = [
+            "asyncapi", "id", "info", "servers", "defaultContentType", "channels", "operations", "components",
+        ]
+        let found = Set(document.members?.map(\.name) ?? [])
+        #expect(found.isSubset(of: allowed))
+        let schemes = Set(document["components"]?["securitySchemes"]?.members?.map(\.name) ?? [])
+        for server in try #require(document["servers"]?.members) {
+            #expect(server.value["host"]?.text != nil && server.value["protocol"]?.text != nil, "\(server.name)")
+            let used = Set((server.value["host"]?.text ?? "").matches(of: /\{(\w+)\}/).map { String($0.1) })
+            #expect(used == Set(server.value["variables"]?.members?.map(\.name) ?? []), "\(server.name)")
+            #expect(
+                server.value["security"]?.list?.allSatisfy { scheme in
+                    schemes.contains { scheme["$ref"]?.text == "#/components/securitySchemes/\($0)" }
+                } ?? true)
+        }
+        let channels = try #require(document["channels"]?.members)
+        for channel in channels {
+            let used = Set((channel.value["address"]?.text ?? "").matches(of: /\{(\w+)\}/).map { String($0.1) })
+            #expect(used == Set(channel.value["parameters"]?.members?.map(\.name) ?? []), "\(channel.name)")
+        }
+        var used: Set<String> = []
+        for operation in try #require(document["operations"]?.members) {
+            #expect(["send", "receive"].contains(operation.value["action"]?.text), "\(operation.name)")
+            let channel = try #require(operation.value["channel"]?["$ref"]?.text)
+            for side in [operation.value, operation.value["reply"]].compactMap(\.self) {
+                for message in side["messages"]?.list ?? [] {
+                    let reference = try #require(message["$ref"]?.text)
+                    #expect(reference.hasPrefix("\(channel)/messages/"), "\(operation.name): \(reference)")
+                    used.insert(reference)
+                }
+            }
+        }
+        let offered = channels.flatMap { channel in
+            channel.value["messages"]?.members?.map { "#/channels/\(channel.name)/messages/\($0.name)" } ?? []
+        }
+        #expect(used == Set(offered))
+    }
+
+    @Test func `examples that are named after a vector are that vector`() throws {
+        let messages = try #require(try Documents.part("asyncapi.json#/components/messages")?.members)
+        let vectors = try Documents.vectors()
+        var count = 0
+        for example in messages.flatMap({ $0.value["examples"]?.list ?? [] }) {
+            guard let name = example["name"]?.text else { continue }
+            let parts = name.split(separator: ".").map(String.init)
+            let vector = try #require(vectors.first { $0["id"]?.text == parts[0] }, "\(name)")
+            let step = parts.count == 2 ? Int(parts[1]).flatMap { vector["steps"]?.list?[$0].list?.last } : nil
+            let text = try #require((step ?? vector["out"] ?? vector["text"])?.text, "\(name)")
+            #expect(example["payload"] == JSONTree(Array(text.utf8)), "\(name)")
+            count += 1
+        }
+        #expect(count > 10)
+    }
+}
