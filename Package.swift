@@ -138,6 +138,7 @@ let package = Package(
             "DaySeriesTests", ["Seeds", "DaySeries", "HealthStatistics", "Samples"], resources: [.copy("vectors.json")]),
         .systemLibrary(name: "CMD5", providers: [.apt(["libmd-dev"])]),
         .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CLinux"),
         module("Seeds"),
@@ -166,7 +167,8 @@ let package = Package(
         module(
             "HubCore",
             [
-                "CLinux", "Files", "HealthStatistics", "HealthText", "HubSessions", "HubSettings", "HubStore",
+                "CLinux", "Digests", "Files", "HealthStatistics", "HealthText", "HubSessions", "HubSettings",
+                "HubStore",
                 "HubWire",
                 "JSON", "Samples", "ZeroMQ", logging, lifecycle, subprocess,
             ]),
@@ -177,7 +179,7 @@ let package = Package(
                 logging, lifecycle, grdb,
                 "HubProcess", "zoo", "example-source", "hub-confine", "JSONLines",
             ]),
-        module("HubClient", ["HubWire", "Samples", "ZeroMQ"]),
+        module("HubClient", ["Files", "HubSettings", "HubWire", "Samples", "ZeroMQ"]),
         module(
             "HubBridge",
             ["Files", "HubClient", "HubWire", "JSON", "PluginKit", "PluginState", "Samples", "ZeroMQ", logging]),
@@ -234,14 +236,21 @@ let package = Package(
         module(
             "PluginConformance",
             ["HubClient", "HubCore", "HubSettings", "HubWire", "PluginTesting", "Samples", "ZeroMQ"]),
+        module("PluginPacks", ["CZlib", "Digests", "Files", "HubCore", "HubSettings", "HubWire"]),
+        tests(
+            "PluginPacksTests",
+            [
+                "Digests", "Files", "HubCore", "HubCommand", "HubProcess", "HubSettings", "HubWire", "PluginPacks",
+                "Seeds", "hub-plugin", "hub-confine",
+            ]),
         .target(
             name: "CPluginFiles", path: "Sources/CPluginFiles", exclude: ["Templates"],
             cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
         program(
             "hub-plugin",
             [
-                "CPluginFiles", "HubClient", "HubCore", "HubSettings", "HubWire", "PluginConformance", "Samples",
-                "hub-confine", argumentParser,
+                "CloudClient", "CPluginFiles", "Digests", "Files", "HubClient", "HubCore", "HubSettings", "HubWire",
+                "PluginConformance", "PluginKit", "PluginPacks", "Samples", "hub-confine", argumentParser,
             ],
             path: "Sources/PluginCommand"),
         tests(

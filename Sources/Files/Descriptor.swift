@@ -43,7 +43,8 @@ public final class Descriptor: Sendable {
         return bytes
     }
 
-    private func piece(at offset: Int, upTo most: Int) throws(FileError) -> [UInt8] {
+    /// So many bytes at most from this place on; none where the file ends there.
+    public func piece(at offset: Int, upTo most: Int) throws(FileError) -> [UInt8] {
         var code: CInt = 0
         let piece = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
             var got: Int

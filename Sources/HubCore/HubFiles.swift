@@ -19,6 +19,9 @@ public struct HubFiles: Hashable, Sendable {
     /// The plugins' private folders, one for each instance.
     public var plugins: String { "\(data)/plugins" }
 
+    /// The programs that `hub plugin install` has installed.
+    public var programs: String { InstalledPrograms(data: data).folder }
+
     /// What is known of devices.
     var devices: String { "\(data)/devices.json" }
 

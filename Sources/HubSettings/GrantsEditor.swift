@@ -47,12 +47,16 @@ public struct GrantsEditor {
             bytes.insert(contentsOf: "\(isEmpty ? " " : ", ")\(key) = \(value)".utf8, at: end)
         } else if let grants {
             // A table of its own, or dotted keys.
-            let isHeader = line(grants.position.line, of: bytes).starts(with: "[".utf8)
+            var lines = SettingsLines(bytes)
+            let isHeader = lines.isHeader(grants.position.line)
             let written = isHeader ? "\(key) = \(value)" : "grants.\(key) = \(value)"
-            insert(line: written, into: &bytes, after: isHeader ? grants.position.line : grants.position.line - 1)
+            lines.insert(written, after: isHeader ? grants.position.line : grants.position.line - 1)
+            bytes = lines.bytes
         } else {
-            guard let section, line(section.position.line, of: bytes).starts(with: "[".utf8) else { throw byHand }
-            insert(line: "grants = { \(key) = \(value) }", into: &bytes, after: section.position.line)
+            var lines = SettingsLines(bytes)
+            guard let section, lines.isHeader(section.position.line) else { throw byHand }
+            lines.insert("grants = { \(key) = \(value) }", after: section.position.line)
+            bytes = lines.bytes
         }
         var changed = self
         changed.text = String(decoding: bytes, as: UTF8.self)
@@ -74,18 +78,4 @@ public struct GrantsEditor {
     private var grants: Entry? { Self.field("grants", of: section) }
 
     private func entry(_ key: String) -> Entry? { Self.field(key, of: grants) }
-
-    /// A line by its number from 1, without what indents it.
-    private func line(_ number: Int, of bytes: [UInt8]) -> ArraySlice<UInt8> {
-        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
-        guard lines.indices.contains(number - 1) else { return [] }
-        return lines[number - 1].drop { $0 == 0x20 || $0 == 0x09 }
-    }
-
-    private func insert(line: String, into bytes: inout [UInt8], after number: Int) {
-        var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
-        let ending = number > 0 && lines[number - 1].last == 0x0D ? "\r" : ""
-        lines.insert(ArraySlice((line + ending).utf8), at: number)
-        bytes = Array(lines.joined(separator: [0x0A]))
-    }
 }

@@ -2,7 +2,39 @@
 public enum SampleConfiguration {
     /// A block `[plugin.<instance>]`: `##` explains, `#` shows a default or an example that takes effect when the `#` is removed.
     public static func render(instance: String, declarations: [SettingDeclaration]) -> String {
-        var lines = ["[plugin.\(bareOrQuoted(instance))]"]
+        (["[plugin.\(bareOrQuoted(instance))]"] + lines(instance, declarations)).joined(separator: "\n") + "\n"
+    }
+
+    /// The section of a plugin that is to run: what is given, what it may, and of all other settings what they mean.
+    ///
+    /// - Parameters:
+    ///   - title: one line for people.
+    ///   - kind: where it is not the name of the section.
+    ///   - settings: lines that take effect.
+    ///   - grants: lists that are written, the empty ones too.
+    public static func section(
+        instance: String, title: String, kind: String?, settings: [String], grants: PluginInstance.Grants,
+        declarations: [SettingDeclaration]
+    ) -> String {
+        let given = Set(settings.map { $0.prefix { $0 != "=" && $0 != " " } }.map(String.init))
+        let lists = [("read", grants.read), ("write", grants.write), ("reach", grants.reach)].compactMap { key, list in
+            list.map { "\(key) = [\($0.map(quoted).joined(separator: ", "))]" }
+        }
+        let title = String(title.map { $0.isNewline ? " " : $0 })
+        let head = ["# \(title)", "[plugin.\(bareOrQuoted(instance))]"] + (kind.map { ["kind = \(quoted($0))"] } ?? [])
+        let grants = [
+            "## What it may read, write and reach: what it asks for.", "grants = { \(lists.joined(separator: ", ")) }",
+        ]
+        let others = lines(instance, declarations.filter { !given.contains($0.name) })
+        let own = settings.flatMap { line -> [String] in
+            let name = line.prefix { $0 != "=" && $0 != " " }
+            return declarations.filter { $0.name == name }.map { "## \($0.help)" } + [line]
+        }
+        return (head + own + grants + others).joined(separator: "\n") + "\n"
+    }
+
+    private static func lines(_ instance: String, _ declarations: [SettingDeclaration]) -> [String] {
+        var lines: [String] = []
         for declaration in declarations {
             let state =
                 declaration.isRequired ? " Needed." : declaration.defaultValue == nil ? " Not set by default." : ""
@@ -18,7 +50,7 @@ public enum SampleConfiguration {
             }
             lines.append("# \(declaration.name) = \(value)")
         }
-        return lines.joined(separator: "\n") + "\n"
+        return lines
     }
 
     /// The environment variable a rendered block names for a secret: `EXIST_CLIENT_SECRET`.

@@ -31,16 +31,25 @@ enum Program {
 struct PluginCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub plugin",
-        abstract:
-            "For those who write plugins: make one, see it work while you write it, and examine it beside a hub that misbehaves.",
+        abstract: "Make plugins, examine them, pass them on, install them.",
         discussion: """
-            Begin here:
+            For those who write one:
               hub plugin new NAME        a folder that runs as it is, in one of six languages
               hub plugin dev DIR         see it work, and start it again at each save
               hub plugin test DIR        does it keep what Docs/Protocol.md asks of it?
               hub plugin rules           what that is, rule by rule
+              hub plugin pack DIR        one file of it
+
+            For those who use one:
+              hub plugin install FILE    see what it asks for, and install it
+              hub plugin enable NAME     its section of hub.conf
+              hub plugin disable NAME    it shall not run
+              hub plugin remove NAME     take it away
 
             The plugins of a hub are shown by hub plugins.
             """,
-        subcommands: [NewCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self])
+        subcommands: [
+            NewCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self, PackCommand.self,
+            InstallCommand.self, EnableCommand.self, DisableCommand.self, RemoveCommand.self,
+        ])
 }

@@ -287,10 +287,10 @@ import Testing
 
     @Test func `the settings are looked for in the documented order`() {
         #expect(
-            ConfigurationOptions.places(["HOME": "/home/a"])
+            ConfigurationFile.places(["HOME": "/home/a"])
                 == ["hub.conf", "/home/a/.config/health-hub/hub.conf", "/etc/health-hub/hub.conf"])
         #expect(
-            ConfigurationOptions.places(["HOME": "/home/a", "XDG_CONFIG_HOME": "/cfg"])
+            ConfigurationFile.places(["HOME": "/home/a", "XDG_CONFIG_HOME": "/cfg"])
                 == ["hub.conf", "/cfg/health-hub/hub.conf", "/etc/health-hub/hub.conf"])
     }
 }

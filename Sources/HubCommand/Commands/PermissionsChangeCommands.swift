@@ -1,5 +1,4 @@
 import ArgumentParser
-import Files
 import Foundation
 import HubClient
 import HubCore
@@ -87,7 +86,7 @@ struct PermissionChange: ParsableArguments {
         let asked = try PluginText.named(plugin, door).permissions ?? []
         let wishes = try wishes(asked)
         let file = try Self.file(of: try options.path(), door)
-        let text = try ConfigurationOptions.text(file)
+        let text = try ConfigurationFile.text(file)
         var (editor, lists) = (try Self.editor(text, of: plugin, file), [List]())
         for (direction, types) in wishes {
             let before = editor.list(direction.rawValue)
@@ -243,28 +242,15 @@ struct PermissionChange: ParsableArguments {
     private static func write(
         _ text: String, over old: String, to file: String, _ door: DoorClient
     ) throws -> [ApplyReport.Step] {
-        guard try ConfigurationOptions.text(file) == old else {
-            throw Failure(.tryAgain, "\(file) was changed meanwhile; try again")
-        }
-        try replace(file, with: text)
+        try ConfigurationFile.replace(old, with: text, in: file)
         do {
             let report = try apply(door, isDryRun: false)
             if report.applied { return report.instances.filter { $0.action != .leave } }
             throw Failure(
                 .badConfiguration, report.problems.first?.description ?? "\(file): the hub does not follow it")
         } catch {
-            try replace(file, with: old)
+            try ConfigurationFile.replace(text, with: old, in: file)
             throw error
-        }
-    }
-
-    private static func replace(_ file: String, with text: String) throws(Failure) {
-        var status = stat()
-        let mode = stat(file, &status) == 0 ? status.st_mode & 0o777 : 0o600
-        do throws(FileError) {
-            try PrivateFile.write(Array(text.utf8), to: file, mode: mode, forOwnerOf: file)
-        } catch {
-            throw Failure(.system, error.description)
         }
     }
 }

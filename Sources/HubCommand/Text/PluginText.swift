@@ -34,6 +34,8 @@ struct PluginText: Codable {
     var reaches: [String]?
     /// How its program is kept to what it needs; nil: it is not.
     var isolation: Isolation?
+    /// How reliable its program was found.
+    var tier: PluginTier?
     /// Why its program cannot be asked or started.
     var fault: String?
 
@@ -55,7 +57,7 @@ struct PluginText: Codable {
             ("reads", PluginText.types(asked: reads, grants?.read).map { $0 + (history.map { ", \($0)" } ?? "") }),
             ("writes", PluginText.types(asked: writes, grants?.write)),
             ("persons", (persons.map { $0.joined(separator: ", ") } ?? "all") + told), ("confined", confined),
-            ("fault", fault),
+            ("tier", tier?.text), ("fault", fault),
         ]
         if commands?.contains(where: { $0.name == "login" }) == true || tokens?.isEmpty == false {
             let logIns = (tokens ?? []).map(PluginText.logIn)

@@ -12,6 +12,8 @@ public struct CheckedConfiguration: Sendable {
     public var executables: [String: String]
     /// By instance: why its program could not be asked, in words for `hub status`.
     public var faults: [String: String]
+    /// By instance: how reliable its program was found, where that is known of the file that is there.
+    package var tiers: [String: PluginTier] = [:]
     /// How the programs are kept to what they need; `nil`: no one has looked.
     public var isolation: Isolation?
     /// The file that was read, or was to be.
@@ -83,7 +85,9 @@ public struct ConfigurationLoader: Sendable {
         let isolation = await Isolation.look(launcherFinder)
         let hidden = [path] + (first.hub.map { [$0.data, $0.run] } ?? [])
         let reaches = first.confinements.mapValues { ProgramReach($0, nil, nil, isolation, hidden: hidden) }
-        let answers = await describe(asked.withLock { $0 }, reaches, isolation)
+        var finder = finder
+        finder.installed = first.hub.map { InstalledPrograms(data: $0.data) }
+        let answers = await describe(asked.withLock { $0 }, finder, reaches, isolation)
         func reading(_ objections: [String: [SettingObjection]]) -> LoadedConfiguration {
             HubConfiguration.load(
                 text: text, file: path, fileMode: mode, environment: environment, objections: objections,
@@ -103,7 +107,19 @@ public struct ConfigurationLoader: Sendable {
             loaded.configuration?.plugins.filter { !$0.enabled }.map(\.name) ?? [])
         return CheckedConfiguration(
             loaded: loaded, manifests: answers.manifests, executables: answers.executables,
-            faults: answers.faults.filter { !needless.contains($0.key) }, isolation: isolation, file: path, text: text)
+            faults: answers.faults.filter { !needless.contains($0.key) },
+            tiers: Self.tiers(answers), isolation: isolation, file: path, text: text)
+    }
+
+    /// By instance: how reliable its program was found.
+    private static func tiers(_ answers: Answers) -> [String: PluginTier] {
+        let versions = answers.executables.keys.compactMap { instance in
+            answers.manifests[instance].map { (answers.executables[instance] ?? "", $0.version) }
+        }
+        let known = Dictionary(versions, uniquingKeysWith: { first, _ in first })
+            .compactMap { path, version in PluginTier(of: path, version: version).map { (path, $0) } }
+        let tiers = Dictionary(known, uniquingKeysWith: { first, _ in first })
+        return answers.executables.compactMapValues { tiers[$0] }
     }
 
     private struct Answers {
@@ -113,7 +129,8 @@ public struct ConfigurationLoader: Sendable {
     }
 
     private func describe(
-        _ programs: [String: String], _ reaches: [String: ProgramReach], _ isolation: Isolation
+        _ programs: [String: String], _ finder: ExecutableFinder, _ reaches: [String: ProgramReach],
+        _ isolation: Isolation
     ) async -> Answers {
         var answers = Answers()
         for (instance, program) in programs {
@@ -153,16 +170,6 @@ public struct ConfigurationLoader: Sendable {
     }
 
     private func manifest(of program: Asked) async -> Result<Manifest, PluginQuestion.Failure> {
-        let question = PluginQuestion(
-            path: program.path, arguments: ["--describe"], reach: program.reach, patience: patience)
-        return await question.ask { bytes in
-            do throws(PrintedAnswer.Fault) {
-                let manifest = try PrintedAnswer(bytes).read(Manifest.self)
-                let faults = manifest.faults
-                return faults.isEmpty ? .success(manifest) : .failure(.init(reason: faults.joined(separator: "; ")))
-            } catch {
-                return .failure(.init(reason: error.description))
-            }
-        }
+        await PluginQuestion.manifest(of: program.path, program.reach, patience: patience)
     }
 }

@@ -30,6 +30,8 @@ enum PluginCatalogue {
         var reaches: [String]?
         /// How its program is kept to what it needs; absent where the hub does not start it, or `hub.conf` says not to.
         var isolation: Isolation?
+        /// How reliable its program was found.
+        var tier: PluginTier?
         var fault: String?
 
         struct Granted: Encodable {
@@ -81,6 +83,7 @@ enum PluginCatalogue {
                         declarations: manifest?.settings, commands: manifest?.commands,
                         reaches: manifest?.reaches.filter { plugin.grants.reach?.contains($0) ?? true },
                         isolation: plugin.isRemote || !plugin.confinement.isOn ? nil : checked.isolation,
+                        tier: plugin.isRemote ? nil : checked.tiers[plugin.name],
                         fault: plugin.isRemote ? nil : checked.faults[plugin.name])
                 })
     }

@@ -21,6 +21,21 @@ struct PluginQuestion: Sendable {
     /// What it may print.
     private static let longest = 1 << 20
 
+    /// What a program says of itself.
+    static func manifest(of path: String, _ reach: ProgramReach, patience: Duration) async -> Result<Manifest, Failure>
+    {
+        let question = PluginQuestion(path: path, arguments: ["--describe"], reach: reach, patience: patience)
+        return await question.ask { bytes in
+            do throws(PrintedAnswer.Fault) {
+                let manifest = try PrintedAnswer(bytes).read(Manifest.self)
+                let faults = manifest.faults
+                return faults.isEmpty ? .success(manifest) : .failure(.init(reason: faults.joined(separator: "; ")))
+            } catch {
+                return .failure(.init(reason: error.description))
+            }
+        }
+    }
+
     /// A plugin has a MiB to say what it is, and is ended with all it has started when it takes too long.
     ///
     /// - Parameter read: makes the answer of what was printed.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// Finds the program of a plugin: an absolute path as it is, a name beside the hub's own program first, then in `PATH`.
+/// Finds the program of a plugin: an absolute path as it is, a name beside the hub's own program first, then among those that
+/// `hub plugin install` has installed, then in `PATH`.
 struct ExecutableFinder: Sendable {
     enum Finding: Sendable, Hashable {
         /// The path of an executable file.
@@ -15,6 +16,8 @@ struct ExecutableFinder: Sendable {
     let ownFolder: String
     /// The value of `PATH`.
     let searchPath: String
+    /// Of `hub.conf`; `nil` where that does not say where its data are.
+    var installed: InstalledPrograms?
 
     init(programPath: String, searchPath: String) {
         let parts = programPath.split(separator: "/", omittingEmptySubsequences: false).dropLast()
@@ -25,10 +28,12 @@ struct ExecutableFinder: Sendable {
     /// The first executable file among the candidates, or else what comes nearest to one.
     func find(_ executable: String) -> Finding {
         if executable.contains("/") { return look(at: executable) }
-        let folders = [ownFolder] + searchPath.split(separator: ":").map(String.init)
+        let own = "\(ownFolder)/\(executable)"
+        let installed = installed?.program(executable)
+        let others = searchPath.split(separator: ":").map { "\($0)/\(executable)" }
         var nearest = Finding.missing
-        for folder in folders {
-            let finding = look(at: "\(folder)/\(executable)")
+        for path in [own] + (installed.map { [$0] } ?? []) + others {
+            let finding = look(at: path)
             if case .found = finding { return finding }
             if case .notExecutable = finding, nearest == .missing { nearest = finding }
         }
@@ -52,7 +57,7 @@ extension ExecutableFinder.Finding {
         case .notExecutable(let path): "its program \(path) is not executable; chmod +x it, \(remedy)"
         case .folder(let path): "its program \(path) is a folder; \(remedy)"
         case .missing where executable.contains("/"): "there is no file \(executable); install its program, \(remedy)"
-        case .missing: "its program \(executable) is not beside the hub or in PATH; install it, \(remedy)"
+        case .missing: "its program \(executable) is not beside the hub, installed or in PATH; install it, \(remedy)"
         }
     }
 }

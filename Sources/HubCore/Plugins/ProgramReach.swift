@@ -53,12 +53,17 @@ struct ProgramReach: Sendable, Hashable {
         func grant(_ kind: String, _ paths: [String]) { for path in paths { words += ["--\(kind)", path] } }
         func existing(_ paths: [String]) -> [String] { paths.filter { access($0, F_OK) == 0 } }
         for word in self.words.map(\.rawValue).sorted() where own != nil { words += ["--reach", word] }
-        grant("execute", existing(Self.systems) + [OwnProgram.path] + programPlaces(executable) + readable)
+        // What lies among what is hidden comes after it, or would be hidden too.
+        let (installed, places) = programPlaces(executable).divided { place in
+            hidden.contains { place.hasPrefix(InstalledPrograms(data: $0).folder + "/") }
+        }
+        grant("execute", existing(Self.systems) + [OwnProgram.path] + places + readable)
         grant("read", existing(Self.facts + (self.words.contains(.network) ? [Self.resolver] : [])))
-        for place in places {
+        for place in self.places {
             grant(place.access == .read || own == nil ? "read" : "write", [place.path])
         }
         grant("hide", hidden)
+        grant("execute", installed)
         if let own {
             grant("write", [own.state, own.temporary])
             grant("temporary", [own.temporary])
@@ -134,5 +139,12 @@ extension ProgramReach {
         places = manifest.settings.flatMap { declaration in
             instance.settings[declaration.name].map { declaration.places(in: $0) } ?? []
         }.map { Place(path: $0.path, access: $0.access) }
+    }
+}
+
+extension Sequence {
+    /// Those that meet a condition, and the others.
+    fileprivate func divided(_ condition: (Element) -> Bool) -> (these: [Element], others: [Element]) {
+        (filter(condition), filter { !condition($0) })
     }
 }

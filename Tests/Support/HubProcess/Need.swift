@@ -51,6 +51,10 @@ public struct Need: Sendable {
     public static let age = Need(
         "age is not installed; .ci/setup test installs it", isMet: Tool.run("age", ["--version"]))
 
+    /// What signatures of plugins are compared with.
+    public static let minisign = Need(
+        "minisign is not installed; .ci/setup test installs it", isMet: Tool.run("minisign", ["-v"]))
+
     public static let python = Need(
         "there is no python3 here; .ci/setup test installs it", isMet: Tool.run("python3", ["--version"]))
 

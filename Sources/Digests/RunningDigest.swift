@@ -1,0 +1,25 @@
+import CSodium
+
+/// SHA-256 (FIPS 180-4) of what comes in pieces, such as a file that is too large for memory.
+public struct RunningDigest: Sendable {
+    private var state = crypto_hash_sha256_state()
+
+    public init() { crypto_hash_sha256_init(&state) }
+
+    public mutating func add(_ bytes: [UInt8]) { crypto_hash_sha256_update(&state, bytes, UInt64(bytes.count)) }
+
+    /// The 32 bytes of the digest of all that was added.
+    public func end() -> [UInt8] {
+        var (state, digest) = (state, [UInt8](repeating: 0, count: 32))
+        crypto_hash_sha256_final(&state, &digest)
+        return digest
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Two small hexadecimal digits for each byte.
+    public var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

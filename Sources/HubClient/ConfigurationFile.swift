@@ -1,0 +1,80 @@
+import Files
+import Foundation
+import HubSettings
+
+/// `hub.conf` as a file: where it is, its text, and another text in its place.
+package enum ConfigurationFile {
+    /// The path of the file that counts.
+    ///
+    /// - Parameter named: what `--config` says.
+    /// - Throws: ``HubExit/noConfiguration``, with all places that were looked at.
+    package static func path(
+        named: String?, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(Failure) -> String {
+        if let named {
+            if let fault = fault(named) { throw Failure(.noConfiguration, "--config \(named): \(fault)") }
+            return named
+        }
+        if let path = environment["HUB_CONF"], !path.isEmpty {
+            if let fault = fault(path) { throw Failure(.noConfiguration, "HUB_CONF=\(path): \(fault)") }
+            return path
+        }
+        let places = places(environment)
+        guard let path = places.first(where: { fault($0) == nil }) else {
+            throw Failure(
+                .noConfiguration,
+                "there is no hub.conf; looked for \(places.joined(separator: ", ")); name one with --config FILE, "
+                    + "or see a hub work first with hub demo")
+        }
+        return path
+    }
+
+    package static func places(_ environment: [String: String]) -> [String] {
+        var folders: [String] = []
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+            folders.append(folder)
+        } else if let home = environment["HOME"], !home.isEmpty {
+            folders.append(home + "/.config")
+        }
+        return ["hub.conf"] + folders.map { $0 + "/health-hub/hub.conf" } + ["/etc/health-hub/hub.conf"]
+    }
+
+    /// Why there is nothing to read at `path`; nil if there is.
+    private static func fault(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            return errno == ENOENT ? "there is no such file" : String(cString: strerror(errno))
+        }
+        return status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
+    }
+
+    /// The text of the file.
+    package static func text(_ path: String) throws(Failure) -> String {
+        let bytes: Data
+        do {
+            bytes = try SettingsEnvironment.process().readFile(path)
+        } catch {
+            throw Failure(.noConfiguration, "\(path): cannot be read: \(error)")
+        }
+        guard let text = String(data: bytes, encoding: .utf8) else {
+            throw Failure(.noConfiguration, "\(path): cannot be read: it is not UTF-8 text")
+        }
+        return text
+    }
+
+    /// Writes another text in place of the one that was read, whole or not at all; mode and owner stay.
+    ///
+    /// - Throws: ``HubExit/tryAgain`` where the file has another text by now; ``HubExit/system``.
+    package static func replace(_ old: String, with text: String, in path: String) throws(Failure) {
+        // A link stays one.
+        let path = URL(filePath: path).resolvingSymlinksInPath().path
+        guard try self.text(path) == old else { throw Failure(.tryAgain, "\(path) was changed meanwhile; try again") }
+        var status = stat()
+        let mode = stat(path, &status) == 0 ? status.st_mode & 0o777 : 0o600
+        do throws(FileError) {
+            try PrivateFile.write(Array(text.utf8), to: path, mode: mode, forOwnerOf: path)
+        } catch {
+            throw Failure(.system, error.description)
+        }
+    }
+}

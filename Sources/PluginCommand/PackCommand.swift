@@ -1,0 +1,118 @@
+import ArgumentParser
+import Files
+import Foundation
+import HubClient
+import HubCore
+import HubWire
+import PluginPacks
+
+struct PackCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pack",
+        abstract: "Make one file of a plugin, which hub plugin install takes.",
+        discussion: """
+            NAME-VERSION.hubplugin has the files of the folder and an index with the
+            SHA-256 of each and what the program says of itself, for which it is asked,
+            confined. The same files give the same pack. Left out are hidden files, caches,
+            keys and other packs. What hub plugin test --keep has found goes with it.
+
+            --sign takes a secret key of minisign and writes the signature beside the pack;
+            a password is asked for, or is the first line of stdin. minisign -V checks it.
+
+            Examples:
+              hub plugin pack pulse
+              hub plugin pack pulse --sign ~/.minisign/minisign.key
+              hub plugin pack pulse --dry-run
+
+            Exit codes: 0 it is made; 65 it is no plugin, or cannot be packed; 71 it could
+            not be written.
+            """)
+
+    @Argument(help: "The plugin's folder, or its program.", completion: .file())
+    var path: String
+    @Option(name: .customLong("in"), help: "The folder in which the pack is made; this one, if not given.")
+    var place = "."
+    @Option(help: "Sign it with this secret key of minisign.", completion: .file())
+    var sign: String?
+    @Flag(help: "Show what would be in it, and write nothing.")
+    var dryRun = false
+
+    func run() async throws {
+        try await PackFailure.told(path) {
+            let folder = try PackFolder(path)
+            let program = "\(folder.path)/\(folder.program)"
+            let inquiry = await ManifestInquiry(programPath: HubProgram.path, hidden: [])
+            let manifest: Manifest
+            do throws(HubError) { manifest = try await inquiry.manifest(of: program) } catch {
+                throw PackRefusal("it is no plugin: \(error.message)")
+            }
+            let (index, bytes) = try folder.pack(manifest, tier: TierClaim.kept(beside: program))
+            let pack = try PackReader(bytes)
+            for line in PackText(pack, .unsigned).lines where !line.hasPrefix("  signed") { try Output.print(line) }
+            for file in index.files { try Output.print("  file     \(file.path), \(PackText.size(file.bytes))") }
+            if !folder.leftOut.isEmpty { Terminal.say("left out: \(folder.leftOut.joined(separator: ", "))") }
+            guard !dryRun else { return Terminal.say("nothing was written") }
+            let signature = try sign.map { try Self.signature(bytes, index, key: $0) }
+            let target = URL(filePath: place).appending(path: index.fileName).path
+            try PrivateFile.write(bytes, to: target, mode: 0o644)
+            if let signature {
+                try PrivateFile.write(Array(signature.utf8), to: "\(target).\(Minisign.ending)", mode: 0o644)
+            } else {
+                // One of a former pack of this name would make this one look changed.
+                _ = try PrivateFile.remove("\(target).\(Minisign.ending)")
+            }
+            try Output.print("\(target)\(signature == nil ? "" : ", signed")")
+        }
+    }
+
+    private static func signature(_ bytes: [UInt8], _ index: PackIndex, key path: String) throws -> String {
+        guard let content = try PrivateFile.read(path, upTo: 16_384) else {
+            throw PackRefusal("--sign \(path): there is no such file; minisign -G makes keys")
+        }
+        let text = String(decoding: content, as: UTF8.self)
+        var password: String?
+        if Minisign.SecretKey.isEncrypted(text) {
+            if Terminal.canAsk { Terminal.say("the password of \(path):") }
+            password = HiddenPassword.read()
+        }
+        do throws(PackRefusal) {
+            let key = try Minisign.SecretKey(text, password: password)
+            return key.sign(
+                bytes, comment: "timestamp:\(Int(Date().timeIntervalSince1970))\tfile:\(index.fileName)\thashed")
+        } catch {
+            throw PackRefusal("--sign \(path): \(error)")
+        }
+    }
+}
+
+/// A line of stdin that a terminal does not show.
+enum HiddenPassword {
+    static func read() -> String? {
+        var former = termios()
+        let isTerminal = tcgetattr(STDIN_FILENO, &former) == 0
+        if isTerminal {
+            var hidden = former
+            hidden.c_lflag &= ~tcflag_t(ECHO)
+            tcsetattr(STDIN_FILENO, TCSANOW, &hidden)
+        }
+        defer { if isTerminal { tcsetattr(STDIN_FILENO, TCSANOW, &former) } }
+        return readLine()
+    }
+}
+
+/// What goes wrong with packs as the exit codes of `hub` have it.
+enum PackFailure {
+    static func told<Value>(
+        _ what: String, _ body: () async throws -> Value
+    ) async throws -> Value {
+        do { return try await body() } catch let error as PackRefusal {
+            throw Failure(.badConfiguration, "\(what): \(error)")
+        } catch let error as FileError {
+            throw Failure(.system, error.description)
+        } catch let error as HubError {
+            throw Failure(.badConfiguration, "\(what): \(error.message)")
+        } catch let error as CocoaError {
+            throw Failure(.system, "\(what): \(error.localizedDescription)")
+        }
+    }
+}

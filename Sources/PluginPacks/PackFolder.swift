@@ -1,0 +1,154 @@
+import Digests
+import Files
+import Foundation
+package import HubCore
+package import HubWire
+
+/// The folder of a plugin, of which a pack is made: its files, without what does not belong into one.
+package struct PackFolder: Sendable {
+    /// Absolute, without links.
+    package let path: String
+    /// Of files, in the order of their bytes.
+    package let files: [String]
+    /// What was left out: hidden files, caches, other packs and keys.
+    package let leftOut: [String]
+    /// Of the program, within the folder.
+    package let program: String
+
+    /// - Parameter place: of the folder; or of a program, which is packed alone then.
+    package init(_ place: String) throws {
+        guard let real = realpath(place, nil) else {
+            throw PackRefusal("\(place) is not there: name a plugin's folder")
+        }
+        let found = String(cString: real)
+        free(real)
+        guard Self.kind(found) == S_IFDIR else {
+            (path, program) = (Folder.parent(of: found), String(found.dropFirst(Folder.parent(of: found).count + 1)))
+            (files, leftOut) = ([program], [])
+            return
+        }
+        var (files, leftOut) = ([String](), [String]())
+        try Self.collect("", of: found, &files, &leftOut)
+        files.sort { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
+        let programs = files.filter { name in
+            name.hasPrefix("hub-") && !name.contains("/") && access("\(found)/\(name)", X_OK) == 0
+        }
+        guard let program = programs.first, programs.count == 1 else {
+            throw PackRefusal(
+                programs.isEmpty
+                    ? "\(found) has no program whose name begins with hub-: build it there, or name the program itself"
+                    : "\(found) has several programs whose names begin with hub-: \(programs.joined(separator: ", ")); a pack has one"
+            )
+        }
+        (path, self.files, self.leftOut, self.program) = (found, files, leftOut, program)
+    }
+
+    private static func kind(_ path: String) -> mode_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+    }
+
+    private static func collect(
+        _ folder: String, of root: String, _ files: inout [String], _ leftOut: inout [String]
+    ) throws {
+        for name in try Folder.names(in: folder.isEmpty ? root : "\(root)/\(folder)").sorted() {
+            let path = folder.isEmpty ? name : "\(folder)/\(name)"
+            if isScratch(name) || PackIndex.reserved.contains(path) {
+                leftOut.append(path)
+                continue
+            }
+            if let fault = PackIndex.fault(ofPath: path) { throw PackRefusal("\(root): \(fault)") }
+            switch kind("\(root)/\(path)") {
+            case S_IFDIR: try collect(path, of: root, &files, &leftOut)
+            case S_IFREG: files.append(path)
+            case S_IFLNK: files.append(try link(path, of: root))
+            default:
+                throw PackRefusal("\(root)/\(path) is neither a file nor a folder: take it away, or pack elsewhere")
+            }
+            guard files.count <= PackLimits.files else {
+                throw PackRefusal("\(root) has more than \(PackLimits.files) files: is it the plugin's folder?")
+            }
+        }
+    }
+
+    /// A link to a file of the same folder is packed as that file.
+    private static func link(_ path: String, of root: String) throws(PackRefusal) -> String {
+        let place = "\(root)/\(path)"
+        guard let real = realpath(place, nil) else {
+            throw PackRefusal("\(place) is a link that leads nowhere: remove it")
+        }
+        defer { free(real) }
+        let target = String(cString: real)
+        guard target.hasPrefix(root + "/") else {
+            throw PackRefusal("\(place) is a link out of the folder, to \(target): put a copy in its place")
+        }
+        guard kind(target) == S_IFREG else { throw PackRefusal("\(place) is a link to what is no file: remove it") }
+        return path
+    }
+
+    /// What tools leave behind, and what nobody else may have.
+    private static func isScratch(_ name: String) -> Bool {
+        name.hasPrefix(".") || ["__pycache__", "node_modules"].contains(name)
+            || [".pyc", "~", ".swp", ".o", ".key", ".minisig", ".\(PackIndex.ending)"].contains { name.hasSuffix($0) }
+    }
+
+    /// The pack of it.
+    ///
+    /// - Parameters:
+    ///   - manifest: as its program says it.
+    ///   - tier: as found here.
+    package func pack(_ manifest: Manifest, tier: TierClaim?) throws -> (index: PackIndex, bytes: [UInt8]) {
+        guard program == "hub-\(manifest.name)" else {
+            throw PackRefusal(
+                "\(path)/\(program) is the plugin \(manifest.name): call it hub-\(manifest.name), by which the hub finds it"
+            )
+        }
+        if let fault = PackIndex.fault(ofVersion: manifest.version) { throw PackRefusal(fault) }
+        var (entries, sum) = ([PackIndex.File](), 0)
+        for name in files {
+            let digest = try FileDigest("\(path)/\(name)")
+            sum += digest.bytes
+            guard sum <= PackLimits.bytes else {
+                throw PackRefusal(
+                    "\(path) has more than \(PackLimits.bytes >> 20) MiB, which is the most that a pack may have")
+            }
+            let isProgram = access("\(path)/\(name)", X_OK) == 0
+            entries.append(
+                .init(path: name, bytes: digest.bytes, sha256: digest.sha256, program: isProgram ? true : nil))
+        }
+        let sha256 = entries.first { $0.path == program }?.sha256
+        let claim = tier.flatMap { $0.sha256 == sha256 && $0.version == manifest.version ? $0 : nil }
+        let index = PackIndex(
+            pack: PackIndex.form, name: manifest.name, version: manifest.version, program: program, manifest: manifest,
+            files: entries, tier: claim)
+        if let fault = index.fault { throw PackRefusal(fault) }
+        return (index, try packed(index))
+    }
+
+    private func packed(_ index: PackIndex) throws -> [UInt8] {
+        var target = GzipWriter()
+        func add(_ path: String, _ bytes: [UInt8], isProgram: Bool) throws {
+            guard let header = Tar.header(path, bytes: bytes.count, isProgram: isProgram) else {
+                throw PackRefusal("the path \(Tar.shown(path)) is too long for tar: shorten it")
+            }
+            target.write(header)
+            target.write(bytes)
+            target.write(Tar.padding(after: bytes.count))
+            guard target.packed.count <= PackLimits.packedBytes else {
+                throw PackRefusal("the pack is larger than \(PackLimits.packedBytes >> 20) MiB, which is the most")
+            }
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try add(PackIndex.path, Array(try encoder.encode(index)), isProgram: false)
+        for file in index.files {
+            let bytes = try Descriptor("\(path)/\(file.path)", O_RDONLY).read(upTo: file.bytes + 1)
+            guard bytes.count == file.bytes, Digests.sha256(bytes).hexadecimal == file.sha256 else {
+                throw PackRefusal("\(path)/\(file.path) changed while it was packed: try again")
+            }
+            try add(file.path, bytes, isProgram: file.program ?? false)
+        }
+        target.write(Tar.end)
+        return target.end()
+    }
+}

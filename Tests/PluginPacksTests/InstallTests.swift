@@ -1,0 +1,168 @@
+import Files
+import Foundation
+import HubCore
+import HubProcess
+import HubSettings
+import HubWire
+import Testing
+
+@testable import PluginPacks
+
+@Suite(.timeLimit(.minutes(2))) struct InstallTests {
+    private let host: HubHost
+
+    init() throws { host = try HubHost() }
+
+    private func run(_ arguments: String...) async throws -> (status: Int, lines: [String], errors: [String]) {
+        try await host.command(["plugin"] + arguments)
+    }
+
+    private func configuration() throws -> String { try String(contentsOfFile: host.configuration, encoding: .utf8) }
+
+    /// A pack of a plugin, made by the program.
+    private func pack(version: String = "1.0", reads: [String] = []) async throws -> String {
+        let plugin = try SmallPlugin(version: version, reads: reads)
+        let made = try await run("pack", plugin.folder.path, "--in", host.folder.path)
+        try #require(made.status == 0, "\(made)")
+        return "\(host.folder.path)/small-\(version).hubplugin"
+    }
+
+    @Test func `R16.8 R16.9 what a pack asks for is shown before anything of it runs, and a dry run installs nothing`()
+        async throws
+    {
+        let pack = try await pack()
+        let shown = try await run("install", pack, "--dry-run")
+        #expect(shown.status == 0)
+        for words in [
+            "small 1.0", "signed   no", "writes   weight", "reads what the setting file names", "file (needed): What",
+        ] { #expect(shown.lines.contains { $0.contains(words) }, "\(words): \(shown)") }
+        #expect(access("\(host.folder.path)/data/programs", F_OK) != 0)
+        let unasked = try await run("install", pack)
+        #expect(unasked.status == 64)
+        #expect(unasked.errors.last?.contains("--yes") == true)
+    }
+
+    @Test func `R16.10 R16.11 R16.20 installed, enabled, updated, gone back, removed: the file is as it was`()
+        async throws
+    {
+        let before = try configuration()
+        #expect(try await run("install", try await pack(), "--yes").status == 0)
+        let needing = try await run("enable", "small")
+        #expect(needing.status == 65 && needing.errors.joined().contains("--set 'file ="), "\(needing)")
+        let setting = "file = \"\(host.folder.path)/x\""
+        let wrong = try await run("enable", "small", "--set", "file = 7")
+        #expect(wrong.status == 65, "\(wrong)")
+        #expect(try await run("enable", "small", "--set", setting, "--dry-run").status == 0)
+        #expect(try configuration() == before)
+        let enabled = try await run("enable", "small", "--set", setting)
+        #expect(enabled.status == 0, "\(enabled)")
+        #expect(try configuration().hasPrefix(before))
+        #expect(try configuration().contains("grants = { read = [], write = [\"weight\"], reach = [] }"))
+        let checked = try await host.command("check")
+        #expect(checked.status == 0, "\(checked)")
+
+        let update = try await run("install", try await pack(version: "1.1", reads: ["heartRate"]), "--yes")
+        #expect(update.status == 0 && update.lines.contains { $0.contains("new      reads heartRate") }, "\(update)")
+        let programs = InstalledPrograms(data: "\(host.folder.path)/data")
+        #expect(try programs.account(of: "small")?.current?.version == "1.1")
+        #expect(try await run("install", "small", "--undo").status == 0)
+        #expect(try programs.account(of: "small")?.current?.version == "1.0")
+        #expect(try await host.command("check").status == 0)
+
+        let refused = try await run("remove", "small")
+        #expect(refused.status == 65 && refused.errors.joined().contains("disable small"))
+        #expect(try await run("disable", "small").status == 0)
+        #expect(try await run("enable", "small").status == 0)
+        #expect(try await run("remove", "small", "--settings").status == 0)
+        #expect(try configuration() == before)
+        #expect(programs.program("hub-small") == nil)
+        #expect(try await run("install", "small", "--undo").status == 0)
+        #expect(programs.program("hub-small") != nil)
+    }
+
+    @Test func `R16.3 a program that says another thing than its pack is refused, and what was there stays`()
+        async throws
+    {
+        let inquiry = await ManifestInquiry(programPath: Programs.path("hub"), hidden: ["\(host.folder.path)/data"])
+        let installer = try ProgramInstaller(data: "\(host.folder.path)/data")
+        let honest = try PackReader(try SmallPlugin().pack())
+        try await installer.install(honest, signer: nil, inquiry: inquiry)
+        let plugin = try SmallPlugin(version: "1.0", reads: ["heartRate"])
+        let liar = try PackReader(try plugin.pack())
+        let refusal = await #expect(throws: PackRefusal.self) {
+            try await installer.install(liar, signer: nil, inquiry: inquiry)
+        }
+        #expect(refusal?.description.contains("(reads)") == true)
+        #expect(try installer.programs.account(of: "small")?.current?.sha256 == honest.sha256)
+        #expect(try Folder.names(in: installer.programs.folder).sorted() == [".lock", "small"])
+    }
+
+    @Test func `R16.3 a program that is asked sees nothing of the hub and writes nowhere`() async throws {
+        let data = "\(host.folder.path)/data"
+        try Folder.make(data)
+        try PrivateFile.write(Array("secret".utf8), to: "\(data)/secrets.db")
+        let plugin = try SmallPlugin()
+        let probe =
+            "if cat \(data)/secrets.db >/dev/null 2>&1 || touch \(host.folder.path)/left 2>/dev/null; then exit 9; fi\n"
+        let program = try String(contentsOfFile: "\(plugin.folder.path)/hub-small", encoding: .utf8)
+        try plugin.write("hub-small", program.replacing("echo", with: probe + "echo"))
+        let installer = try ProgramInstaller(data: data)
+        let inquiry = await ManifestInquiry(programPath: Programs.path("hub"), hidden: [data])
+        try await installer.install(try PackReader(try plugin.pack()), signer: nil, inquiry: inquiry)
+        #expect(installer.programs.program("hub-small") != nil)
+        #expect(access("\(host.folder.path)/left", F_OK) != 0)
+    }
+
+    @Test(.enabled(if: Need.minisign.isMet, "\(Need.minisign.reason)"))
+    func `R16.13 where a key is trusted, a pack without its signature is refused but with --unsigned`() async throws {
+        let folder = host.folder.path
+        try Folder.make("\(folder)/plugin-keys")
+        try #require(
+            Tool.run("minisign", ["-G", "-W", "-p", "\(folder)/plugin-keys/me.pub", "-s", "\(folder)/me.key"]))
+        let plugin = try SmallPlugin()
+        #expect(try await run("pack", plugin.folder.path, "--in", folder).status == 0)
+        let pack = "\(folder)/small-1.0.hubplugin"
+        let refused = try await run("install", pack, "--yes")
+        #expect(refused.status == 65 && refused.errors.joined().contains("--unsigned"), "\(refused)")
+        #expect(try await run("install", pack, "--yes", "--unsigned").status == 0)
+        #expect(try await run("pack", plugin.folder.path, "--in", folder, "--sign", "\(folder)/me.key").status == 0)
+        #expect(Tool.run("minisign", ["-V", "-m", pack, "-p", "\(folder)/plugin-keys/me.pub"]))
+        let taken = try await run("install", pack, "--yes")
+        #expect(taken.status == 0 && taken.lines.contains { $0.contains("which is trusted here") }, "\(taken)")
+        try PrivateFile.write(try #require(try PrivateFile.read(pack, upTo: 1 << 20)) + [0], to: pack)
+        #expect(try await run("install", pack, "--dry-run", "--unsigned").status == 65)
+    }
+
+    @Test func `two that install at once do not: the second says who does`() async throws {
+        let first = try ProgramInstaller(data: "\(host.folder.path)/data")
+        let second = try await run("install", try await pack(), "--yes")
+        #expect(second.status == 65 && second.errors.joined().contains("is installing"), "\(second)")
+        _ = consume first
+    }
+
+    @Test func `R16.40 a tier holds for the file that was examined, and says who examined it`() async throws {
+        let plugin = try SmallPlugin()
+        let program = "\(plugin.folder.path)/hub-small"
+        let digest = try FileDigest(program)
+        func keep(_ host: String) throws {
+            let claim = TierClaim(
+                tier: "gold", version: "1.0", sha256: digest.sha256, examined: "2026-01-02", host: host)
+            try plugin.write("tier.json", String(decoding: try JSONEncoder().encode(claim), as: UTF8.self))
+        }
+        func known() async throws -> PluginTier? {
+            let conf = try host.folder.write(
+                "[hub]\ndata = \"\(host.folder.path)/data\"\nrun = \"\(host.folder.path)/run\"\n[plugin.small]\n"
+                    + "executable = \"\(program)\"\nfile = \"/x\"\n")
+            return await ConfigurationLoader(path: conf, programPath: Programs.path("hub")).load().tiers["small"]
+        }
+        try keep(TierClaim.thisHost)
+        #expect(try await known()?.text == "gold, as hub plugin test found here on 2026-01-02")
+        let reader = try PackReader(
+            try PackFolder(plugin.folder.path).pack(try plugin.manifest, tier: TierClaim.kept(beside: program)).bytes)
+        #expect(reader.index.tier?.tier == "gold")
+        try keep("elsewhere")
+        #expect(try await known()?.text == "gold, say those who made it (2026-01-02); not examined here")
+        try plugin.write("hub-small", try String(contentsOfFile: program, encoding: .utf8) + "\n")
+        #expect(try await known() == nil)
+    }
+}
