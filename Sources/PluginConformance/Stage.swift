@@ -43,6 +43,13 @@ final class Stage: Sendable {
             hub = try FakeHub(
                 door: "ipc://\(scratch)/door", feed: "ipc://\(scratch)/feed", context: context, behaviour: first,
                 logIn: .init(instance: subject.name, token: token))
+            for (name, text) in standIn?.values ?? [:] where name.hasPrefix(StandIn.tokenMark) {
+                guard let token = RawJSON(text) else {
+                    throw Subject.Refusal(description: "the simulator's \(name) is not JSON")
+                }
+                await hub.setToken(token, of: String(name.dropFirst(StandIn.tokenMark.count)))
+            }
+            await hub.keep(subject.records)
             try await hub.start()
         } catch {
             try? FileManager.default.removeItem(atPath: scratch)

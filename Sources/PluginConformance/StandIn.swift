@@ -6,6 +6,8 @@ import Synchronization
 package final class StandIn: Sendable {
     /// What it has said: names and texts.
     package let values: [String: String]
+    /// Before the account whose token a text is.
+    static let tokenMark = "token:"
     private let process: Mutex<Process>
     private let input = Pipe()
 

@@ -2,13 +2,16 @@ import Foundation
 import HubClient
 import HubCore
 import HubWire
+import Samples
 
 /// A plugin to be examined: its program, and settings with which it works on this machine.
 ///
 /// The settings stand in `test.conf` beside the program, a section of `hub.conf` without `executable`; where there is none, in
 /// `sample.conf`. In them `{folder}` is the program's folder, `{scratch}` a folder that each run has for itself, and any other name in
 /// braces what `simulator` has said, a program in the same folder that stands in for the device or service. It prints one JSON object
-/// with these names and texts as its first line, and ends when its stdin does.
+/// with these names and texts as its first line, and ends when its stdin does. A name `token:ACCOUNT` is no part of the settings: its
+/// text is the token that the hub has of that account, as after a log-in. What the hub has stored before the plugin comes stands in
+/// `records.jsonl`, a record a line as a source gives it.
 package struct Subject: Sendable {
     /// Why a plugin cannot be examined, and what to do.
     package struct Refusal: Error, CustomStringConvertible {
@@ -23,6 +26,8 @@ package struct Subject: Sendable {
     /// The section, with braces.
     private let section: String
     package let simulator: String?
+    /// What the hub has before the plugin comes.
+    let records: [Record]
     /// A source that has given nothing new for so long has given all it has.
     let settle: Duration
     /// How long what must come is waited for.
@@ -40,6 +45,7 @@ package struct Subject: Sendable {
         (self.folder, self.settle, self.patience) = (folder, settle, patience)
         let simulator = "\(folder)/simulator"
         self.simulator = FileManager.default.isExecutableFile(atPath: simulator) ? simulator : nil
+        records = try Self.records("\(folder)/records.jsonl")
         let files = ["test.conf", "sample.conf"].map { "\(folder)/\($0)" }
         let text = files.lazy.compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }.first
         let usual = URL(filePath: found ?? "").lastPathComponent.replacing(/^hub-/, with: "")
@@ -61,6 +67,28 @@ package struct Subject: Sendable {
         if let found { program = found } else { program = try Self.installed("hub-\(name)", for: folder) }
         lines.insert(contentsOf: ["executable = \"\(Self.escaped(program))\""] + settings, at: header + 1)
         section = lines.joined(separator: "\n")
+    }
+
+    private static func records(_ path: String) throws(Refusal) -> [Record] {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }
+        var decoder = RecordDecoder(plugin: "conformance")
+        var records: [Record] = []
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+        where !line.isEmpty {
+            let reason: String
+            do {
+                switch try Array(line.utf8).withUnsafeBytes({ try decoder.record($0) }) {
+                case .success(let record):
+                    records.append(record)
+                    continue
+                case .failure(let rejection): reason = rejection.reason
+                }
+            } catch {
+                reason = "\(error)"
+            }
+            throw Refusal(description: "\(path), line \(number + 1): \(reason)")
+        }
+        return records
     }
 
     /// The program of a folder that has the settings alone, as those of this project do: beside this one.
@@ -122,7 +150,8 @@ package struct Subject: Sendable {
     package func configuration(
         _ scratch: String, run: String? = nil, _ values: [String: String], hub: String = ""
     ) -> String {
-        let names = values.merging(["folder": folder, "scratch": scratch]) { $1 }
+        let texts = values.filter { !$0.key.hasPrefix(StandIn.tokenMark) }
+        let names = texts.merging(["folder": folder, "scratch": scratch]) { $1 }
         let section = names.reduce(section) { $0.replacing("{\($1.key)}", with: Self.escaped($1.value)) }
         return """
             [hub]

@@ -85,12 +85,13 @@ extension FakeHub {
         }
         subscriptions[request.want] = Subscription(request: request, peer: peer, credit: request.credit)
         send(.want(answer(request.want, pending: behaviour.pending, isCaughtUp: behaviour.pending == 0)), to: peer)
+        beginKept(to: request.want)
     }
 
     private func answer(_ want: String, pending: Int64, isCaughtUp: Bool) -> WantAnswer {
         WantAnswer(
             want: want, isNew: timesWanted[want] == 1,
-            cursor: Cursor(epoch: behaviour.epoch, sequence: Int64(held.count)),
+            cursor: Cursor(epoch: behaviour.epoch, sequence: head),
             pending: pending, isCaughtUp: isCaughtUp)
     }
 
@@ -111,5 +112,6 @@ extension FakeHub {
         if let subscription = subscriptions[report.want] {
             subscriptions[report.want]?.credit = subscription.credit + report.credit
         }
+        settleKept(report)
     }
 }

@@ -64,7 +64,8 @@ extension FakeHub {
         }
         if filter.isOfNobody || filter.isImplausible { return [] }
         let kinds = KindSelection(filter.kinds.map(Set.init), followsChanges: since != nil)
-        let samples = held.compactMap(HeldSample.init).sorted { $0.sequence < $1.sequence }
+        let before = kept.records.compactMap { HeldSample($0) }
+        let samples = (before + held.compactMap { HeldSample($0) }).sorted { $0.sequence < $1.sequence }
         let judge = try filter.condition.map { condition throws(WireError) in
             try SampleJudge(condition, among: samples.filter { $0.retraction == nil }, registry)
         }

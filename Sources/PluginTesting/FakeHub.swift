@@ -85,8 +85,10 @@ public actor FakeHub {
     var subscriptions: [String: Subscription] = [:]
     /// Day values, each in its latest version, by sequence.
     var days: [StoredRecord] = []
+    var kept = Kept()
     var lastDay: Int64 = 0
-    var timesWanted: [String: Int] = [:]
+    /// How often each subscription was asked for: once in each session.
+    public internal(set) var timesWanted: [String: Int] = [:]
 
     nonisolated let loop: PollLoop
     private let feed: String?
@@ -320,7 +322,7 @@ public actor FakeHub {
             reference: SessionReference(
                 peer: peer.withUnsafeBytes { RoutingID($0) }, serial: UInt64(hellos.count)))
         let welcome = Welcome(
-            session: "session-\(hellos.count)", hub: "fake", epoch: behaviour.epoch, head: Int64(held.count),
+            session: "session-\(hellos.count)", hub: "fake", epoch: behaviour.epoch, head: head,
             instance: hello.instance, plugin: hello.plugin, grants: behaviour.grants, limits: behaviour.limits,
             credit: behaviour.credit, heartbeat: behaviour.heartbeat, settings: behaviour.settings,
             persons: behaviour.persons,

@@ -16,6 +16,12 @@ struct HeldSample {
         if case .retraction(let retraction) = held.record { self.retraction = retraction }
     }
 
+    /// Of what the hub has from before.
+    init?(_ stored: StoredRecord) {
+        guard case .sample(let sample) = stored.record else { return nil }
+        (self.sample, number, sequence) = (sample, stored.number, stored.sequence)
+    }
+
     /// The same as something that does not meet the query now (R8.131).
     var ceased: HeldSample {
         var held = self

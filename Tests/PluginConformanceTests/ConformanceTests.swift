@@ -54,8 +54,12 @@ import Testing
         }
     }
 
-    /// Of this project, with the settings and the stand-in of its folder; where a service is needed that asks for a log-in, not yet.
-    private static let bundled = ["IHealthHS3", "IHealthHS4", "IHealthHS5", "JSONLines"]
+    /// All of this project, with the settings and the stand-in of their folders.
+    private static let bundled: [String] = {
+        let plugins = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Plugins")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: plugins.standardizedFileURL.path)) ?? []
+        return names.filter { $0 != "README.md" }.sorted()
+    }()
 
     /// All beside each other: most of the time they wait.
     @Test func `each of many plugins is found by the rule of its one fault, and those that have none are platinum`()
@@ -64,6 +68,7 @@ import Testing
         let broken = BrokenPlugin.sources.map { ($0, true) } + BrokenPlugin.sinks.map { ($0, false) }
         #expect(broken.count >= 40)
         #expect(Set(broken.map(\.0.rule)) == Set(Rule.all.map(\.name)), "a rule that finds nothing is not tested")
+        #expect(Self.bundled.count >= 7)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for place in [try Place(source: true), try Place(source: false), try Place()] {
                 group.addTask { try await good(place) }
@@ -103,6 +108,19 @@ import Testing
         }
         let rules = Rule.all.enumerated().sorted { ($0.element.tier, $0.offset) < ($1.element.tier, $1.offset) }
         #expect(rows.map(String.init) == rules.map { "| \($1.tier.name) `\($1.name)` | \($1.text) |" })
+    }
+
+    @Test func `what is wrong in records.jsonl is named with its line`() throws {
+        let place = try Place(source: false)
+        let good = #"{"type":"weight","value":72.4,"unit":"kg","start":"2026-03-01T07:30:05+01:00","key":"1"}"#
+        _ = try place.folder.write("\(good)\n\n", to: "records.jsonl")
+        _ = try place.subject()
+        for (line, reason) in [(good.replacing("72.4", with: "\"x\""), "value"), ("72.4", "object"), ("{", "end")] {
+            _ = try place.folder.write("\(good)\n\(line)\n", to: "records.jsonl")
+            let refusal = try #require(throws: Subject.Refusal.self) { try place.subject() }
+            #expect(refusal.description.contains("records.jsonl, line 2: "), "\(refusal)")
+            #expect(refusal.description.contains(reason), "\(refusal)")
+        }
     }
 
     @Test func `a report for continuous integration has a case for each rule, and is XML whatever a plugin says`()

@@ -73,7 +73,7 @@ actor Importer {
                 reader = MessageReader(
                     deviceType: name, manifest: manifest,
                     types: try await types(of: name, manifest, isCommand: isCommand),
-                    source: hub.source(device: device.id, account: user.id))
+                    source: hub.source(device: device.id, account: user.id), zone: settings.zone)
                 readers[message.manifest] = reader
             }
             samples += reader.records(of: message)

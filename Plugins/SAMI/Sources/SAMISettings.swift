@@ -37,6 +37,9 @@ struct SAMISettings: Sendable {
                 "devices", .list(of: .string()),
                 help: "Names or ids of the devices that are read; not set: all of them.", default: nil),
             .init(
+                "zone", .timeZone,
+                help: "Where the devices are: the service tells none. Not set: records have times alone.", default: nil),
+            .init(
                 "since", .date,
                 help: "Messages before this day are left to the command backfill; not set: everything is read.",
                 default: nil),
@@ -73,6 +76,7 @@ struct SAMISettings: Sendable {
     let grant: Grant
     let devices: [String]
     /// Microseconds since 1970; nil: the beginning.
+    let zone: String?
     let since: Int64?
     let pollEvery: Duration
     /// Milliseconds.
@@ -114,6 +118,7 @@ struct SAMISettings: Sendable {
         token = settings["token"]?.secret
         redirect = try settings.text("redirect")
         devices = settings["devices"] == nil ? [] : try settings.texts("devices")
+        zone = try settings["zone"] == nil ? nil : settings.text("zone")
         since = try settings["since"]?.string.map { try Timestamp(parsing: "\($0)T00:00:00Z").microseconds }
         pollEvery = .microseconds(try settings.duration("poll_every").microseconds)
         overlap = try settings.duration("overlap").microseconds / 1_000

@@ -13,6 +13,8 @@ struct MessageReader: Sendable {
     var types: [String: TypeDeclaration] = [:]
     /// The records' source.
     let source: Source
+    /// Where the devices are, for a person's days; nil where the settings do not say: the service tells none.
+    var zone: String?
 
     func records(of message: ServiceMessage) -> [Sample] {
         var samples: [Sample] = []
@@ -108,7 +110,8 @@ struct MessageReader: Sendable {
         guard let key = Self.key(message.time, field) else { return nil }
         return Sample(
             source: source, key: key, type: type, value: value,
-            start: Timestamp(microseconds: message.time * 1_000), group: "\(message.device) \(message.time)",
+            start: Timestamp(microseconds: message.time * 1_000), zone: zone,
+            group: "\(message.device) \(message.time)",
             metadata: metadata)
     }
 
