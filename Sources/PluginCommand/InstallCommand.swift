@@ -26,14 +26,18 @@ struct InstallCommand: AsyncParsableCommand {
             Examples:
               hub plugin install pulse-1.0.hubplugin
               hub plugin install pulse-1.0.hubplugin --key minisign.pub --dry-run
+              hub plugin install pulse --catalogue https://example.org/plugins
               hub plugin install pulse --undo
 
             Exit codes: 0 it is installed (or would be); 65 the pack is refused; 66 there is
             none; 71 it could not be written; 130 it was not wanted.
             """)
 
-    @Argument(help: "A pack; with --undo the name of an installed plugin.", completion: .file())
+    @Argument(
+        help: "A pack, a file or an address; or NAME or NAME@VERSION of a catalogue.", completion: .file())
     var pack: String
+    @Option(help: "Where a name is looked for; $HUB_CATALOGUE if not given.")
+    var catalogue: String?
     @Option(help: "Believe this key: a public key of minisign, or the file that has it.")
     var key: [String] = []
     @Flag(help: "Take a pack that no trusted key has signed.")
@@ -61,10 +65,18 @@ struct InstallCommand: AsyncParsableCommand {
     }
 
     private func install(_ files: HubFiles) async throws {
-        let reader = try PackReader(try Self.content(pack))
+        let (place, name, expected) = try await chosen()
+        let path = place.path(name)
+        guard let bytes = try await place.read(name, upTo: PackLimits.packedBytes) else {
+            throw Failure(.noConfiguration, "\(path): there is no such pack")
+        }
+        let reader = try PackReader(bytes)
+        if let expected, reader.sha256 != expected.sha256 || reader.index.name != expected.name {
+            throw PackRefusal("\(path) is another pack than its catalogue says: its SHA-256 is \(reader.sha256)")
+        }
         try reader.check()
         let keys = try trusted()
-        let beside = try PrivateFile.read("\(pack).\(Minisign.ending)", upTo: 16_384)
+        let beside = try await place.read("\(name).\(Minisign.ending)", upTo: 16_384)
         let origin = try PackOrigin(
             reader.bytes, signature: beside.map { String(decoding: $0, as: UTF8.self) }, keys: keys)
         let (index, programs) = (reader.index, InstalledPrograms(data: files.data))
@@ -91,16 +103,15 @@ struct InstallCommand: AsyncParsableCommand {
         )
     }
 
-    private static func content(_ path: String) throws -> [UInt8] {
-        let content: [UInt8]?
-        do throws(FileError) { content = try PrivateFile.read(path, upTo: PackLimits.packedBytes) } catch {
-            guard error.code != EFBIG else {
-                throw PackRefusal("it is larger than \(PackLimits.packedBytes >> 20) MiB, which is the most")
-            }
-            throw error
+    /// Where the pack is, and what a catalogue says of it.
+    private func chosen() async throws -> (PackPlace, name: String, Catalogue.Entry?) {
+        if pack.contains("/") || pack.hasSuffix(".\(PackIndex.ending)") {
+            let (place, name) = PackPlace.of(pack)
+            return (place, name, nil)
         }
-        guard let content else { throw Failure(.noConfiguration, "\(path): there is no such pack") }
-        return content
+        let place = try CatalogueChoice.place(catalogue)
+        let entry = try await CatalogueChoice.read(place).entry(pack)
+        return (place, entry.file, entry)
     }
 
     private func trusted() throws -> [Minisign.PublicKey] {

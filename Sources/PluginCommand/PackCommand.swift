@@ -23,13 +23,19 @@ struct PackCommand: AsyncParsableCommand {
               hub plugin pack pulse
               hub plugin pack pulse --sign ~/.minisign/minisign.key
               hub plugin pack pulse --dry-run
+              hub plugin pack pulse --index packs
+
+            --index FOLDER puts the pack into FOLDER and writes its catalogue.json anew, of
+            all packs that are there; without a plugin it does that alone.
 
             Exit codes: 0 it is made; 65 it is no plugin, or cannot be packed; 71 it could
             not be written.
             """)
 
     @Argument(help: "The plugin's folder, or its program.", completion: .file())
-    var path: String
+    var path: String?
+    @Option(help: "The folder of a catalogue, which has the pack then.", completion: .directory)
+    var index: String?
     @Option(name: .customLong("in"), help: "The folder in which the pack is made; this one, if not given.")
     var place = "."
     @Option(help: "Sign it with this secret key of minisign.", completion: .file())
@@ -37,7 +43,21 @@ struct PackCommand: AsyncParsableCommand {
     @Flag(help: "Show what would be in it, and write nothing.")
     var dryRun = false
 
+    func validate() throws {
+        guard path != nil || index != nil else { throw ValidationError("name a plugin's folder or program") }
+    }
+
     func run() async throws {
+        if let path { try await pack(path) }
+        guard let index, !dryRun else { return }
+        try await PackFailure.told(index) {
+            let catalogue = try Catalogue(folder: index)
+            try PrivateFile.write(try catalogue.json, to: "\(index)/\(Catalogue.file)", mode: 0o644)
+            try Output.print("\(index)/\(Catalogue.file), packs: \(catalogue.plugins.count)")
+        }
+    }
+
+    private func pack(_ path: String) async throws {
         try await PackFailure.told(path) {
             let folder = try PackFolder(path)
             let program = "\(folder.path)/\(folder.program)"
@@ -46,14 +66,14 @@ struct PackCommand: AsyncParsableCommand {
             do throws(HubError) { manifest = try await inquiry.manifest(of: program) } catch {
                 throw PackRefusal("it is no plugin: \(error.message)")
             }
-            let (index, bytes) = try folder.pack(manifest, tier: TierClaim.kept(beside: program))
+            let (contents, bytes) = try folder.pack(manifest, tier: TierClaim.kept(beside: program))
             let pack = try PackReader(bytes)
             for line in PackText(pack, .unsigned).lines where !line.hasPrefix("  signed") { try Output.print(line) }
-            for file in index.files { try Output.print("  file     \(file.path), \(PackText.size(file.bytes))") }
+            for file in contents.files { try Output.print("  file     \(file.path), \(PackText.size(file.bytes))") }
             if !folder.leftOut.isEmpty { Terminal.say("left out: \(folder.leftOut.joined(separator: ", "))") }
             guard !dryRun else { return Terminal.say("nothing was written") }
-            let signature = try sign.map { try Self.signature(bytes, index, key: $0) }
-            let target = URL(filePath: place).appending(path: index.fileName).path
+            let signature = try sign.map { try Self.signature(bytes, contents, key: $0) }
+            let target = URL(filePath: index ?? place).appending(path: contents.fileName).path
             try PrivateFile.write(bytes, to: target, mode: 0o644)
             if let signature {
                 try PrivateFile.write(Array(signature.utf8), to: "\(target).\(Minisign.ending)", mode: 0o644)

@@ -41,6 +41,7 @@ struct PluginCommand: ParsableCommand {
               hub plugin pack DIR        one file of it
 
             For those who use one:
+              hub plugin search          what a catalogue has
               hub plugin install FILE    see what it asks for, and install it
               hub plugin enable NAME     its section of hub.conf
               hub plugin disable NAME    it shall not run
@@ -50,6 +51,6 @@ struct PluginCommand: ParsableCommand {
             """,
         subcommands: [
             NewCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self, PackCommand.self,
-            InstallCommand.self, EnableCommand.self, DisableCommand.self, RemoveCommand.self,
+            SearchCommand.self, InstallCommand.self, EnableCommand.self, DisableCommand.self, RemoveCommand.self,
         ])
 }

@@ -1,6 +1,8 @@
 import ArgumentParser
+import Files
 import Foundation
 import HubClient
+import HubCore
 import PluginConformance
 
 struct TestCommand: AsyncParsableCommand {
@@ -30,6 +32,7 @@ struct TestCommand: AsyncParsableCommand {
               hub plugin test Plugins/JSONLines
               hub plugin test ./hub-weight-file --set 'file = "{folder}/weights.txt"'
               hub plugin test . --junit report.xml
+              hub plugin test . --tier gold --keep
               hub plugin test . --rule killed --rule identity --all
 
             Exit codes: 0 it has the tier of --tier, and with --rule keeps those rules; 1 it
@@ -48,6 +51,8 @@ struct TestCommand: AsyncParsableCommand {
     var settle: Double = 2
     @Option(help: "Write a report for continuous integration to this file.", completion: .file())
     var junit: String?
+    @Flag(help: "Keep the tier beside the program, for hub plugins and hub plugin pack.")
+    var keep = false
     @Flag(help: "Show the rules that it keeps too.")
     var all = false
     @Flag(help: "One JSON document.")
@@ -55,6 +60,7 @@ struct TestCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard settle >= 0.1, settle <= 60 else { throw ValidationError("--settle takes 0.1 to 60 seconds") }
+        guard !keep || rules.isEmpty else { throw ValidationError("--keep needs all rules: leave out --rule") }
         let names = Rule.all.map(\.name)
         for rule in rules where !names.contains(rule) {
             throw ValidationError("there is no rule \(rule); hub plugin rules lists them")
@@ -92,6 +98,7 @@ struct TestCommand: AsyncParsableCommand {
                 throw Failure(.system, "--junit \(junit): \(error.localizedDescription)")
             }
         }
+        if keep { try Self.keep(report) }
         if json {
             try Output.json(try JSON.line(report.document))
         } else {
@@ -99,6 +106,26 @@ struct TestCommand: AsyncParsableCommand {
         }
         let isWell = rules.isEmpty ? report.tier.map { $0 >= tier.tier } ?? false : report.broken.isEmpty
         if !isWell { throw ExitCode(HubExit.notWell.rawValue) }
+    }
+}
+
+extension TestCommand {
+    /// What was found holds for this very file alone; where it has no tier, none is kept.
+    private static func keep(_ report: ConformanceReport) throws(Failure) {
+        let path = report.program + TierClaim.ending
+        do throws(FileError) {
+            guard let tier = report.tier, let version = report.version else {
+                _ = try PrivateFile.remove(path)
+                return
+            }
+            let claim = TierClaim(
+                tier: tier.name, version: version, sha256: try FileDigest(report.program).sha256,
+                examined: String(Date().formatted(.iso8601).prefix(10)))
+            guard let line = try? JSON.line(claim) else { return }
+            try PrivateFile.write(Array((line + "\n").utf8), to: path, mode: 0o644)
+        } catch {
+            throw Failure(.system, "--keep: \(error)")
+        }
     }
 }
 

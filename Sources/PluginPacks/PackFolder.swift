@@ -53,7 +53,7 @@ package struct PackFolder: Sendable {
     ) throws {
         for name in try Folder.names(in: folder.isEmpty ? root : "\(root)/\(folder)").sorted() {
             let path = folder.isEmpty ? name : "\(folder)/\(name)"
-            if isScratch(name) || PackIndex.reserved.contains(path) {
+            if isScratch(name) || PackIndex.isReserved(path) {
                 leftOut.append(path)
                 continue
             }
@@ -88,7 +88,7 @@ package struct PackFolder: Sendable {
 
     /// What tools leave behind, and what nobody else may have.
     private static func isScratch(_ name: String) -> Bool {
-        name.hasPrefix(".") || ["__pycache__", "node_modules"].contains(name)
+        name.hasPrefix(".") || ["__pycache__", "node_modules", Catalogue.file].contains(name)
             || [".pyc", "~", ".swp", ".o", ".key", ".minisig", ".\(PackIndex.ending)"].contains { name.hasSuffix($0) }
     }
 

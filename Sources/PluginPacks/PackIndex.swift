@@ -95,12 +95,12 @@ package struct PackIndex: Codable, Hashable, Sendable {
         guard path.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F && $0 != "\\" }) else {
             return "the path \(shown) in it has characters that a name does not have"
         }
-        guard !reserved.contains(path) else { return "the path \(shown) in it is the hub's own" }
+        guard !isReserved(path) else { return "the path \(shown) in it is the hub's own" }
         return nil
     }
 
     /// What the hub writes beside the files of a pack.
-    static let reserved: Set<String> = [path, TierClaim.file]
+    static func isReserved(_ path: String) -> Bool { path == Self.path || path.hasSuffix(TierClaim.ending) }
 
     /// What is wrong with a version that names files; `nil` where all is well.
     static func fault(ofVersion version: String) -> String? {

@@ -228,12 +228,15 @@ import Testing
         let result = try await Self.walk.value
         #expect(result.code == 0 && result.output.contains("platinum"), "\(result)")
         #expect(result.output.split(separator: "\n").count { $0.contains("  heartRate  ") } == 24, "\(result)")
+        // R16.40
+        #expect(result.output.contains("  tier     platinum, as hub plugin test found here on "), "\(result)")
     }
 
     private static func walked() async throws -> ChildProcess.Result {
         let host = try HubHost()
         let script = try host.folder.write(
-            try ["from-nothing.sh", "while-you-write.sh"].map(ReadmePrograms("Docs/Plugins.md").text).joined(),
+            try ["from-nothing.sh", "while-you-write.sh"].map(ReadmePrograms("Docs/Plugins.md").text).joined()
+                + "hub plugins pulse\n",
             to: "from-nothing.sh")
         // The Python that has zmq is the first.
         let python = URL(filePath: try Tool.python(with: "zmq")).deletingLastPathComponent().path

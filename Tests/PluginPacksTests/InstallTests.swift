@@ -147,7 +147,7 @@ import Testing
         func keep(_ host: String) throws {
             let claim = TierClaim(
                 tier: "gold", version: "1.0", sha256: digest.sha256, examined: "2026-01-02", host: host)
-            try plugin.write("tier.json", String(decoding: try JSONEncoder().encode(claim), as: UTF8.self))
+            try plugin.write("hub-small.tier.json", String(decoding: try JSONEncoder().encode(claim), as: UTF8.self))
         }
         func known() async throws -> PluginTier? {
             let conf = try host.folder.write(
@@ -164,5 +164,38 @@ import Testing
         #expect(try await known()?.text == "gold, say those who made it (2026-01-02); not examined here")
         try plugin.write("hub-small", try String(contentsOfFile: program, encoding: .utf8) + "\n")
         #expect(try await known() == nil)
+    }
+
+    @Test(.enabled(if: Need.jq.isMet, "\(Need.jq.reason)"))
+    func `the commands of Docs/Plugins.md pack a plugin, install it, have it run, and take it away`() async throws {
+        let document = try ReadmePrograms("Docs/Plugins.md")
+        let text = try ["pack.sh", "catalogue.sh"].map(document.text).joined()
+        let seen = text.replacing(
+            "hub plugin remove", with: "hub tap sample/heartRate/ --since 0 --count 12\nhub plugin remove")
+        let script = try host.folder.write(seen, to: "pack.sh")
+        var environment = host.environment
+        environment["PATH"] = "\(Programs.folder):/usr/bin:/bin"
+        let hub = try await host.start()
+        let walk = try ChildProcess(
+            "/bin/sh", ["-exc", "cd \"$1\" && . \"$2\"", "sh", host.folder.path, script], environment: environment)
+        let result = await walk.result()
+        #expect(result.code == 0, "\(result)")
+        #expect(result.output.split(separator: "\n").count { $0.contains("  heartRate  ") } == 12, "\(result)")
+        hub.signal(SIGTERM)
+        _ = await hub.waitForExit()
+    }
+
+    @Test func `R16.40 hub plugin test keeps the tier of a program, and takes it away where it has none`() async throws
+    {
+        let plugin = try SmallPlugin()
+        let program = "\(plugin.folder.path)/hub-small"
+        let claim = "\(program)\(TierClaim.ending)"
+        try plugin.write("hub-small.tier.json", "{}")
+        // The first rule is broken, and no other is looked at.
+        try plugin.write("hub-small", "#!/bin/sh\nexit 1\n")
+        let examined = try await run("test", program, "--keep")
+        #expect([1, 65].contains(examined.status), "\(examined)")
+        #expect(access(claim, F_OK) != 0)
+        #expect(try await run("test", program, "--keep", "--rule", "stops").status == 64)
     }
 }

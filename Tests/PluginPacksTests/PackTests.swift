@@ -75,7 +75,8 @@ struct SmallPlugin {
 
     @Test func `R16.2 hidden files, caches, keys and other packs are left out, and said`() throws {
         let scratch = [
-            ".git/config", ".build/x", "__pycache__/a.pyc", "my.key", "old.hubplugin", "tier.json", "pack.json",
+            ".git/config", ".build/x", "__pycache__/a.pyc", "my.key", "old.hubplugin", "hub-small.tier.json",
+            "pack.json",
         ]
         let plugin = try SmallPlugin(more: Dictionary(uniqueKeysWithValues: scratch.map { ($0, "") }))
         let folder = try PackFolder(plugin.folder.path)
@@ -170,7 +171,7 @@ struct SmallPlugin {
     @Test(arguments: [
         ("../hub-evil", "leads out"), ("/etc/cron.d/evil", "absolute"), ("a/../../b", "leads out"),
         ("a//b", "leads out"),
-        ("./a", "leads out"), ("pack.json", "hub's own"), ("tier.json", "hub's own"), ("a\nb", "characters"),
+        ("./a", "leads out"), ("pack.json", "hub's own"), ("hub-small.tier.json", "hub's own"), ("a\nb", "characters"),
         ("hub-small", "twice"), ("hub-small/x", "a file and a folder"),
         (String(repeating: "a/", count: 120) + "b", "longer"),
     ])

@@ -14,6 +14,9 @@ struct PluginCommand: ParsableCommand {
               hub plugin dev DIR         see it work, started again at each save
               hub plugin test DIR        does this plugin do what it must?
               hub plugin rules           what that is
+              hub plugin pack DIR        one file of it
+              hub plugin install FILE    what does it ask for? Then install it
+              hub plugin enable NAME     its section of hub.conf
 
             Exit codes: those of hub-plugin; 71 it is missing.
             """)

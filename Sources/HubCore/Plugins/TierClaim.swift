@@ -29,12 +29,12 @@ package struct TierClaim: Codable, Hashable, Sendable {
             && ["bronze", "silver", "gold", "platinum"].contains(tier)
     }
 
-    /// The file beside the program where it is kept.
-    package static let file = "tier.json"
+    /// Behind the path of the program that it is about: a folder may have several.
+    package static let ending = ".tier.json"
 
     /// The one that is kept beside a program, whether or not it still holds.
     package static func kept(beside program: String) -> TierClaim? {
-        read("\(Folder.parent(of: program))/\(file)", TierClaim.self)
+        read(program + ending, TierClaim.self)
     }
 
     /// The one that the maker of its pack has put in there, whether or not it still holds.
