@@ -78,7 +78,8 @@ extension Deliveries {
         let isWoken = pump.mayHaveMore
         pump.isReading = false
         pump.read(page, head: store.head)
-        pump.isUnauthorized = page.paused != nil
+        // A page that was read before an answer was counted knows nothing of it: it ends no pause.
+        if page.paused != nil { pump.isUnauthorized = true }
         var records = RawRecords()
         // Those that fit the credit and one frame.
         let room = min(pump.credit.bytes, outlet.facts.policy.limits.frameBytes) - SinkPump.envelope
