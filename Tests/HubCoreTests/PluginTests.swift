@@ -56,7 +56,8 @@ import Testing
             "floods": "it printed more than the limit of 1048576 bytes", "wrong": "name: expected 1 to 64 letters",
             "lacking": "settings[0].help: missing", "typo": #"writes[0]: there is no type "wieght""#,
             "future": "protocol: expected a version that this hub speaks, which is 1, found [2]",
-            "missing": "is not beside the hub, installed or in PATH", "plain": "hub-plain is not executable; chmod +x it",
+            "missing": "is not beside the hub, installed or in PATH",
+            "plain": "hub-plain is not executable; chmod +x it",
         ]
         // Each is told once, at its line, for `hub check`.
         #expect(checked.loaded.problems.count == expected.count)
