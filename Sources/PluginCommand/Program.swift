@@ -38,6 +38,7 @@ struct PluginCommand: ParsableCommand {
               hub plugin dev DIR         see it work, and start it again at each save
               hub plugin test DIR        does it keep what Docs/Protocol.md asks of it?
               hub plugin rules           what that is, rule by rule
+              hub plugin play            a hub that misbehaves, for authors of libraries
               hub plugin pack DIR        one file of it
 
             For those who use one:
@@ -50,7 +51,8 @@ struct PluginCommand: ParsableCommand {
             The plugins of a hub are shown by hub plugins.
             """,
         subcommands: [
-            NewCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self, PackCommand.self,
-            SearchCommand.self, InstallCommand.self, EnableCommand.self, DisableCommand.self, RemoveCommand.self,
+            NewCommand.self, DevCommand.self, TestCommand.self, RulesCommand.self, PlayCommand.self,
+            PackCommand.self, SearchCommand.self, InstallCommand.self, EnableCommand.self, DisableCommand.self,
+            RemoveCommand.self,
         ])
 }

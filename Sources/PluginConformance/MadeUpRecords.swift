@@ -50,7 +50,7 @@ package enum MadeUpRecords {
     }
 
     /// One that a person may have, and hardly surprises.
-    private static func value(_ type: HealthType, _ age: Int) -> Double {
+    static func value(_ type: HealthType, _ age: Int) -> Double {
         let digits = pow(10, Double(type.decimals))
         return (type.unsurprising(0.2 + Double(age) / 500) * digits).rounded() / digits
     }

@@ -24,6 +24,11 @@ extension FakeHub {
             if behaviour.statistics.count > 1 { behaviour.statistics.removeFirst() }
             return send(.result(QueryResult(id: query.id, content: .answer(.statistics, page))), to: peer)
         }
+        if let since = query.since, since.epoch != behaviour.epoch || since.sequence > head {
+            let error = WireError(
+                .epoch, "QUERY.since: this store counts otherwise", ref: query.id, epoch: behaviour.epoch)
+            return send(.error(error), to: peer)
+        }
         guard query.want == .records || query.want == .sources else {
             return send(.error(WireError(.forbidden, "this is the owner's to ask", ref: query.id)), to: peer)
         }

@@ -35,10 +35,11 @@ extension FakeHub {
             return send(.error(error), to: peer)
         }
         let results = message.records.map { store($0) }
+        if behaviour.losesAnswers { return }
         send(.stored(Stored(batch: message.batch, results: results, credit: cost)), to: peer)
     }
 
-    private func store(_ result: Result<Record, RecordRejection>) -> RecordResult {
+    func store(_ result: Result<Record, RecordRejection>) -> RecordResult {
         let record: Record
         switch result {
         case .failure(let rejection): return .rejected(rejection.code, reason: rejection.reason)

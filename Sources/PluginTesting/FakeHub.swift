@@ -26,6 +26,12 @@ public actor FakeHub {
         public var heartbeat = Heartbeat()
         /// While false, SAMPLES are neither stored nor answered.
         public var answers = true
+        /// While true, SAMPLES are stored, and their answers lost.
+        public var losesAnswers = false
+        /// Whether its feed carries what is stored.
+        public var publishes = false
+        /// So many samples are left out by the feed before it carries one, as for a listener that is too slow.
+        public var drops = 0
         /// So many batches are answered with ERROR `store` before one is stored.
         public var storeErrors = 0
         /// The records to reject, and why; the keys of the session's plugin.
@@ -67,7 +73,7 @@ public actor FakeHub {
     public internal(set) var held: [Held] = []
     public private(set) var hellos: [Hello] = [] { didSet { hellos.trim(to: Self.remembered) } }
     /// The sequence of the latest that was stored.
-    var head: Int64 = 0
+    public internal(set) var head: Int64 = 0
     public internal(set) var batches = 0
     /// Records that came again unchanged.
     public internal(set) var duplicates = 0
@@ -86,6 +92,7 @@ public actor FakeHub {
     /// Day values, each in its latest version, by sequence.
     var days: [StoredRecord] = []
     var kept = Kept()
+    var carried = Carried()
     var lastDay: Int64 = 0
     /// How often each subscription was asked for: once in each session.
     public internal(set) var timesWanted: [String: Int] = [:]
@@ -243,6 +250,7 @@ public actor FakeHub {
             receive()
         }
         answerQueries()
+        publishStored()
         tellWatchers()
     }
 
@@ -334,6 +342,12 @@ public actor FakeHub {
     private static func newer(_ body: [UInt8]) -> [UInt8] {
         let isEmpty = body == Array("{}".utf8)
         return body.dropLast() + Array("\(isEmpty ? "" : ",")\"later\":{\"members\":[1,null,\"x\"]}}".utf8)
+    }
+
+    func publish(_ message: FeedMessage) {
+        var frames = Multipart()
+        for frame in message.frames { frames.append(frame) }
+        _ = try? publisher?.sendMultipart(frames)
     }
 
     func send(_ message: HubMessage, to peer: [UInt8]) {

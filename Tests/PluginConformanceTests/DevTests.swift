@@ -110,10 +110,4 @@ import Testing
         let empty = try await Programs.hub(["plugin", "dev", place.path])
         #expect(empty.code == 65 && empty.errors.contains("name the program itself"), "\(empty)")
     }
-
-    @Test(arguments: ["dev"]) func `the help is the one on file`(_ name: String) async throws {
-        let file = try #require(Bundle.module.url(forResource: name, withExtension: "txt", subdirectory: "Help"))
-        let help = try await Programs.hub(["plugin", name, "--help"])
-        #expect(try help.output == String(contentsOf: file, encoding: .utf8))
-    }
 }

@@ -1,0 +1,107 @@
+import Foundation
+import HubClient
+import HubWire
+import Synchronization
+
+/// The program that is played with: started with the hub's addresses, heard line by line.
+final class PlayClient: Sendable {
+    private struct State {
+        var printed = 0
+        /// The last of its errors.
+        var errors: [String] = []
+        var openOutputs = 2
+    }
+
+    private let process: Mutex<Process>
+    private let state = Watched(State())
+    private static let remembered = 5
+
+    /// - Parameters:
+    ///   - command: of a program that is found as a shell finds it, with its arguments.
+    ///   - input: what it reads from its stdin.
+    ///   - heard: gets each line of its stdout.
+    /// - Throws: ``Subject/Refusal`` where it cannot be started.
+    init(
+        _ command: [String], door: String, feed: String, input: String, heard: @escaping @Sendable (String) -> Void
+    ) throws(Subject.Refusal) {
+        let paths = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map {
+            "\($0)/\(command[0])"
+        }
+        guard (command[0].contains("/") ? [command[0]] : paths).contains(where: FileManager.default.isExecutableFile)
+        else { throw Subject.Refusal(description: "\(command[0]): there is no such program that can be executed") }
+        let (child, stdin, output, errors) = (Process(), Pipe(), Pipe(), Pipe())
+        child.executableURL = URL(filePath: "/usr/bin/env")
+        child.arguments = command
+        child.environment = ProcessInfo.processInfo.environment.merging(
+            ["HUB_DOOR": door, "HUB_FEED": feed, "HUB_INSTANCE": "client"]) { $1 }
+        (child.standardInput, child.standardOutput, child.standardError) = (stdin, output, errors)
+        // Were a child to inherit this end, its stdin would not end.
+        _ = fcntl(stdin.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        do { try Self.withoutBlockedSignals { try child.run() } } catch {
+            throw Subject.Refusal(description: "\(command[0]) cannot be started: \(error.localizedDescription)")
+        }
+        process = Mutex(child)
+        let state = state
+        Self.hear(output.fileHandleForReading, state) { line in
+            heard(line)
+            state.change { $0.printed += 1 }
+        }
+        Self.hear(errors.fileHandleForReading, state) { line in
+            state.change { $0.errors = ($0.errors + [String(line.prefix(500))]).suffix(Self.remembered) }
+        }
+        let writer = stdin.fileHandleForWriting
+        Thread {
+            // A client that does not read them ends without.
+            try? writer.write(contentsOf: Data(input.utf8))
+            try? writer.close()
+        }.start()
+    }
+
+    /// Threads of a pool block signals, and a child would too: SIGTERM would not end it.
+    private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try body()
+    }
+
+    private static func hear(
+        _ file: FileHandle, _ state: Watched<State>, _ heard: @escaping @Sendable (String) -> Void
+    ) {
+        Thread {
+            var line: [UInt8] = []
+            while case let bytes = file.availableData, !bytes.isEmpty {
+                for byte in bytes {
+                    if byte == UInt8(ascii: "\n") {
+                        heard(String(decoding: line, as: UTF8.self))
+                        line = []
+                    } else if line.count < 65_536 {
+                        line.append(byte)
+                    }
+                }
+            }
+            if !line.isEmpty { heard(String(decoding: line, as: UTF8.self)) }
+            state.change { $0.openOutputs -= 1 }
+        }.start()
+    }
+
+    /// Lines of its stdout.
+    var printed: Int { state.value.printed }
+    var errors: [String] { state.value.errors }
+    var hasEnded: Bool { process.withLock { !$0.isRunning } }
+
+    /// Its exit code, 128 and more for a signal, once all it has printed is heard; `nil` where it has not ended in time.
+    func code(within limit: Duration) async -> Int32? {
+        let deadline = ContinuousClock.now + limit
+        while !hasEnded {
+            guard ContinuousClock.now < deadline else { return nil }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        // A grandchild may hold its outputs open.
+        await state.wait(upTo: .seconds(2)) { $0.openOutputs == 0 }
+        return process.withLock { $0.terminationReason == .exit ? $0.terminationStatus : 128 + $0.terminationStatus }
+    }
+
+    func signal(_ number: Int32) { process.withLock { if $0.isRunning { kill($0.processIdentifier, number) } } }
+}

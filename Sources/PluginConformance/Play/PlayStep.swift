@@ -1,0 +1,175 @@
+package import HubWire
+import PluginTesting
+
+/// One line of a play: what the hub does next, waits for, or expects.
+package enum PlayStep: Hashable, Sendable {
+    /// What is counted.
+    package enum Count: String, CaseIterable, Sendable {
+        /// HELLO, QUERY, WANT, DONE, EVENT, LIVE, PING, PONG, BYE that came.
+        case hellos, queries, wants, answers, events, lives, pings, pongs, byes
+        /// SAMPLES that came, answered or not.
+        case batches
+        /// Records that are stored, each once.
+        case records
+        /// Records that came again unchanged.
+        case duplicates
+        /// Records of deliveries that were answered with `delivered`.
+        case delivered
+        /// What came against the protocol.
+        case violations
+        /// Lines that the client has printed.
+        case printed
+    }
+
+    /// How the client ends.
+    package enum Ending: Hashable, Sendable { case code(Int32), failure, any }
+
+    case forget, kill, back, answer
+    /// Nothing is stored and nothing answered.
+    case silent
+    /// All is stored, and the answers are lost.
+    case mute
+    /// The newest records are lost, and the hub is there again in another epoch.
+    case restore(Int)
+    /// So many batches find the disk full.
+    case fail(Int)
+    /// The first so many records that come are not taken.
+    case reject(Int)
+    case refuse(WireError.Code)
+    case credit(Credit)
+    /// Every message has members that no version of the protocol knows.
+    case newer
+    /// So many messages of the feed are lost.
+    case drop(Int)
+    /// So many records of another source are stored.
+    case give(Int, type: String)
+    /// The sink's subscription is given so many records.
+    case deliver(Int, type: String)
+    case ping, pulse, stop
+    case wait(Count, Int)
+    case expect(Count, Int)
+    case pause(milliseconds: Int)
+    /// The client ends by itself, so.
+    case exit(Ending)
+    /// The client is ended, as Ctrl-C does it.
+    case end
+
+    /// What may be said, for a table: a line, and what it does.
+    package static let grammar: [(line: String, text: String)] = [
+        ("forget", "all sessions are forgotten; what comes next is answered hello-first"),
+        ("silent", "SAMPLES are neither stored nor answered, PING is not answered"),
+        ("mute", "SAMPLES are stored, and their answers lost"),
+        ("answer", "ends silent and mute"),
+        ("kill", "the door and the feed are gone; what is stored stays"),
+        ("back", "they are there again"),
+        ("restore N", "the newest N records are lost, and the hub is there again in another epoch"),
+        ("fail N", "N batches are answered with ERROR store"),
+        ("reject N", "the first N records that come are rejected"),
+        ("refuse CODE", "every HELLO is answered with ERROR CODE"),
+        ("credit N", "sessions that begin from now have credit for N records"),
+        ("newer", "every message has members that no version of the protocol knows"),
+        ("drop N", "the feed loses N records"),
+        ("give N [TYPE]", "another source gives N records (of weight)"),
+        ("deliver N [TYPE]", "the sink is given N records (of weight)"),
+        ("ping", "sends PING"),
+        ("pulse", "says on the feed where the store stands"),
+        ("stop", "sends STOP"),
+        ("pause MS", "does nothing for so many milliseconds"),
+        ("wait WHAT N", "goes on when there are N of these; if they do not come in time the play has failed"),
+        ("expect WHAT N", "fails unless there are just N of these"),
+        ("exit CODE", "waits until the client ends by itself, with this code, failure (any but 0) or any"),
+        ("end", "ends the client as Ctrl-C does, and waits until it has ended"),
+    ]
+
+    /// Reads a line.
+    ///
+    /// - Parameter records: what the word `records` stands for, where a number is asked for.
+    /// - Throws: ``Subject/Refusal`` that says what the line lacks.
+    package init(_ line: String, records: Int) throws(Subject.Refusal) {
+        let words = line.split(separator: " ").map(String.init)
+        func refusal(_ reason: String) -> Subject.Refusal { Subject.Refusal(description: "\"\(line)\": \(reason)") }
+        guard let verb = words.first,
+            let entry = Self.grammar.first(where: { $0.line.split(separator: " ")[0] == verb })
+        else {
+            throw refusal(
+                "there is no such line; there are \(Self.grammar.map { $0.line }.joined(separator: ", "))")
+        }
+        let most = entry.line.split(separator: " ").count
+        let least = entry.line.split(separator: " ").count { !$0.hasPrefix("[") }
+        guard (least...most).contains(words.count) else { throw refusal("write \(entry.line)") }
+        func number(_ place: Int) throws(Subject.Refusal) -> Int {
+            if words[place] == "records" { return records }
+            // records-2: all but two.
+            if words[place].hasPrefix("records-"), let less = Int(words[place].dropFirst(8)), less <= records {
+                return records - less
+            }
+            guard let number = Int(words[place]), (0...1_000_000).contains(number) else {
+                throw refusal("\(words[place]) is not a number from 0 to 1000000")
+            }
+            return number
+        }
+        func count() throws(Subject.Refusal) -> Count {
+            guard let count = Count(rawValue: words[1]) else {
+                throw refusal(
+                    "\(words[1]) is not counted; \(Count.allCases.map(\.rawValue).joined(separator: ", ")) are")
+            }
+            return count
+        }
+        func type() throws(Subject.Refusal) -> String {
+            let name = words.count > 2 ? words[2] : "weight"
+            guard MadeUpRecords.type(among: [name], mayBeNamed: false) != nil else {
+                throw refusal("\(name) is not a type of quantity; hub types lists them")
+            }
+            return name
+        }
+        switch verb {
+        case "forget": self = .forget
+        case "silent": self = .silent
+        case "mute": self = .mute
+        case "answer": self = .answer
+        case "kill": self = .kill
+        case "back": self = .back
+        case "restore": self = .restore(try number(1))
+        case "fail": self = .fail(try number(1))
+        case "reject": self = .reject(try number(1))
+        case "refuse": self = .refuse(WireError.Code(received: words[1]))
+        case "credit": self = .credit(Credit(records: try number(1), bytes: 1_048_576))
+        case "newer": self = .newer
+        case "drop": self = .drop(try number(1))
+        case "give": self = .give(try number(1), type: try type())
+        case "deliver": self = .deliver(try number(1), type: try type())
+        case "ping": self = .ping
+        case "pulse": self = .pulse
+        case "stop": self = .stop
+        case "pause": self = .pause(milliseconds: try number(1))
+        case "wait": self = .wait(try count(), try number(2))
+        case "expect": self = .expect(try count(), try number(2))
+        case "end": self = .end
+        default:
+            switch words[1] {
+            case "failure": self = .exit(.failure)
+            case "any": self = .exit(.any)
+            default:
+                guard let code = Int32(words[1]), (0...255).contains(code) else {
+                    throw refusal("\(words[1]) is not an exit code; 0 to 255, failure and any are")
+                }
+                self = .exit(.code(code))
+            }
+        }
+    }
+
+    /// The lines of a text without its comments, which begin with `#`.
+    ///
+    /// - Throws: ``Subject/Refusal`` that names the line.
+    package static func all(_ text: String, records: Int) throws(Subject.Refusal) -> [(line: String, step: PlayStep)] {
+        var steps: [(line: String, step: PlayStep)] = []
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let words = line.prefix { $0 != "#" }.split(separator: " ").joined(separator: " ")
+            guard !words.isEmpty else { continue }
+            do { steps.append((words, try PlayStep(words, records: records))) } catch {
+                throw Subject.Refusal(description: "line \(number + 1): \(error.description)")
+            }
+        }
+        return steps
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import HubWire
+public import Samples
+
+/// What a feed does, for programs that follow one.
+extension FakeHub {
+    /// What the feed has carried.
+    struct Carried {
+        /// The last sequence on each topic, as ``Place/previous`` counts it.
+        var latest: [Topic: Int64] = [:]
+        /// The sequences that are published, or left out for good.
+        var head: Int64 = 0
+    }
+
+    /// Publishes what was stored since it was last asked to, and where the store stands.
+    ///
+    /// Does nothing where ``Behaviour/publishes`` is false; the next ``Behaviour/drops`` samples are left out.
+    func publishStored() {
+        guard behaviour.publishes, carried.head < head else { return }
+        let samples = held.compactMap { HeldSample($0) }.filter { $0.sequence > carried.head }
+        for sample in samples.sorted(by: { $0.sequence < $1.sequence }) {
+            let stored = sample.stored(of: Self.owner)
+            let topic = Topic(stored)
+            let place = Place(
+                sequence: sample.sequence, previous: carried.latest[topic] ?? 0, epoch: behaviour.epoch)
+            carried.latest[topic] = sample.sequence
+            guard behaviour.drops == 0 else {
+                behaviour.drops -= 1
+                continue
+            }
+            var body: [UInt8] = []
+            RecordEncoder.append(stored, to: &body)
+            publish(FeedMessage(topic: topic, place: place, body: body))
+        }
+        carried.head = head
+        publishPulse()
+    }
+
+    /// Says on the feed where the store stands (R7.3).
+    public func publishPulse() {
+        let pulse = Pulse(epoch: behaviour.epoch, head: head, time: HubClock.system.time.text)
+        guard let body = try? JSONEncoder().encode(pulse) else { return }
+        publish(FeedMessage(topic: .pulse, place: .passing(in: behaviour.epoch), body: Array(body)))
+    }
+
+    /// Stores records as another program of the person's would have given them, and publishes them.
+    public func give(_ records: [Record]) {
+        for record in records { _ = store(.success(record)) }
+        publishStored()
+        tellWatchers()
+    }
+
+    /// The door is gone, the newest records with it: what comes next is a hub whose store is older, in another epoch.
+    ///
+    /// ``start()`` opens the door again.
+    ///
+    /// - Parameters:
+    ///   - count: so many records that were stored first are lost; all where there are no more.
+    ///   - epoch: of the store from then on.
+    public func restore(losing count: Int, epoch: String) {
+        vanish()
+        held.removeLast(min(count, held.count))
+        byIdentity = Dictionary(uniqueKeysWithValues: held.enumerated().map { ($1.record.identity, $0) })
+        head = held.map(\.sequence).max() ?? 0
+        carried = Carried(
+            latest: Dictionary(
+                held.compactMap { HeldSample($0) }.map { (Topic($0.stored(of: Self.owner)), $0.sequence) },
+                uniquingKeysWith: max), head: head)
+        behaviour.epoch = epoch
+    }
+}
