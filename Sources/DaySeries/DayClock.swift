@@ -8,6 +8,8 @@ public struct DayClock: Sendable {
     /// Beginnings that were asked for.
     private var known: [Int32: Int64] = [:]
 
+    /// The days of a zone.
+    ///
     /// - Parameters:
     ///   - zone: IANA name, or an offset as `GMT+0530`.
     ///   - dayStartMinutes: when a day begins, in minutes after midnight, 0…1439.

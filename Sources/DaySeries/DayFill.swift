@@ -1,11 +1,13 @@
 /// A day of a series: its value, and the day that it was measured on.
 public struct FilledDay: Hashable, Sendable {
+    /// In the type's one unit: that of `day`, or the one that was carried.
     public var value: Double
     /// In days since 1970-01-01.
     public var day: Int32
     /// `day`, or an earlier one from which the value was carried.
     public var observedOn: Int32
 
+    /// A day as it is given; nothing is checked.
     public init(day: Int32, value: Double, observedOn: Int32) {
         (self.day, self.value, self.observedOn) = (day, value, observedOn)
     }
@@ -22,7 +24,11 @@ public enum DayFill {
     /// (the reading A of "look back": what a day has depends on the days before it alone, not on when it is computed). Readings dated
     /// after `today` wait for their day. Costs a pass, and a sort where `readings` are not in order.
     ///
-    /// - Parameter clocks: that cut what reaches over midnight into days, for a sum; the readings name them by their place.
+    /// - Parameters:
+    ///   - readings: of one person and type, in any order.
+    ///   - rules: how a day is made, and for how long its value stands.
+    ///   - clocks: that cut what reaches over midnight into days, for a sum; the readings name them by their place.
+    ///   - today: the last day of the series, in days since 1970-01-01.
     public static func series(
         _ readings: [Reading], _ rules: SeriesRules, clocks: [DayClock] = [], through today: Int32
     ) -> [FilledDay] {

@@ -6,6 +6,7 @@ public struct DayHistory: Sendable {
     public struct Change: Hashable, Sendable {
         /// Which of ``rules``.
         public var series: Int
+        /// The day, in days since 1970-01-01.
         public var day: Int32
         /// `nil` when the series has no value of that day any longer.
         public var now: FilledDay?
@@ -13,6 +14,7 @@ public struct DayHistory: Sendable {
 
     /// By day, time and value.
     public private(set) var readings: [Reading]
+    /// The rules of each series; a series is named by its place in this array.
     public private(set) var rules: [SeriesRules]
     /// Of sums: what cuts readings into days; a reading names one of them by its place.
     public private(set) var clocks: [DayClock]
@@ -21,7 +23,12 @@ public struct DayHistory: Sendable {
     /// Of sums: readings that may reach beyond the day after their own.
     private var long: [Reading] = []
 
-    /// - Parameter readings: in any order.
+    /// A history of these readings; takes a pass for each series, and a sort where the readings are not in order.
+    ///
+    /// - Parameters:
+    ///   - readings: of one person and type, in any order.
+    ///   - rules: those of each series; a series is named by its place in them.
+    ///   - clocks: of sums, what cuts readings into days; a reading names one of them by its place.
     public init(_ readings: [Reading] = [], _ rules: [SeriesRules], clocks: [DayClock] = []) {
         let inOrder = DayFill.inOrder(readings)
         (self.readings, self.rules, self.clocks) = (inOrder, rules, clocks)
@@ -104,6 +111,7 @@ public struct DayHistory: Sendable {
     /// - Parameters:
     ///   - removals: the number and the day of each.
     ///   - puts: readings whose numbers are not there, or are among `removals`.
+    ///   - today: the last day that the series have, in days since 1970-01-01.
     public mutating func apply(
         removals: [(number: Int64, day: Int32)] = [], puts: [Reading] = [], through today: Int32
     ) -> [Change] {

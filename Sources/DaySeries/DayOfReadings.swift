@@ -3,9 +3,12 @@ import Samples
 
 /// The day's own value, of the readings of that day alone.
 public struct MeasuredDay: Hashable, Sendable {
+    /// The local day, in days since 1970-01-01.
     public var day: Int32
+    /// In the type's one unit, as the readings have it.
     public var value: Double
 
+    /// A day's value as it is given; nothing is checked.
     public init(day: Int32, value: Double) { (self.day, self.value) = (day, value) }
 }
 

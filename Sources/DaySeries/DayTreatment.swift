@@ -40,6 +40,7 @@ public enum DayTreatment: Hashable, Sendable {
         }
     }
 
+    /// Which values count; every other is left out of the day and reported.
     public var plausible: Plausible {
         switch self {
         case .carried(let plausible), .averaged(let plausible), .weighted(let plausible), .summed(let plausible):
@@ -47,17 +48,22 @@ public enum DayTreatment: Hashable, Sendable {
         }
     }
 
+    /// Whether a day is the sum of its readings, which several sources are merged for.
     public var isSum: Bool { if case .summed = self { true } else { false } }
+    /// Whether a value may stand for the days after it that have none.
     public var isCarried: Bool { if case .carried = self { true } else { false } }
 }
 
 /// Why a type has no day values.
 public struct DayRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The type that was asked for.
     public let type: TypeID
+    /// Why it has none: a clause for people, such as "decibels have no plain mean".
     public let reason: String
 
     init(_ type: TypeID, _ reason: String) { (self.type, self.reason) = (type, reason) }
 
+    /// One line for people: the type and the reason.
     public var description: String { "\(type) has no day values: \(reason)" }
 }
 

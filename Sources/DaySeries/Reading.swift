@@ -22,7 +22,14 @@ public struct Reading: Hashable, Sendable {
 
     /// A reading; nothing is checked.
     ///
-    /// - Parameter end: not before `time`, which it is where none is given.
+    /// - Parameters:
+    ///   - number: the hub's number of the record.
+    ///   - time: when it was measured or began, in microseconds since 1970.
+    ///   - end: not before `time`, which it is where none is given.
+    ///   - value: in the type's one unit.
+    ///   - day: the local day of `time`, in days since 1970-01-01.
+    ///   - source: the caller's number of the source.
+    ///   - clock: the place of its clock among those of the history.
     public init(
         number: Int64, time: Int64, end: Int64? = nil, value: Double, day: Int32, source: Int32 = 0, clock: Int32 = 0
     ) {
@@ -50,6 +57,12 @@ public struct DayCalendar: Hashable, Sendable {
     /// When a day begins, in minutes after midnight, 0…1439.
     public var dayStartMinutes: Int
 
+    /// A calendar; minutes outside 0…1439 trap.
+    ///
+    /// - Parameters:
+    ///   - policy: whether a sample's own clock tells its day, or always that of `zone`.
+    ///   - zone: IANA name of the person's zone.
+    ///   - dayStartMinutes: when a day begins, in minutes after midnight.
     /// - Returns: `nil` when the machine does not know `zone`.
     public init?(_ policy: LocalDay.ZonePolicy = .sample, zone: String, dayStartMinutes: Int = 0) {
         guard

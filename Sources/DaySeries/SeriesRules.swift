@@ -1,6 +1,17 @@
 /// How the readings of a day become one number.
 public enum Aggregator: String, Hashable, Sendable, CaseIterable {
-    case mean, median, first, last, minimum, maximum
+    /// The plain mean, each reading as much as any other: the sum is exact, and is rounded once.
+    case mean
+    /// The middle reading by value, or the mean of the two in the middle.
+    case median
+    /// The earliest reading of the day.
+    case first
+    /// The latest reading of the day.
+    case last
+    /// The smallest value.
+    case minimum
+    /// The largest value.
+    case maximum
     /// The mean weighted by how long each value held, as statistics have it: until the next reading, and for five minutes at most.
     ///
     /// Of what is measured more often when it is high, such as a heart rate, a plain mean would be too high.
@@ -14,6 +25,7 @@ public struct SeriesRules: Hashable, Sendable {
     /// The most days that a value may stand for, its own included.
     public static let mostDays = 30
 
+    /// How the readings of one day become its value.
     public var aggregator: Aggregator
     /// For how many days a value stands, its own included: 30 carries it over the 29 that follow, 1 over none.
     public var days: Int
@@ -28,7 +40,12 @@ public struct SeriesRules: Hashable, Sendable {
     /// Two readings of different sources within a minute that differ by no more are one, which came two ways; `nil`: they never are.
     public var mirrorTolerance: Double?
 
-    /// - Parameter days: 1…``mostDays``; other numbers trap. A sum always has 1.
+    /// Rules under which all sources count.
+    ///
+    /// - Parameters:
+    ///   - aggregator: how the readings of one day become its value.
+    ///   - days: 1…``mostDays``; other numbers trap. A sum always has 1.
+    ///   - mirrorTolerance: how far two ways of one reading may differ, in the type's unit; a sum always has `nil`.
     public init(_ aggregator: Aggregator, days: Int = SeriesRules.mostDays, mirrorTolerance: Double? = nil) {
         precondition((1...Self.mostDays).contains(days), "a value stands for 1 to \(Self.mostDays) days")
         self.aggregator = aggregator

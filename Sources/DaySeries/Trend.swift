@@ -23,11 +23,14 @@ public enum Trend: String, Hashable, Sendable, CaseIterable {
 
     /// A day of the line.
     public struct Point: Hashable, Sendable {
+        /// The day, in days since 1970-01-01.
         public var day: Int32
+        /// Where the line is on that day, in the unit of the measured days.
         public var value: Double
         /// Whether nothing was measured on that day.
         public var isBetween: Bool
 
+        /// A point as it is given; nothing is checked.
         public init(day: Int32, value: Double, isBetween: Bool) {
             (self.day, self.value, self.isBetween) = (day, value, isBetween)
         }

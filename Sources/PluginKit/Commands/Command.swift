@@ -21,12 +21,15 @@ public import HubWire
 ///
 /// Several commands may run at a time, beside ``Plugin/run(_:)``.
 public struct Command<P: Plugin>: Sendable {
+    /// What a command answers: anything that can be written as JSON, or `nil` for nothing but its success.
     public typealias Result = (any Encodable & Sendable)?
 
     /// What the manifest says of it.
     public let declaration: CommandDeclaration
     let body: @Sendable (P, CommandCall) async throws -> Result
 
+    /// A command and what it does.
+    ///
     /// - Parameters:
     ///   - name: small letters, digits and `-`.
     ///   - help: one sentence that says what it does.
@@ -97,8 +100,10 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
     /// No health value, no token.
     public let message: String
 
+    /// A failure with a word for scripts and a sentence for people.
     public init(_ code: String = "failed", _ message: String) { (self.code, self.message) = (code, message) }
 
+    /// The message.
     public var description: String { message }
 }
 

@@ -28,12 +28,14 @@ public struct Authorization: Sendable {
     /// With a loopback address and a port, such as `http://127.0.0.1:8737/`, `hub login` listens there; with any other the person pastes
     /// the address of the page that the browser ends on.
     public var redirect: String
+    /// Whether an answer without the mark of this log-in is taken.
     public var state: StateRule
     /// Whether the service knows PKCE (RFC 7636, S256): then a stolen code is of no use.
     public var usesProofKey: Bool
     /// What the person reads beside the page's address.
     public var prompt: String
 
+    /// A page to send a person to; nothing is checked or opened here.
     public init(
         page: String, parameters: [(name: String, value: String)], redirect: String, state: StateRule = .required,
         usesProofKey: Bool = true, prompt: String = "Log in there and agree."
@@ -59,7 +61,9 @@ public struct AuthorizationAnswer: Sendable, CustomStringConvertible, CustomRefl
     /// The `code_verifier` that belongs to the code; nil without PKCE.
     public let verifier: Secret?
 
+    /// Says what it is and nothing of what is in it: the code is a secret.
     public var description: String { "<answer to a log-in>" }
+    /// Empty, so that no dump shows the code.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// The code to be exchanged for a token, now: some are valid for a minute.

@@ -1,5 +1,6 @@
 /// `application/x-www-form-urlencoded`: what OAuth puts into queries, fragments and bodies.
 public enum FormText {
+    /// The members in their order, all but letters, digits and `-._~` escaped; a space is `%20`.
     public static func write(_ members: [(name: String, value: String)]) -> String {
         members.map { "\(escaped($0.name))=\(escaped($0.value))" }.joined(separator: "&")
     }

@@ -5,8 +5,10 @@ import HubWire
 public struct LogIn: Sendable {
     /// The plugin's own name of the account, the same as its ``TokenKeeper`` has; 1 to 128 bytes.
     public var account: String
+    /// What the service has given; the hub keeps it, and this plugin gets it from its ``TokenKeeper``.
     public var token: OAuthToken
 
+    /// A log-in that has succeeded; the token should have been tried.
     public init(account: String, token: OAuthToken) { (self.account, self.token) = (account, token) }
 }
 
@@ -51,7 +53,10 @@ extension Command {
     ///
     /// A service that gives long-lived tokens on a page of its own needs no more than
     /// `OAuthToken(accessToken: Secret(try await call.ask("Paste the token.", url: page, isSecret: true)))`.
-    /// - Parameter body: leads the log-in and tries the token; throws ``LogInRefused`` when the service says no.
+    /// - Parameters:
+    ///   - help: one sentence that says where the person logs in.
+    ///   - arguments: what `hub login` takes besides the name, declared as settings are.
+    ///   - body: leads the log-in and tries the token; throws ``LogInRefused`` when the service says no.
     public static func logIn(
         help: String, arguments: [SettingDeclaration] = [],
         _ body: @escaping @Sendable (P, CommandCall) async throws -> LogIn
@@ -74,8 +79,10 @@ extension Command {
     /// `hub logout NAME`: asks the service to revoke a token, before the hub forgets it.
     ///
     /// For services that have an endpoint for that; without this command `hub logout` only forgets.
-    /// - Parameter body: returns when the service has revoked the token, or does not know it any more. Throws when it could not be
-    ///   told, or still takes the token; then the hub keeps it, and a person can try again.
+    /// - Parameters:
+    ///   - help: one sentence that says what is revoked.
+    ///   - body: returns when the service has revoked the token, or does not know it any more. Throws when it could not
+    ///     be told, or still takes the token; then the hub keeps it, and a person can try again.
     public static func logOut(
         help: String, _ body: @escaping @Sendable (P, CommandCall, OAuthToken) async throws -> Revocation
     ) -> Command {

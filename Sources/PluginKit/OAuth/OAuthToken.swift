@@ -6,6 +6,7 @@ public import Samples
 ///
 /// Prints without its secrets.
 public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
+    /// What each request to the service carries.
     public var accessToken: Secret
     /// Renews the token without a person; nil where the service gives none.
     public var refreshToken: Secret?
@@ -20,6 +21,7 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
     /// Further texts that the plugin wants kept beside it, such as an id that every request needs.
     public var extra: [String: String]
 
+    /// A token from its parts, as for a service whose answer is not that of RFC 6749.
     public init(
         accessToken: Secret, refreshToken: Secret? = nil, expiresAt: Timestamp? = nil, scope: String? = nil,
         type: String = "Bearer", user: String? = nil, extra: [String: String] = [:]
@@ -31,6 +33,7 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
     /// Reads the answer of a token endpoint (RFC 6749 §5.1).
     ///
     /// - Parameters:
+    ///   - response: the body of the answer, a JSON object.
     ///   - now: microseconds since 1970, from which `expires_in` counts; ``PluginContext/clock`` has it.
     ///   - former: whose refresh token and scope hold on where the answer has none.
     /// - Throws: ``CommandFailure`` when it is none.
@@ -80,6 +83,7 @@ public struct OAuthToken: Hashable, Sendable, CustomStringConvertible {
         return Timestamp(microseconds: now + Int64(min(seconds, 315_360_000) * 1_000_000))
     }
 
+    /// Says until when it holds, and nothing of what is in it.
     public var description: String { "<token\(expiresAt.map { " until \($0.text)" } ?? "")>" }
 }
 
@@ -98,6 +102,10 @@ extension OAuthToken: Codable {
         "access_token", "refresh_token", "expires_at", "scope", "token_type", "user",
     ]
 
+    /// Reads what the hub keeps: ``encode(to:)`` wrote it.
+    ///
+    /// - Throws: a `DecodingError` when a member is missing or of another form, and a `Timestamp.ParseError` for
+    ///   `expires_at`. Their texts may quote the token: never log them.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Key.self)
         func text(_ name: String) throws -> String? { try members.decodeIfPresent(String.self, forKey: Key(name)) }

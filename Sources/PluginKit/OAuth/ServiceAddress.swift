@@ -37,7 +37,9 @@ public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// The settings that ``init(_:_:)`` reads, for a manifest.
     ///
-    /// - Parameter address: where the service itself is; the setting is needed where there is none.
+    /// - Parameters:
+    ///   - address: where the service itself is; the setting is needed where there is none.
+    ///   - help: one sentence for who writes `hub.conf`.
     public static func settings(default address: String?, help: String = "Where the service is.")
         -> [SettingDeclaration]
     {
@@ -56,6 +58,7 @@ public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
             settings.text(name), setting: name, allowsPlain: settings[Self.plainName]?.boolean ?? false)
     }
 
+    /// The address, as in ``text``.
     public var description: String { text }
 
     private static let plainName = "plain_http"

@@ -1,5 +1,6 @@
 /// Why there is no token to use.
 public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of failure it is, for programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String { case missing, refused, unreachable }
         private let kind: Kind
@@ -11,9 +12,11 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
         /// It could not be renewed now: try again later.
         public static let unreachable = Code(kind: .unreachable)
 
+        /// The code's name.
         public var description: String { kind.rawValue }
     }
 
+    /// What kind of failure it is, for programs.
     public let code: Code
     /// What is wrong, and what a person does about it; no token.
     public let message: String
@@ -21,6 +24,7 @@ public struct TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether a person has to log in; else the same call can succeed later.
     public var needsLogIn: Bool { code != .unreachable }
 
+    /// The message.
     public var description: String { message }
 
     init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
@@ -33,7 +37,11 @@ public struct LogInRefused: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the service said; no token.
     public let reason: String
 
+    /// Says that the log-in is over.
+    ///
+    /// `reason` is shown to a person and logged: never a token or what the service was sent.
     public init(_ reason: String) { self.reason = reason }
 
+    /// The reason.
     public var description: String { reason }
 }

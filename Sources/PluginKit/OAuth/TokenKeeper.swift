@@ -33,9 +33,13 @@ public actor TokenKeeper {
     /// The one that is at work; others wait for it.
     private var work: Task<OAuthToken, any Error>?
 
+    /// A keeper of one account; make one for each, so that its callers wait for the same refresh.
+    ///
     /// - Parameters:
+    ///   - hub: what ``Plugin/run(_:)`` or the command has.
     ///   - account: the plugin's own name of the account, 1 to 128 bytes.
     ///   - margin: so long before its end a token is refreshed.
+    ///   - refresh: asks the service for a new token.
     public init(
         _ hub: PluginContext, account: String, margin: Duration = .seconds(60), refresh: @escaping Refresh
     ) {

@@ -6,6 +6,7 @@ import Synchronization
 public final class AsyncLock: Sendable {
     private let state = Mutex((isTaken: false, waiters: [CheckedContinuation<Void, Never>]()))
 
+    /// A lock that nobody holds.
     public init() {}
 
     /// Runs `body` when all that asked before have ended; a wait for the lock is not cancelled.

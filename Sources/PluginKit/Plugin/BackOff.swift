@@ -4,12 +4,16 @@ public struct BackOff: Hashable, Sendable {
     public let first: Duration
     /// How many times as long each wait is as the one before.
     public let factor: Double
+    /// What no wait is longer than.
     public let longest: Duration
     /// What part of it is waited at least and at most, by chance: those who failed together shall not come back together.
     public let spread: ClosedRange<Double>
     /// Failures one after the other.
     public private(set) var failures = 0
 
+    /// Waits that begin with `first` and grow by `factor` until `longest`.
+    ///
+    /// By default 1, 3, 9, 27 and then 60 seconds, each cut by chance to not less than the half.
     public init(
         first: Duration = .seconds(1), factor: Double = 3, longest: Duration = .seconds(60),
         spread: ClosedRange<Double> = 0.5...1

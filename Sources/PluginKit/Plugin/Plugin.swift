@@ -60,14 +60,18 @@ public protocol Plugin: Sendable {
 public protocol SourcePlugin: Plugin {}
 
 extension Plugin {
+    /// None.
     public static var commands: [Command<Self>] { [] }
 
+    /// Finds nothing wrong.
     public func judge(_ settings: PluginSettings) throws {}
 
+    /// Says that there is nothing to log in to.
     public func check(_ hub: CheckContext) async throws -> String {
         "The settings are complete; there is nothing to log in to."
     }
 
+    /// Runs ``run(_:)`` until nothing was given for ten seconds.
     public func once(_ hub: PluginContext) async throws {
         try await hub.untilIdle(for: .seconds(10)) { try await run(hub) }
     }

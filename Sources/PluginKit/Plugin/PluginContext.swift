@@ -8,6 +8,7 @@ import Synchronization
 public struct CheckContext: Sendable {
     /// The name of the `[plugin.<instance>]`.
     public let instance: String
+    /// Those that would be run with, checked against the manifest.
     public let settings: PluginSettings
     /// The one clock of hub and plugins.
     public let clock: HubClock
@@ -21,7 +22,12 @@ public struct CheckContext: Sendable {
     public typealias Tokens = @Sendable (_ account: String) async throws -> OAuthToken?
 
     /// PluginKit makes it for `--check`; tests of plugins make their own.
-    /// - Parameter tokens: those of the hub; `nil` where no hub is asked.
+    /// - Parameters:
+    ///   - instance: the name of the `[plugin.<instance>]`.
+    ///   - settings: checked against the manifest.
+    ///   - clock: the one of hub and plugins.
+    ///   - logger: where the check may write.
+    ///   - tokens: those of the hub; `nil` where no hub is asked.
     public init(
         instance: String, settings: PluginSettings, clock: HubClock, logger: Logger, tokens: Tokens? = nil
     ) {
@@ -47,6 +53,7 @@ public final class PluginContext: Sendable {
     public let instance: String
     /// The plugin kind: the manifest's name.
     public let kind: String
+    /// Checked against the manifest, with defaults; they stay the same while this process runs.
     public let settings: PluginSettings
     /// Key/value state and cursors of this instance, kept between runs; the spool lives in it too.
     public let state: PluginState

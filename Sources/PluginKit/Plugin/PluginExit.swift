@@ -14,14 +14,23 @@
 ///
 /// The numbers are those of `sysexits.h`.
 public enum PluginExit: Int32, Sendable {
+    /// Done, or stopped as asked; of `--check`: all is well.
     case done = 0
+    /// The plugin failed; its reason is the last line on stderr.
     case failed = 1
+    /// Wrong arguments, or none.
     case usage = 64
+    /// The hub, or what `--check` logs in to, cannot be reached.
     case unavailable = 69
+    /// The plugin's own manifest is wrong.
     case manifest = 70
+    /// The state directory cannot be used.
     case state = 73
+    /// Ended before all was done: records wait in the spool, or it did not stop in time.
     case unfinished = 75
+    /// The hub does not want this plugin: log-in, instance or version.
     case refused = 77
+    /// The settings are wrong; the hub does not start it again until they are others.
     case settings = 78
 
     static let help = """
@@ -35,6 +44,7 @@ public enum PluginExit: Int32, Sendable {
 ///
 /// `check`, `run` and `once` may throw it; any other error ends the plugin with ``PluginExit/failed``.
 public struct PluginFailure: Error, Sendable, CustomStringConvertible {
+    /// The status that the process ends with.
     public let exit: PluginExit
     /// One or two sentences for a person: what failed, and what to do.
     ///
@@ -43,8 +53,12 @@ public struct PluginFailure: Error, Sendable, CustomStringConvertible {
     /// The same, each thing that is wrong for itself.
     public let reasons: [String]
 
+    /// The message.
     public var description: String { message }
 
+    /// A failure with one reason.
+    ///
+    /// A message about one setting begins with `setting NAME: `, by which `hub check` shows it there.
     public init(_ exit: PluginExit, _ message: String) {
         (self.exit, self.message, reasons) = (exit, message, [message])
     }

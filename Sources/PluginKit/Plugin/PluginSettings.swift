@@ -7,8 +7,10 @@ import HubWire
 /// The accessors throw when a setting is absent or of another type: declare it as required or with a default, or use the
 /// subscript for one that may be absent.
 public struct PluginSettings: Sendable, Hashable {
+    /// Every setting that is set or has a default, by name.
     public let values: [String: SettingValue]
 
+    /// Settings as they are given; nothing is checked, and no default is filled in.
     public init(_ values: [String: SettingValue] = [:]) { self.values = values }
 
     /// Reads `settings` of WELCOME.
@@ -24,13 +26,24 @@ public struct PluginSettings: Sendable, Hashable {
     /// The value of a setting that may be absent.
     public subscript(_ name: String) -> SettingValue? { values[name] }
 
+    /// A text, or what `hub.conf` writes as one: a path, an address, a choice, a zone, a date.
+    ///
+    /// - Throws: ``PluginFailure`` with ``PluginExit/settings``, without the value, when the setting is absent or of
+    ///   another type; so do the others.
     public func text(_ name: String) throws -> String { try value(name, "a text", \.string) }
+    /// A list of texts, in the order of the file.
     public func texts(_ name: String) throws -> [String] { try value(name, "a list of texts", \.strings) }
+    /// A whole number.
     public func integer(_ name: String) throws -> Int64 { try value(name, "a whole number", \.integer) }
+    /// A number, whole ones too.
     public func number(_ name: String) throws -> Double { try value(name, "a number", \.number) }
+    /// `true` or `false`.
     public func boolean(_ name: String) throws -> Bool { try value(name, "true or false", \.boolean) }
+    /// A span of time, such as `15min`.
     public func duration(_ name: String) throws -> SettingDuration { try value(name, "a duration", \.duration) }
+    /// A number of bytes, such as `64MiB`.
     public func size(_ name: String) throws -> ByteSize { try value(name, "a size", \.size) }
+    /// A text that prints as nothing; `reveal()` gives it to where it is needed.
     public func secret(_ name: String) throws -> Secret { try value(name, "a secret text", \.secret) }
 
     private func value<Value>(

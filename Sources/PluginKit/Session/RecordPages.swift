@@ -13,7 +13,9 @@ public import Samples
 /// }
 /// ```
 public struct RecordPages: AsyncSequence, Sendable {
+    /// Records that came in one answer of the hub.
     public struct Page: Sendable {
+        /// In the order that was asked for; at most as many as the hub puts into an answer.
         public let records: [StoredRecord]
         /// Where to ask on with `since`: what changed after this page.
         public let cursor: Cursor?
@@ -22,6 +24,7 @@ public struct RecordPages: AsyncSequence, Sendable {
     let link: HubLink
     let query: QueryRequest
 
+    /// Begins again with the first page; the hub is asked at the first `next()`.
     public func makeAsyncIterator() -> Iterator { Iterator(link: link, query: query) }
 
     /// Asks for a page when it is wanted.
@@ -33,6 +36,8 @@ public struct RecordPages: AsyncSequence, Sendable {
 
         init(link: HubLink, query: QueryRequest) { (self.link, self.query) = (link, query) }
 
+        /// The next page, or `nil` after the last; waits for the hub while it is away.
+        ///
         /// - Throws: ``AskError``; `CancellationError`; a `RecordRejection` for a record that this version cannot read.
         public mutating func next() async throws -> Page? {
             guard !isOver else { return nil }

@@ -13,6 +13,7 @@ public struct StatisticsPages: AsyncSequence, Sendable {
     let link: HubLink
     let query: QueryRequest
 
+    /// Begins again with the first interval; the hub is asked at the first `next()`.
     public func makeAsyncIterator() -> Iterator { Iterator(link: link, query: query) }
 
     /// Asks for a page when it is wanted.
@@ -24,6 +25,8 @@ public struct StatisticsPages: AsyncSequence, Sendable {
 
         init(link: HubLink, query: QueryRequest) { (self.link, self.query) = (link, query) }
 
+        /// The next interval, or `nil` after the last; asks for a page where none is in memory, and waits for the hub.
+        ///
         /// - Throws: ``AskError``; `CancellationError`; a `DecodingError` for an answer that this version cannot read.
         public mutating func next() async throws -> StatisticsPage.Interval? {
             while page.isEmpty, !isOver {

@@ -31,7 +31,7 @@ public protocol SinkPlugin: Plugin {
 
     /// Hands records over, in the order of their sequence, and says what became of each.
     ///
-    /// At most `deliveriesAtOnce` of the manifest's ``SinkAbilities`` run at a time for a subscription; one identity is never in two
+    /// At most `deliveriesAtOnce` of the manifest's `SinkAbilities` run at a time for a subscription; one identity is never in two
     /// of them. When the plugin is to stop, what has begun is finished first.
     /// - Returns: a result per record, in their order.
     /// - Throws: ``DeliveryFailure``, or any error when nothing could be delivered: all records are retried, and the subscription
@@ -52,21 +52,27 @@ extension SinkPlugin {
 
 /// A durable subscription: which records, from when on.
 public struct Want: Hashable, Sendable {
+    /// Where a new subscription begins: `.beginning`, `.now`, or `.after` a cursor.
     public typealias Start = WantRequest.Start
+    /// The kinds of records that can be named.
     public typealias Kind = QueryRequest.Kind
 
-    /// Names it within the instance, of the form ``PeerName``.
+    /// Names it within the instance, 1 to 64 letters, digits, `_`, `-` and `.`, a letter or digit first.
     public var name: String
     /// Type ids; `nil` for all that the instance may read.
     public var types: [String]?
     /// `nil` for samples of every kind; days, which may be carried from another day, are named: `[.day]`.
     public var kinds: [Kind]?
+    /// Names or uids of persons; `nil` for all whose records the instance may read.
     public var persons: [String]?
     /// The account at the target: what came from it is not delivered to it.
     public var account: String?
     /// Where it begins when the name is new.
     public var start: Start
 
+    /// A subscription; a name that cannot be, or is there twice, ends the plugin with ``PluginExit/manifest``.
+    ///
+    /// `start` has no default: it decides whether years of records come, or none.
     public init(
         _ name: String, types: [String]? = nil, kinds: [Kind]? = nil, persons: [String]? = nil,
         account: String? = nil, start: Start
@@ -87,7 +93,12 @@ public struct DeliveredRecord: Hashable, Sendable {
     /// What a sink remembers of its deliveries, it remembers by this.
     public let version: Cursor
 
-    /// - Parameter epoch: of the store that it came from.
+    /// PluginKit makes it of what the hub delivers; tests of sinks make their own.
+    ///
+    /// - Parameters:
+    ///   - stored: what `json` says.
+    ///   - epoch: of the store that it came from.
+    ///   - json: the record as the hub writes it.
     public init(_ stored: StoredRecord, epoch: String, json: String) {
         (self.stored, self.json) = (stored, json)
         version = Cursor(epoch: epoch, sequence: stored.sequence)
@@ -97,9 +108,11 @@ public struct DeliveredRecord: Hashable, Sendable {
     public var number: Int64 { stored.number }
     /// The version's place in its epoch.
     public var sequence: Int64 { stored.sequence }
+    /// What it measures; of a retraction the type of what is taken back.
     public var type: TypeID { stored.type }
     /// Whose it is.
     public var person: Person? { stored.assignment.person }
+    /// The sample, day or retraction, in the unit of its source.
     public var record: Record { stored.record }
 }
 
@@ -110,6 +123,7 @@ public struct DeliveryFailure: Error, Hashable, Sendable, CustomStringConvertibl
     /// A sentence for `hub status`, without health values and secrets.
     public let reason: String
 
+    /// The reason.
     public var description: String { reason }
 
     /// The target is away or wants nothing for a while; without `after` PluginKit chooses, longer each time.

@@ -22,9 +22,11 @@ public struct GiveError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The plugin is being stopped, and the hub has not confirmed: ask the device or the service again next time.
         public static let stopping = Code(kind: .stopping)
 
+        /// The code's name.
         public var description: String { kind.rawValue }
     }
 
+    /// What kind of failure it is, and so what to do.
     public let code: Code
     /// One or two sentences for a person.
     public let message: String
@@ -32,6 +34,7 @@ public struct GiveError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether the same call can succeed later.
     public var mayRetry: Bool { code == .full || code == .storage }
 
+    /// The message.
     public var description: String { message }
 
     init(_ code: Code, _ message: String) {

@@ -10,7 +10,9 @@ extension PluginContext {
     ///
     /// For what the device will not show again once it was acknowledged. Samples with the same `group` must be given in
     /// one call. Costs one fsync, which calls made at the same time share.
-    /// - Parameter changes: state to keep in the same commit, such as the device's cursor; nil removes a key.
+    /// - Parameters:
+    ///   - samples: at least one.
+    ///   - changes: state to keep in the same commit, such as the device's cursor; nil removes a key.
     /// - Throws: ``GiveError``; nothing of the call was kept then.
     public func give(_ samples: [Sample], saving changes: [String: StateValue?] = [:]) async throws(GiveError) {
         try await give(samples.map { .sample($0) }, saving: changes)
@@ -27,7 +29,9 @@ extension PluginContext {
     /// For a source that can ask again: move the cursor when this returns. Waits as long as the hub is away. Records with
     /// the same `group` travel together. Costs no fsync here. Cancelling the task does not interrupt it, but stopping the
     /// plugin does.
-    /// - Parameter isBackfill: history, which the hub stores and delivers but does not publish one by one.
+    /// - Parameters:
+    ///   - records: at least one.
+    ///   - isBackfill: history, which the hub stores and delivers but does not publish one by one.
     /// - Returns: a result per record, in their order. A rejected record is not to be sent again unchanged.
     /// - Throws: ``GiveError`` `invalid`, `refused` or `stopping`; the hub may hold some of the records then, and a repeat
     ///   is harmless.

@@ -9,6 +9,7 @@ extension PluginContext {
     /// taken back before is a `duplicate`. It ends when the plugin sends the sample again.
     /// - Parameters:
     ///   - keys: at least one; a repeat counts once.
+    ///   - source: whose they are, with device and account; `nil` for the source without either.
     ///   - reason: why, in words for people.
     /// - Returns: a result per key, in the order of the keys, without repeats.
     /// - Throws: ``GiveError`` `invalid` for an empty list, `refused` or `stopping`; a repeat of the call is harmless.

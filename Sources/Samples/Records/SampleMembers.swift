@@ -2,8 +2,10 @@
 ///
 /// The bits are those of the store's columns; a bit is never given another meaning.
 public struct SampleMembers: OptionSet, Hashable, Sendable {
+    /// The members as bits, as the store has them.
     public let rawValue: UInt8
 
+    /// The members of these bits; bits that have no meaning yet are kept.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The value, with its unit.

@@ -10,7 +10,9 @@ public enum ClockSetting: Sendable, Hashable {
 
     /// Reads `system` or `START@RATE`, such as `2024-03-01T00:00:00Z@43200`; `nil` for any other text.
     ///
-    /// - Parameter rates: those that are allowed; a rate is written in decimal digits with a point at most.
+    /// - Parameters:
+    ///   - text: the setting, without white space.
+    ///   - rates: those that are allowed; a rate is written in decimal digits with a point at most.
     public init?(_ text: some StringProtocol, rates: ClosedRange<Double> = rates) {
         if text == "system" {
             self = .system

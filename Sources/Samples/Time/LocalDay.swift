@@ -21,6 +21,7 @@ public enum LocalDay {
     ///   - time: the sample's `start`.
     ///   - sampleZone: the IANA zone the sample names, if any.
     ///   - personZone: the zone of the person, used where the sample knows no local time.
+    ///   - policy: whether the sample's own clock tells the day, or always the person's.
     ///   - dayStartMinutes: when a day begins on the wall clock, in minutes after midnight, 0…1439: with 240, what happens at
     ///     03:59 belongs to the day before. Other numbers are a mistake of the program and trap.
     /// - Returns: `nil` when the zone that is needed is not in Foundation's time zone database, and only then.

@@ -44,7 +44,22 @@ extension Timestamp {
         case tooPrecise
 
         /// A part of the text.
-        public enum Field: String, Hashable, Sendable { case year, month, day, hour, minute, second, offset }
+        public enum Field: String, Hashable, Sendable {
+            /// The four digits of the year.
+            case year
+            /// 01 to 12.
+            case month
+            /// 01 to the last day of that month.
+            case day
+            /// 00 to 23.
+            case hour
+            /// 00 to 59.
+            case minute
+            /// 00 to 59.
+            case second
+            /// −23:59 to +23:59.
+            case offset
+        }
 
         /// One line for people; never the text itself.
         public var description: String {

@@ -37,7 +37,9 @@ extension SampleMembers {
 
     /// Which members of a sample are hardly true.
     /// - Parameters:
+    ///   - sample: the sample, as its source gave it.
     ///   - canonical: its number in the type's one unit, where it has one.
+    ///   - limits: those of its type; `nil` where every number is plausible.
     ///   - now: the hub's clock when it came, in microseconds since 1970.
     public init(implausibleOf sample: Sample, canonical: Double?, _ limits: HealthLimits?, at now: Int64) {
         self = []

@@ -77,7 +77,14 @@ public final class HealthType: Sendable {
     /// Whether HealthKit lets an app write the type.
     ///
     /// A hint only: two open mappings were read.
-    public enum WritePermission: String, Hashable, Sendable { case yes, no, disputed }
+    public enum WritePermission: String, Hashable, Sendable {
+        /// An app may write it.
+        case yes
+        /// Read-only in one of them, and not contradicted by the other.
+        case no
+        /// The two say different things.
+        case disputed
+    }
 
     /// The id on the bus and in the store.
     public let id: TypeID
@@ -200,9 +207,11 @@ extension HealthType {
     /// Declares a type that is not built in, as a plugin's manifest does.
     /// - Parameters:
     ///   - id: `hc.<name>` or `x.<vendor>.<name>`.
+    ///   - kind: what a sample of the type consists of.
     ///   - unit: needed for a quantity, not allowed otherwise.
     ///   - aggregation: needed for a quantity, not allowed otherwise.
     ///   - values: needed for a category, not allowed otherwise; names and raw numbers occur once each.
+    ///   - displayName: English name for people; the id where there is none.
     /// - Throws: ``TypeError``.
     public convenience init(
         declaring id: TypeID, kind: SampleKind, unit: String? = nil, aggregation: AggregationStyle? = nil,

@@ -4,7 +4,12 @@ import JSON
 public struct MetadataKey: Hashable, Sendable {
     /// What a value is, in JSON.
     public enum Content: Hashable, Sendable {
-        case string, number, boolean
+        /// A text.
+        case string
+        /// A finite number without a unit.
+        case number
+        /// `true` or `false`.
+        case boolean
         /// RFC 3339 with an offset.
         case date
         /// An object of `value` and `unit`; any unit of the dimension of this one, or any at all where it is `nil`.
@@ -15,6 +20,7 @@ public struct MetadataKey: Hashable, Sendable {
 
     /// HealthKit's constant without `HK` or `HKMetadataKey` and with a small first letter: `foodType`.
     public let name: String
+    /// What a value under the key must be.
     public let content: Content
 
     /// Every key, by name.
@@ -102,6 +108,7 @@ extension MetadataKey.Content {
 public struct KnownMetadata: Sendable {
     /// What is wrong, with the member: a sentence for people, without the value.
     public struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
+        /// One line for people: the member, and what was expected there; never the value that was found.
         public let description: String
     }
 
@@ -109,6 +116,8 @@ public struct KnownMetadata: Sendable {
     public let sync: (identifier: String, version: Int64)?
     private let texts: [String: String]
 
+    /// Reads and checks the metadata of a sample of this type.
+    ///
     /// - Throws: ``Fault`` for a value of another kind than its key's, for a key that samples of the type must have and this does
     /// not, and for half an identity.
     public init(_ metadata: JSONObject?, of type: TypeID) throws(Fault) {

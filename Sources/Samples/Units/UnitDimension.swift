@@ -6,8 +6,36 @@ public struct UnitDimension: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Volume is length³, pressure mass · length⁻¹ · time⁻², a frequency time⁻¹.
     public enum Base: Int, CaseIterable, Sendable {
-        case mass, length, time, temperature, angle, illuminance, conductance, electricPotential, amount
-        case internationalUnit, soundPressureLevel, hearingSensitivity, diopter, prismDiopter, effortScore
+        /// Kilograms.
+        case mass
+        /// Metres.
+        case length
+        /// Seconds.
+        case time
+        /// Kelvins.
+        case temperature
+        /// Radians.
+        case angle
+        /// Lux.
+        case illuminance
+        /// Siemens.
+        case conductance
+        /// Volts.
+        case electricPotential
+        /// Moles.
+        case amount
+        /// What a substance does, in IU, which are another mass for each substance.
+        case internationalUnit
+        /// Decibels of sound pressure.
+        case soundPressureLevel
+        /// Decibels of hearing level.
+        case hearingSensitivity
+        /// Dioptres of a lens.
+        case diopter
+        /// Prism dioptres.
+        case prismDiopter
+        /// Points of an effort that a person has told or a device has guessed.
+        case effortScore
     }
 
     // 32 factors of at most ±15 with at most a third power each stay within ±1440.

@@ -7,6 +7,7 @@ package import JSON
 public struct ActivitySummary: Hashable, Sendable {
     /// One number of the day, and what the person wants it to be.
     public struct Figure: Hashable, Sendable {
+        /// What the person has reached, in ``unit``.
         public var value: Double
         /// `nil` where the source has none.
         public var goal: Double?

@@ -3,8 +3,20 @@ import JSON
 /// What is wrong with a part of a workout, a route or an activity summary: with the member, without the value.
 public struct PartFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of thing is wrong.
-    public enum Kind: String, Hashable, Sendable { case value, unit, time, key }
+    public enum Kind: String, Hashable, Sendable {
+        /// A member is missing, is not known, or has a value that it cannot have.
+        case value
+        /// A unit that cannot be read, or measures something else.
+        case unit
+        /// A time that cannot be read, or lies where it cannot.
+        case time
+        /// The record's key is another than its content asks for.
+        case key
+    }
+
+    /// What kind of thing is wrong.
     public let kind: Kind
+    /// One line for people: the member, and what was expected there; never the value that was found.
     public let description: String
 
     init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }

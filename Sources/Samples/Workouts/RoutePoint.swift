@@ -2,6 +2,7 @@ import JSON
 
 /// Where a person was: an element of the member `route` of a `workoutRoute` (Docs/Samples.md, Workouts).
 public struct RoutePoint: Hashable, Sendable {
+    /// When the person was there; no earlier than the point before it.
     public var time: Timestamp
     /// Degrees north and east.
     public var latitude, longitude: Double

@@ -6,6 +6,7 @@ public struct WorkoutParts: Hashable, Sendable {
     public var duration: Double?
     /// Sums and means over the workout, as the source has them: no samples, and not to be added to samples.
     public var totals: [Total]
+    /// Pauses, laps and other marks, in the order in which the source gives them.
     public var events: [Event]
     /// The parts of a workout of several activities, such as a triathlon.
     public var activities: [Activity]
@@ -20,10 +21,22 @@ public struct WorkoutParts: Hashable, Sendable {
     /// One number over a whole workout or activity.
     public struct Total: Hashable, Sendable {
         /// What was made of the values.
-        public enum Statistic: String, Hashable, Sendable, CaseIterable { case sum, average, minimum, maximum }
+        public enum Statistic: String, Hashable, Sendable, CaseIterable {
+            /// All of them added up.
+            case sum
+            /// Their mean, as the source computes it.
+            case average
+            /// The smallest.
+            case minimum
+            /// The largest.
+            case maximum
+        }
 
+        /// What was measured: a quantity type.
         public var type: TypeID
+        /// What ``value`` is of the values that were measured.
         public var statistic: Statistic
+        /// The number, in ``unit``.
         public var value: Double
         /// As the source wrote it.
         public var unit: String
@@ -38,14 +51,31 @@ public struct WorkoutParts: Hashable, Sendable {
     public struct Event: Hashable, Sendable {
         /// HealthKit's eight kinds, by its numbers.
         public enum Kind: Int, Hashable, Sendable, CaseIterable {
+            /// The person has stopped the clock of the workout.
             case pause = 1
-            case resume, lap, marker, motionPaused, motionResumed, segment, pauseOrResumeRequest
+            /// The clock goes on after ``pause``.
+            case resume
+            /// The end of a lap, or the lap, where it has a length.
+            case lap
+            /// A point that the person has marked.
+            case marker
+            /// The device has found that the person stands still, and has stopped the clock.
+            case motionPaused
+            /// The clock goes on after ``motionPaused``.
+            case motionResumed
+            /// A stretch of the workout, from start to end.
+            case segment
+            /// The person has asked the device for a pause, or for its end; it changes no duration.
+            case pauseOrResumeRequest
         }
 
+        /// What happened.
         public var kind: Kind
+        /// When it happened, or began.
         public var start: Timestamp
         /// Equal to ``start`` where it has no length.
         public var end: Timestamp
+        /// What else the source knows of it, as in ``Sample/metadata``.
         public var metadata: JSONObject?
 
         /// An event; without an end an instant.
@@ -56,13 +86,19 @@ public struct WorkoutParts: Hashable, Sendable {
 
     /// One activity of several.
     public struct Activity: Hashable, Sendable {
+        /// What was done.
         public var activity: WorkoutActivity
+        /// When it began.
         public var start: Timestamp
         /// `nil` where the source does not say it.
         public var end: Timestamp?
+        /// Seconds, without pauses; `nil` where the source does not say it.
         public var duration: Double?
+        /// Sums and means over this activity alone.
         public var totals: [Total]
+        /// What happened during this activity.
         public var events: [Event]
+        /// What else the source knows of it, as in ``Sample/metadata``.
         public var metadata: JSONObject?
 
         /// An activity with its interval.
