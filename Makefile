@@ -4,11 +4,12 @@
 # make torture rounds of kills, failing disks, cut wires, restores and damage      (ROUNDS=300 SEED=1; as root for all of them)
 # make build   the programs, optimised, in .build/release; they need no Swift to run
 # make format  the one formatting
+# make docs    the documentation of the libraries PluginKit, Samples and DaySeries, as pages in .build/docs/site
 # make fuzz    coverage-guided fuzzing of the record codec and of the scales      (SECONDS=300, for each)
 # make packages renews .ci/packages.txt, the list of packages that .ci/run compares with
 # make bench   measures the hub beside C programs, Mosquitto and JetStream    (ONLY=durable RUNS=7; Docs/Benchmarks.md)
 
-.PHONY: demo test attack torture build format lint fuzz bench packages setup setup-test
+.PHONY: demo test attack torture build format lint docs fuzz bench packages setup setup-test
 .DEFAULT_GOAL := build
 
 # Swift's own libraries inside, and nothing that only a debugger reads: for machines that have no Swift.
@@ -36,6 +37,7 @@ ifneq ($(ONLY),)
 	HUB_TARGETS="$(ONLY)" swift test --no-parallel
 else
 	swift build --build-tests
+	@.ci/docs
 	@.ci/tests
 endif
 
@@ -54,6 +56,9 @@ format:
 
 lint:
 	swift format lint --strict --parallel --recursive $(SOURCES)
+
+docs: setup
+	@.ci/docs
 
 fuzz: setup
 	swift build --package-path Tests/Fuzz -c release --sanitize fuzzer
