@@ -72,7 +72,8 @@ let plugins = [
         ]
             + scale),
     plugin(
-        "JSONLines", ["Files", "JSON"], tests: ["HubSettings", "HubWire", "Samples"], resources: [.copy("Cases")]),
+        "JSONLines", ["Files", "HealthExports", "JSON"], tests: ["HealthExports", "HubSettings", "HubWire", "Samples"],
+        resources: [.copy("Cases")]),
     plugin(
         "SAMI", ["CloudClient", "JSON", "WebSocketClient"], tests: ["HubSettings", "JSON", "SAMIExchange", "WebFaults"]),
 ].flatMap { $0 }
@@ -132,7 +133,8 @@ let package = Package(
             "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "HubStore", "Samples", "Seeds"],
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
         module("HealthText", ["Samples"]),
-        tests("HealthTextTests", ["HealthText", "Samples"], resources: [.copy("formatter-vectors.csv")]),
+        module("HealthExports", ["JSON", "Samples"]),
+        tests("HealthExportsTests", ["HealthExports", "JSON", "Samples"]),
         module("DaySeries", ["HealthStatistics", "Samples"]),
         tests(
             "DaySeriesTests", ["Seeds", "DaySeries", "HealthStatistics", "Samples"], resources: [.copy("vectors.json")]),
@@ -186,8 +188,8 @@ let package = Package(
         program(
             "HubCommand",
             [
-                "DaySeries", "Files", "HealthStatistics", "HealthText", "HubClient", "HubCore", "HubSettings",
-                "HubStore", "HubWire",
+                "DaySeries", "Files", "HealthExports", "HealthStatistics", "HealthText", "HubClient", "HubCore",
+                "HubSettings", "HubStore", "HubWire",
                 "JSON", "HubBridge", "PluginKit", "PluginState",
                 "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
             ],
@@ -199,7 +201,7 @@ let package = Package(
                 "HubSettings",
                 "HubStore", "HubWire", "OldFormats", "PluginKit", "Samples", "ZeroMQ", argumentParser, logging,
             ],
-            resources: [.copy("Help")]),
+            resources: [.copy("Help"), .copy("Exports/records.jsonl")]),
         program(
             "HubDemo", ["HubClient", "HubWire", "Samples", "Seeds", argumentParser], path: "Simulators/Demo/Sources"),
         tests(

@@ -51,7 +51,7 @@ public enum PrivateFile {
     }
 
     /// A process that was killed while it wrote has left its draft.
-    private static func removeLeftDrafts(of path: String) {
+    static func removeLeftDrafts(of path: String) {
         let folder = Folder.parent(of: path)
         let name = path.split(separator: "/").last.map { "\($0)." } ?? ""
         for left in (try? Folder.names(in: folder)) ?? [] where left.hasPrefix(name) && left.hasSuffix(".draft") {

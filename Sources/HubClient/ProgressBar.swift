@@ -4,7 +4,8 @@ package import HubWire
 /// A bar on stderr for work that takes a while, where a person looks on; else nothing.
 package final class ProgressBar {
     private let title: String
-    private let isShown: Bool
+    /// Whether a person looks on.
+    package let isShown: Bool
     private let begun = ContinuousClock.now
     private var shown: ContinuousClock.Instant?
 

@@ -51,6 +51,7 @@ struct RootCommand: ParsableCommand {
               hub stats weight --by month        averages, sums, least and greatest
               hub activity                       the rings of each day, with their goals
               hub tap sample/weight/             see weights as they arrive
+              hub export health.sqlite           take it with you
 
             Results go to stdout, everything else to stderr. With --json there is one
             JSON document, or one a line where it is about records or messages.
@@ -73,7 +74,7 @@ struct RootCommand: ParsableCommand {
             EraseCommand.self, RetentionCommand.self, AssignCommand.self,
             InboxCommand.self, TraceCommand.self, ReplayCommand.self, ForgetSinkCommand.self, KeysCommand.self,
             BridgeCommand.self,
-            BackupCommand.self,
+            ExportCommand.self, ImportCommand.self, BackupCommand.self,
             RestoreCommand.self, CompactCommand.self, SalvageCommand.self, DoctorCommand.self, ServiceCommand.self,
             PluginCommand.self, DemoCommand.self,
         ])

@@ -1,4 +1,5 @@
 import Files
+import HealthExports
 import PluginKit
 
 /// Writes each version once, whatever is delivered again.
@@ -167,7 +168,7 @@ actor FileJournal {
             }
         case .csv:
             if isFirst { bytes += settings.header.utf8 }
-            for record in records { bytes += Column.line(record, settings.columns).utf8 }
+            for record in records { bytes += CSVColumn.line(record.stored, settings.columns).utf8 }
         }
         return bytes
     }

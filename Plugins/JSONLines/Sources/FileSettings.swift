@@ -1,3 +1,4 @@
+import HealthExports
 import PluginKit
 
 /// The settings of one instance, checked.
@@ -30,7 +31,7 @@ struct FileSettings: Sendable {
     var rotation: Rotation
     /// Bytes.
     var maximumSize: Int64
-    var columns: [Column]
+    var columns: [CSVColumn]
     var types: [String]?
     var kinds: [Want.Kind]?
     var start: Want.Start
@@ -51,9 +52,9 @@ struct FileSettings: Sendable {
             help: "A file of this size gets no further lines, and a new one begins.",
             default: .string("64MiB")),
         SettingDeclaration(
-            "columns", .list(of: .choice(Column.allCases.map(\.rawValue))),
+            "columns", .list(of: .choice(CSVColumn.allCases.map(\.rawValue))),
             help: "The columns of csv, in their order.",
-            default: .list(Column.usual.map { .string($0.rawValue) })),
+            default: .list(CSVColumn.usual.map { .string($0.rawValue) })),
         SettingDeclaration(
             "types", .list(of: .string(TextRule(example: "weight"))),
             help: "Only records of these types; all that grants allow if it is not set."),
@@ -72,7 +73,7 @@ struct FileSettings: Sendable {
         format = try Self.choice("format", settings)
         rotation = try Self.choice("rotate", settings)
         maximumSize = try settings.size("max_size").bytes
-        columns = try settings.texts("columns").compactMap(Column.init(rawValue:))
+        columns = try settings.texts("columns").compactMap(CSVColumn.init(rawValue:))
         types = settings["types"]?.strings
         kinds = settings["kinds"]?.strings?.compactMap(Want.Kind.init(rawValue:))
         start = try settings.text("start") == "now" ? .now : .beginning
@@ -91,7 +92,7 @@ struct FileSettings: Sendable {
     }
 
     /// The first line of a file; empty for JSON Lines.
-    var header: String { format == .csv ? Column.header(columns) : "" }
+    var header: String { format == .csv ? CSVColumn.header(columns) : "" }
 
     /// What would be written, in sentences for `--check`.
     var summary: String {

@@ -1,4 +1,5 @@
 import Foundation
+import HealthExports
 import HubSettings
 import HubWire
 import PluginKit
@@ -227,7 +228,7 @@ private let written: DeliveryResult = .delivered
         let stored = StoredRecord(
             record: .sample(sample), number: 1, sequence: 1,
             assignment: .person(Person(uid: "6f1c2a9e5b7d4c30", name: "me")), type: .bodyTemperature)
-        return fields(Column.line(DeliveredRecord(stored, epoch: "e", json: ""), [.key, .value, .seq]))
+        return fields(CSVColumn.line(stored, [.key, .value, .seq]))
     }
 
     @Test(arguments: [

@@ -41,7 +41,9 @@ extension Door {
     }
 
     private func policy(for hello: Hello, _ endpoint: Endpoint) throws(WireError) -> InstancePolicy {
-        guard !PluginInstance.reservedNames.contains(hello.plugin), hello.instance != "hub" else {
+        guard !PluginInstance.reservedNames.contains(hello.plugin) || bringsBack(hello, endpoint),
+            hello.instance != "hub"
+        else {
             throw WireError(
                 .instance,
                 "HELLO: the plugins \"hand\" and \"hub\" and the instance \"hub\" are the hub's own; take other names")
@@ -71,6 +73,12 @@ extension Door {
         case .remote:
             throw WireError(.instance, "HELLO.instance: hub.conf has no [plugin.\(hello.instance)]")
         }
+    }
+
+    /// R4.34: what an owner had exported comes back under the name of who gave it, also of the hub itself and of a hand.
+    private func bringsBack(_ hello: Hello, _ endpoint: Endpoint) -> Bool {
+        endpoint == .owner && hello.mode == .once && hello.instance == Greetings.importer
+            && facts.instances[hello.instance] == nil
     }
 
     /// R4.26: at the owner's door nothing shows who a client is, and the one that has shown it would be ended by [R4.3].
@@ -111,6 +119,9 @@ extension Door {
 
 /// What greetings leave behind: the types that instances have declared, and how sessions are named.
 struct Greetings {
+    /// The instance of `hub import`.
+    static let importer = "hub-import"
+
     private(set) var declared = DeclaredTypes()
     /// Begins the name of each session, so that none of this hub's has the name of one of the hub before (R4.31).
     private let prefix = String(UInt64.random(in: 0 ... .max), radix: 36)

@@ -1,22 +1,25 @@
 import JSON
-import PluginKit
+public import Samples
 
-/// A column of CSV.
-enum Column: String, CaseIterable, Sendable {
+/// A column of CSV, as `hub export` and the sink of line files write it.
+public enum CSVColumn: String, CaseIterable, Sendable {
     case seq, number, kind, type, person, value, unit, raw, start, end, date, zone, plugin, device, account, key, group
     case series, method, provenance, reason, metadata
     case personID = "person_id"
     case originalValue = "original_value"
     case originalUnit = "original_unit"
 
-    static let usual: [Column] = [
+    public static let usual: [CSVColumn] = [
         .seq, .number, .kind, .type, .person, .value, .unit, .start, .end, .date, .plugin, .device, .key,
     ]
 
-    /// The header, and a line for each record, each with its line feed.
-    static func header(_ columns: [Column]) -> String { columns.map(\.rawValue).joined(separator: ",") + "\n" }
+    /// The first line, with its line feed.
+    public static func header(_ columns: [CSVColumn]) -> String {
+        columns.map(\.rawValue).joined(separator: ",") + "\n"
+    }
 
-    static func line(_ record: DeliveredRecord, _ columns: [Column]) -> String {
+    /// A record's line, with its line feed.
+    public static func line(_ record: StoredRecord, _ columns: [CSVColumn]) -> String {
         columns.map { quoted(spreadsheetSafe($0.text(of: record) ?? "")) }.joined(separator: ",") + "\n"
     }
 
@@ -44,21 +47,21 @@ enum Column: String, CaseIterable, Sendable {
     }
 
     /// The field; `nil` where the record has no such thing.
-    private func text(of delivered: DeliveredRecord) -> String? {
+    private func text(of stored: StoredRecord) -> String? {
         switch self {
-        case .seq: return "\(delivered.sequence)"
-        case .number: return "\(delivered.number)"
-        case .type: return delivered.type.rawValue
-        case .person: return delivered.person?.name
-        case .personID: return delivered.person?.uid
-        case .plugin: return delivered.record.source.plugin
-        case .device: return delivered.record.source.device
-        case .account: return delivered.record.source.account
+        case .seq: return "\(stored.sequence)"
+        case .number: return "\(stored.number)"
+        case .type: return stored.type.rawValue
+        case .person: return stored.assignment.person?.name
+        case .personID: return stored.assignment.person?.uid
+        case .plugin: return stored.record.source.plugin
+        case .device: return stored.record.source.device
+        case .account: return stored.record.source.account
         default: break
         }
-        switch delivered.record {
-        case .sample(let sample): return text(of: sample, delivered.stored.canonical)
-        case .day(let day): return text(of: day, delivered.stored.canonical)
+        switch stored.record {
+        case .sample(let sample): return text(of: sample, stored.canonical)
+        case .day(let day): return text(of: day, stored.canonical)
         case .retraction(let retraction): return text(of: retraction)
         }
     }
@@ -125,5 +128,20 @@ extension Provenance {
         case .derived: "derived"
         case .filled: "filled"
         }
+    }
+}
+
+/// CSV by RFC 4180, with a header.
+public struct CSVExport: ExportWriter {
+    public private(set) var account = ExportAccount()
+    private let columns: [CSVColumn]
+
+    public init(_ columns: [CSVColumn]) { self.columns = columns }
+
+    public mutating func begin(_ output: inout [UInt8]) { output += CSVColumn.header(columns).utf8 }
+
+    public mutating func write(_ item: ExportItem, to output: inout [UInt8]) {
+        output += CSVColumn.line(item.record, columns).utf8
+        account.written += 1
     }
 }

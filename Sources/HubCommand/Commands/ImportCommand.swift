@@ -1,0 +1,126 @@
+import ArgumentParser
+import Foundation
+import HubClient
+import HubWire
+
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Store what a file has: of another hub, or of this one before.",
+        discussion: """
+            Takes JSON Lines as hub export, hub samples --json and the sink json-lines write
+            them. Each record comes back as its source gave it, under that source's name,
+            and goes to the person whom it names. What the hub has already stays as it is: a
+            file may be given again, also one that was cut short.
+
+            A record gets a new number. What does not come back is told: what was taken
+            back, which value was a person's correction, and numbers of the other hub's
+            records. For a copy with all of that take hub backup and hub restore.
+
+            Examples:
+              hub import all.jsonl --dry-run          what is in it, how much is new
+              hub import all.jsonl
+              hub import all.jsonl --json | jq 'select(.result=="rejected")'
+
+            Exit codes: 0 all is stored; 1 something was refused, and it is said why; 64 it
+            is no such file, or of persons whom hub.conf does not name; 69 no hub answers;
+            75 ended before all was given: give it again.
+            """)
+
+    @Argument(help: "The file.")
+    var file: String
+    @Flag(help: "Store nothing; say what is in it.")
+    var dryRun = false
+    @Flag(help: "What became of each record, a JSON object a line; with --dry-run one JSON document.")
+    var json = false
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() throws {
+        let endpoint = try options.endpoints().door
+        let work = try LineImport(endpoint: endpoint)
+        let interruption = Interruption()
+        let looking = ProgressBar("reading")
+        let survey = try work.survey(file, looksUp: dryRun) { done, total in
+            if interruption.isOver { throw Failure(.interrupted, "ended before anything was stored") }
+            looking.update(done, of: total)
+        }
+        looking.end()
+        if dryRun { return try tell(survey) }
+        try give(work, interruption)
+        try tell(work.account)
+    }
+
+    private func give(_ work: LineImport, _ interruption: Interruption) throws {
+        var output = Output()
+        let bar = ProgressBar(file)
+        try work.give(file) { outcome in
+            if json { try output.json(Array(outcome.json.utf8)[...]) }
+        } progress: { done, total in
+            if interruption.isOver {
+                throw Failure(
+                    .tryAgain,
+                    "ended after \(NumberText.count(work.account.stored, "new record")); give the file again for the rest"
+                )
+            }
+            bar.update(done, of: total)
+        }
+        bar.end()
+        try output.flush()
+    }
+
+    private func tell(_ survey: LineImport.Survey) throws {
+        if json { return try Output.json(try JSON.line(survey)) }
+        try Output.print(
+            "\(file): \(NumberText.count(survey.records, "record")), \(NumberText.count(survey.days, "day"))"
+                + (survey.first.map { ", from \($0.prefix(10)) to \((survey.last ?? "").prefix(10))" } ?? ""))
+        if let known = survey.known { try Output.print("\(NumberText.grouped(known)) of them the hub has") }
+        for (plugin, count) in survey.plugins.sorted(by: { $0.key < $1.key }) {
+            try Output.print("  of \(plugin): \(NumberText.grouped(count))")
+        }
+        for (person, count) in survey.persons.sorted(by: { $0.key < $1.key }) {
+            try Output.print("  whose: \(person), \(NumberText.grouped(count))")
+        }
+        Terminal.say("nothing was stored")
+    }
+
+    private func tell(_ account: LineImport.Account) throws {
+        Terminal.say(
+            "\(NumberText.count(account.lines, "line")): \(NumberText.grouped(account.stored)) stored, "
+                + "\(NumberText.grouped(account.duplicates)) there already, "
+                + "\(NumberText.grouped(account.rejected + account.unreadable)) refused")
+        if account.assigned > 0 {
+            Terminal.say("\(NumberText.count(account.assigned, "record")) given to the person whom its line names")
+        }
+        for (what, count) in account.notes.sorted(by: { $0.key < $1.key }) {
+            Terminal.say("\(NumberText.count(count, "line")): \(what)")
+        }
+        for (reason, refused) in account.reasons.sorted(by: { $0.value.firstLine < $1.value.firstLine }).prefix(20) {
+            Terminal.complain(
+                "line \(refused.firstLine)\(refused.count > 1 ? " and \(refused.count - 1) more" : ""): \(reason)")
+        }
+        guard account.rejected + account.unreadable == 0 else {
+            throw Failure(
+                .notWell,
+                "\(NumberText.count(account.rejected + account.unreadable, "line")) of \(file) refused; all else is stored"
+            )
+        }
+    }
+}
+
+extension LineImport.Outcome {
+    /// A line of `hub import --json`.
+    fileprivate var json: String {
+        var text = "{\"line\":\(line)"
+        if let key { text += ",\"key\":\(RawJSON.string(key).text)" }
+        if let was { text += ",\"was\":\(was)" }
+        switch result {
+        case .stored(let number, let sequence):
+            text += ",\"result\":\"stored\",\"number\":\(number),\"seq\":\(sequence)"
+        case .duplicate(let number, let sequence):
+            text += ",\"result\":\"duplicate\",\"number\":\(number),\"seq\":\(sequence)"
+        case .rejected(let code, let reason):
+            text += ",\"result\":\"rejected\",\"code\":\"\(code.rawValue)\",\"reason\":\(RawJSON.string(reason).text)"
+        }
+        return text + "}"
+    }
+}

@@ -1,0 +1,55 @@
+import Files
+import Foundation
+import HubClient
+
+/// Where an export goes: a file that has its name once it is whole, or stdout.
+final class ExportTarget {
+    private let file: OutputFile?
+    private let replacing: Bool
+    private var waiting: [UInt8] = []
+    private static let piece = 1 << 18
+
+    /// - Parameter path: `nil` for stdout.
+    init(_ path: String?, replacing: Bool) throws(Failure) {
+        self.replacing = replacing
+        guard let path else {
+            file = nil
+            return
+        }
+        if !replacing, access(path, F_OK) == 0 { throw ExportTarget.taken(path) }
+        do throws(FileError) { file = try OutputFile(path) } catch { throw Failure(.system, error.description) }
+    }
+
+    static func taken(_ path: String) -> Failure {
+        Failure(.usage, "\(path): there is such a file already; take another name, or say --replace")
+    }
+
+    /// Where a library writes by itself; `nil` of stdout.
+    var draft: String? { file?.draft }
+
+    /// Adds to what is to be written.
+    func write(_ body: (inout [UInt8]) throws -> Void) throws {
+        try body(&waiting)
+        if waiting.count >= ExportTarget.piece { try flush() }
+    }
+
+    private func flush() throws {
+        if let file {
+            do throws(FileError) { try file.write(waiting) } catch { throw Failure(.system, error.description) }
+        } else {
+            try Terminal.write(waiting[...], to: STDOUT_FILENO)
+        }
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    /// All is written: the file gets its name.
+    func finish() throws {
+        try flush()
+        guard let file else { return }
+        let isNew: Bool
+        do throws(FileError) { isNew = try file.publish(replacing: replacing) } catch {
+            throw Failure(.system, error.description)
+        }
+        if !isNew { throw ExportTarget.taken(file.path) }
+    }
+}

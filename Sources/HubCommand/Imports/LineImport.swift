@@ -1,0 +1,277 @@
+import Foundation
+import HubClient
+import HubWire
+import Samples
+
+/// Gives a hub what `hub export`, `hub samples --json` or the sink of line files has written, each record as its own source gave it.
+final class LineImport {
+    /// What became of all.
+    struct Account: Encodable, Equatable {
+        var lines: Int64 = 0
+        var stored: Int64 = 0
+        var duplicates: Int64 = 0
+        var rejected: Int64 = 0
+        /// Lines that are no records.
+        var unreadable: Int64 = 0
+        /// Given to the person that the line names, whom the hub did not find by its rules.
+        var assigned: Int64 = 0
+        /// What does not come back as it was, by what it is.
+        var notes: [String: Int64] = [:]
+        /// Why lines were not taken, the first of each reason with its line.
+        var reasons: [String: Reason] = [:]
+
+        struct Reason: Encodable, Equatable {
+            var firstLine: Int
+            var count: Int64
+        }
+
+        mutating func refuse(_ line: Int, _ reason: String) {
+            reasons[reason, default: Reason(firstLine: line, count: 0)].count += 1
+        }
+        mutating func note(_ what: String, _ count: Int64 = 1) { notes[what, default: 0] += count }
+    }
+
+    /// A record that waits to be given.
+    private struct Waiting {
+        let line: Int
+        let start: String?
+        let person: String?
+        let key: String?
+        let number: Int64?
+        let isSample: Bool
+        let record: [UInt8]
+    }
+
+    /// The instance of all its sessions, which may give records of every source (R4.34).
+    static let instance = "hub-import"
+    /// So many records of one source wait at most, and so many bytes.
+    private static let (records, bytes) = (1_000, 786_432)
+    /// So many sources have a session at a time.
+    private static let sessions = 16
+
+    private let endpoint: String
+    private let owner: DoorClient
+    private let persons: [String]
+    private var doors: [String: DoorClient] = [:]
+    private var waiting: [String: [Waiting]] = [:]
+    private(set) var account = Account()
+
+    init(endpoint: String) throws {
+        self.endpoint = endpoint
+        owner = try DoorClient(endpoint: endpoint, command: "import")
+        persons = try owner.open().persons.map(\.name)
+    }
+
+    // MARK: - First look
+
+    /// What a file has, before anything is given.
+    struct Survey: Encodable {
+        var records: Int64 = 0
+        var days: Int64 = 0
+        var retractions: Int64 = 0
+        /// Records that the hub has already, as far as their keys tell; of a dry run alone.
+        var known: Int64?
+        var plugins: [String: Int64] = [:]
+        var persons: [String: Int64] = [:]
+        var first: String?
+        var last: String?
+    }
+
+    /// Reads all lines, and gives nothing.
+    ///
+    /// - Throws: where it is of persons whom `hub.conf` does not have.
+    func survey(_ path: String, looksUp: Bool, progress: (Int64, Int64) throws -> Void) throws -> Survey {
+        var survey = Survey(known: looksUp ? 0 : nil)
+        var keys: [String: Set<String>] = [:]
+        var lines = try FileLines(path)
+        while let line = try lines.next() {
+            try progress(lines.position, lines.size)
+            guard !line.isTooLong, let record = try? ExportedLine(line.bytes) else { continue }
+            if record.isRetraction {
+                survey.retractions += 1
+                continue
+            }
+            if record.isDay { survey.days += 1 } else { survey.records += 1 }
+            survey.plugins[record.plugin, default: 0] += 1
+            if let person = record.person { survey.persons[person, default: 0] += 1 }
+            if let start = record.start {
+                survey.first = min(survey.first ?? start, start)
+                survey.last = max(survey.last ?? start, start)
+            }
+            if looksUp, let key = record.key {
+                keys[record.plugin, default: []].insert(key)
+                if keys[record.plugin]?.count == 500 {
+                    survey.known? += try known(keys.removeValue(forKey: record.plugin) ?? [], record.plugin)
+                }
+            }
+        }
+        for (plugin, rest) in keys { survey.known? += try known(rest, plugin) }
+        try refuseStrangers(survey)
+        return survey
+    }
+
+    private func known(_ keys: Set<String>, _ plugin: String) throws -> Int64 {
+        var filter = QueryRequest.Filter()
+        (filter.sources, filter.condition) = ([plugin], .keys(keys.sorted()))
+        var count: Int64 = 0
+        try owner.pages(QueryRequest(id: 0, filter: filter)) { records, _ in count += Int64(records.count) }
+        return count
+    }
+
+    private func refuseStrangers(_ survey: Survey) throws {
+        let strangers = survey.persons.keys.filter { !persons.contains($0) }.sorted()
+        guard !strangers.isEmpty else { return }
+        let tables = strangers.map { "[person.\($0)]" }.joined(separator: ", ")
+        let one = strangers.count == 1
+        throw Failure(
+            .usage,
+            "the file has records of \(strangers.joined(separator: ", ")), whom hub.conf does not name; add \(tables) "
+                + "to it and say hub apply; nothing was stored of \(one ? "it" : "them")")
+    }
+
+    // MARK: - Giving
+
+    /// What became of one line's record.
+    struct Outcome {
+        let line: Int
+        let key: String?
+        /// Its number in the other hub, where the line has it.
+        let was: Int64?
+        let result: RecordResult
+    }
+
+    /// Gives all lines; what the hub has stays as it is.
+    func give(
+        _ path: String, tell: (Outcome) throws -> Void = { _ in }, progress: (Int64, Int64) throws -> Void
+    ) throws {
+        var lines = try FileLines(path)
+        while let line = try lines.next() {
+            try progress(lines.position, lines.size)
+            account.lines += 1
+            do throws(ExportedLine.Fault) {
+                guard !line.isTooLong else {
+                    throw ExportedLine.Fault(reason: "longer than \(FileLines.longest) bytes; no record is")
+                }
+                let record = try ExportedLine(line.bytes)
+                try take(record, line.number)
+            } catch {
+                account.unreadable += 1
+                account.refuse(line.number, error.reason)
+            }
+            for plugin in full { try flush(plugin, all: false, tell) }
+        }
+        for plugin in waiting.keys.sorted() { try flush(plugin, all: true, tell) }
+    }
+
+    private func take(_ record: ExportedLine, _ line: Int) throws(ExportedLine.Fault) {
+        guard !record.isRetraction else {
+            return account.note("what was taken back in the other hub, and is not here")
+        }
+        if record.wasEdited {
+            account.note("a person had changed them by hand: what they said is now their source's word")
+        }
+        if record.strangeNumbers > 0 {
+            account.note("without the numbers of records of the other hub that they were made from")
+        }
+        waiting[record.plugin, default: []].append(
+            Waiting(
+                line: line, start: record.start, person: record.person, key: record.key, number: record.number,
+                isSample: !record.isDay, record: record.record))
+    }
+
+    private var full: [String] {
+        waiting.filter {
+            $1.count >= LineImport.records || $1.count % 64 == 0 && LineImport.size($1) >= LineImport.bytes
+        }
+        .keys.sorted()
+    }
+
+    private static func size(_ records: [Waiting]) -> Int { records.reduce(0) { $0 + $1.record.count } }
+
+    /// Gives what waits of a source; what begins when the last of it does waits on, unless it is `all`: it may be of one group with what
+    /// comes next.
+    private func flush(_ plugin: String, all: Bool, _ tell: (Outcome) throws -> Void) throws {
+        guard let records = waiting[plugin], !records.isEmpty else { return }
+        var count = records.count
+        if !all, let last = records.last?.start {
+            count = (records.lastIndex { $0.start != last } ?? -1) + 1
+            if count == 0 { count = records.count }
+        }
+        waiting[plugin] = count < records.count ? Array(records[count...]) : nil
+        var rest = records[..<count]
+        while !rest.isEmpty {
+            var (end, size) = (rest.startIndex, 0)
+            while end < rest.endIndex, end - rest.startIndex < LineImport.records,
+                size + rest[end].record.count <= LineImport.bytes || end == rest.startIndex
+            {
+                size += rest[end].record.count + 1
+                end += 1
+            }
+            try give(Array(rest[..<end]), of: plugin, tell)
+            rest = rest[end...]
+        }
+    }
+
+    private func give(_ batch: [Waiting], of plugin: String, _ tell: (Outcome) throws -> Void) throws {
+        var records = RawRecords()
+        for waiting in batch { records.append(waiting.record) }
+        let results = try door(of: plugin).give(records)
+        guard results.count == batch.count else {
+            throw Failure(.dialogue, "the hub has answered \(results.count) of \(batch.count) records")
+        }
+        var numbers: [(number: Int64, person: String?, isNew: Bool)] = []
+        for (waiting, result) in zip(batch, results) {
+            switch result {
+            case .stored(let number, _):
+                account.stored += 1
+                if waiting.isSample { numbers.append((number, waiting.person, true)) }
+            case .duplicate(let number, _):
+                account.duplicates += 1
+                if waiting.isSample { numbers.append((number, waiting.person, false)) }
+            case .rejected(let code, let reason):
+                account.rejected += 1
+                account.refuse(waiting.line, "\(code.rawValue): \(reason)")
+            }
+            try tell(Outcome(line: waiting.line, key: waiting.key, was: waiting.number, result: result))
+        }
+        try assign(numbers)
+    }
+
+    private func door(of plugin: String) throws -> DoorClient {
+        if let door = doors[plugin] { return door }
+        if doors.count >= LineImport.sessions { doors.removeAll() }
+        let door = try DoorClient(
+            endpoint: endpoint, command: "import", source: plugin, instance: LineImport.instance)
+        doors[plugin] = door
+        return door
+    }
+
+    /// Gives records to the persons whose they were, where the rules of this hub have found others or none.
+    ///
+    /// What was there already keeps its person, if it has one: here a person may have said so.
+    private func assign(_ numbers: [(number: Int64, person: String?, isNew: Bool)]) throws {
+        guard persons.count != 1 || numbers.contains(where: { $0.person != persons[0] }), !numbers.isEmpty else {
+            return
+        }
+        let wanted = Dictionary(numbers.map { ($0.number, ($0.person, $0.isNew)) }) { first, _ in first }
+        var filter = QueryRequest.Filter()
+        filter.numbers = wanted.keys.sorted()
+        var reader = RecordReader()
+        var given: [String?: [Int64]] = [:]
+        try owner.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
+            for json in records {
+                let stored = try reader.record(json)
+                guard let (person, isNew) = wanted[stored.number] else { continue }
+                let has = stored.assignment.person?.name
+                if has != person, isNew || has == nil { given[person, default: []].append(stored.number) }
+            }
+        }
+        for (person, numbers) in given {
+            let list = numbers.map(String.init).joined(separator: ",")
+            let to = person.map { "\"to\":\(RawJSON.string($0).text)" } ?? "\"nobody\":true"
+            _ = try owner.command(
+                "assign", arguments: RawJSON(trusted: Array("{\"numbers\":[\(list)],\"alone\":true,\(to)}".utf8)))
+            account.assigned += Int64(numbers.count)
+        }
+    }
+}

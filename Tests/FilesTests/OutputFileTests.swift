@@ -1,0 +1,52 @@
+import Files
+import Foundation
+import Testing
+
+@Suite struct OutputFileTests {
+    private let folder = NSTemporaryDirectory() + "hub-output-" + UUID().uuidString
+
+    init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false) }
+
+    private var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
+
+    @Test func `a file has its name once it is published, and nothing stays of one that is not`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        do {
+            let file = try OutputFile(folder + "/a")
+            try file.write(Array("one ".utf8))
+            try file.write(Array("two".utf8))
+            #expect(names == ["a.\(getpid()).draft"])
+            #expect(try file.publish(replacing: false))
+            #expect(try String(contentsOfFile: folder + "/a", encoding: .utf8) == "one two")
+        }
+        #expect(names == ["a"])
+        do { try OutputFile(folder + "/b").write([1]) }
+        #expect(names == ["a"])
+    }
+
+    @Test func `a file that is there stays, unless it is to be replaced`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Data("old".utf8).write(to: URL(filePath: folder + "/a"))
+        let refused = try OutputFile(folder + "/a")
+        try refused.write([0x78])
+        #expect(try !refused.publish(replacing: false))
+        #expect(try String(contentsOfFile: folder + "/a", encoding: .utf8) == "old")
+        #expect(try refused.publish(replacing: true))
+        #expect(try String(contentsOfFile: folder + "/a", encoding: .utf8) == "x")
+    }
+
+    @Test func `the draft of a process that is no more is removed by the next file of that name`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let ended = Process()
+        ended.executableURL = URL(filePath: "/bin/true")
+        try ended.run()
+        ended.waitUntilExit()
+        let (dead, living) = ("a.\(ended.processIdentifier).draft", "a.1.draft")
+        for name in [dead, living] {
+            #expect(FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: nil))
+        }
+        let file = try OutputFile(folder + "/a")
+        #expect(try file.publish(replacing: false))
+        #expect(names == ["a", living].sorted())
+    }
+}

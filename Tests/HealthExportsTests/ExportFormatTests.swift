@@ -1,0 +1,16 @@
+import HealthExports
+import Testing
+
+@Suite struct ExportFormatTests {
+    @Test func `the end of a name says the format, the longest that fits`() {
+        let named: [(String, ExportFormat?)] = [
+            ("all.jsonl", .jsonLines), ("a/b.CSV", .csv), ("what.json", nil), ("csv", nil), ("", nil),
+        ]
+        for (name, format) in named { #expect(ExportFormat(nameOf: name) == format, "\(name)") }
+    }
+
+    @Test func `no two formats have one end`() {
+        let all = ExportFormat.allCases.flatMap(\.suffixes)
+        #expect(Set(all).count == all.count)
+    }
+}

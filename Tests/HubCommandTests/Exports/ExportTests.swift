@@ -1,0 +1,129 @@
+import Foundation
+import HubClient
+import HubProcess
+import Testing
+
+@testable import HubCommand
+
+/// `hub export` and `hub import` between hubs that are processes of their own.
+@Suite struct ExportTests {
+    @Test func `what one hub exports another imports and exports again, byte for byte`() async throws {
+        let first = try await ExportScene()
+        let lines = try await first.export("all.jsonl")
+        #expect(lines.split(separator: "\n").count == 2 * 49 + 1)
+        #expect(!lines.contains("\"number\":") && !lines.contains("personId"))
+        let second = try await ExportScene(isFilled: false)
+        let given = try await second.hub.run(["import", first.path("all.jsonl")])
+        #expect(given.code == 0, "\(given.errors)")
+        #expect(given.errors.hasPrefix("99 lines: 99 stored, 0 there already, 0 refused\n"))
+        #expect(try await second.export("again.jsonl") == lines)
+        // Once more adds nothing, and the numbers of the one hub are told beside those of the other.
+        let numbered = try await first.export("numbered.jsonl", ["--numbers"])
+        #expect(numbered.contains("\"number\":"))
+        let twice = try await second.hub.run(["import", first.path("numbered.jsonl"), "--json"])
+        let told = twice.output.split(separator: "\n")
+        #expect(
+            told.count == 99 && told.allSatisfy { $0.contains(#""result":"duplicate""#) && $0.contains(#""was":"#) })
+        #expect(try await second.export("third.jsonl") == lines)
+    }
+
+    @Test func `a dry run of an import says what is in the file and how much is new, and stores nothing`() async throws
+    {
+        let first = try await ExportScene()
+        _ = try await first.export("all.jsonl")
+        let second = try await ExportScene(isFilled: false)
+        let asked = try await second.hub.run(["import", first.path("all.jsonl"), "--dry-run"])
+        #expect(asked.output.contains("99 records, 0 days, from 2026-02-01 to 2026-02-20\n0 of them the hub has\n"))
+        #expect(asked.output.contains("  of hand: 1\n") && asked.output.contains("  whose: ben, 1\n"))
+        #expect(asked.errors == "nothing was stored\n")
+        let again = try await first.hub.run(["import", first.path("all.jsonl"), "--dry-run"])
+        #expect(again.output.contains("99 of them the hub has\n"))
+    }
+
+    @Test func `a file of persons whom the hub does not know is refused whole, with what to add`() async throws {
+        let first = try await ExportScene()
+        _ = try await first.export("all.jsonl")
+        let stranger = try await TestHub("[person.me]\n")
+        let given = try await stranger.run(["import", first.path("all.jsonl")])
+        #expect(given.code == HubExit.usage.rawValue)
+        #expect(given.errors.contains("[person.anna], [person.ben]"))
+        #expect(try await stranger.run(["samples", "--json"]).output.isEmpty)
+    }
+
+    @Test func `a line that is no record is told with its number, and all else is stored`() async throws {
+        let scene = try await ExportScene(isFilled: false)
+        let weight =
+            #"{"kind":"quantity","type":"weight","value":72,"unit":"kg","start":"2026-02-01T07:00:00Z","person":"anna","source":{"plugin":"kitchen"},"key":"a"}"#
+        let fat = weight.replacing("72", with: "72000").replacing(#""key":"a""#, with: #""key":"b""#)
+        let gone =
+            #"{"kind":"retraction","type":"weight","person":"anna","source":{"plugin":"kitchen"},"key":"c","by":"person"}"#
+        let long = weight.replacing("kitchen", with: String(repeating: "k", count: 200_000))
+        let text = [weight, "{broken", fat, #"{"kind":"quantity"}"#, "", gone, long].joined(separator: "\n")
+        try Data(text.utf8).write(to: URL(filePath: scene.path("some.jsonl")))
+        let given = try await scene.hub.run(["import", scene.path("some.jsonl")])
+        #expect(given.code == HubExit.notWell.rawValue)
+        #expect(given.errors.hasPrefix("6 lines: 1 stored, 0 there already, 4 refused\n"))
+        for reason in ["line 2: ", "line 3: value: ", "line 4: no kind and type", "line 7: longer than"] {
+            #expect(given.errors.contains(reason), "\(given.errors)")
+        }
+        #expect(given.errors.contains("1 line: what was taken back in the other hub"))
+    }
+
+    @Test func `what a person corrected comes back as the word of its source, and is told`() async throws {
+        let first = try await ExportScene(isFilled: false)
+        _ = try await first.hub.run(["log", "weight", "80kg", "--person", "ben", "--at", "2026-02-01T07:30:00+01:00"])
+        _ = try await first.hub.run(["edit", "1", "81kg"])
+        _ = try await first.export("all.jsonl")
+        let second = try await ExportScene(isFilled: false)
+        let given = try await second.hub.run(["import", first.path("all.jsonl")])
+        #expect(given.errors.contains("1 line: a person had changed them by hand"))
+        #expect(try await second.export("b.jsonl").contains(#""value":81,"unit":"kg""#))
+    }
+
+    @Test func `person, type, time and conditions say what is in the file`() async throws {
+        let scene = try await ExportScene()
+        func count(_ name: String, _ options: [String]) async throws -> Int {
+            try await scene.export(name, options).split(separator: "\n").count
+        }
+        #expect(try await count("1.jsonl", ["--person", "ben"]) == 1)
+        #expect(try await count("2.jsonl", ["--type", "bodyMass", "--person", "anna"]) == 16)
+        #expect(try await count("3.jsonl", ["--type", "weight", "--from", "2026-02-02", "--to", "2026-02-02"]) == 4)
+        #expect(try await count("4.jsonl", ["--type", "weight", "--where", "value > 79kg"]) == 1)
+        #expect(try await count("5.csv", ["--source", "phone", "--columns", "type,value"]) == 50)
+        let none = try await scene.hub.run(["export", scene.path("6.jsonl"), "--person", "carl"])
+        #expect(none.code == HubExit.usage.rawValue && !FileManager.default.fileExists(atPath: scene.path("6.jsonl")))
+    }
+
+    @Test func `a file is the owner's alone, and takes no other's place`() async throws {
+        let scene = try await ExportScene(isFilled: false)
+        _ = try await scene.export("all.jsonl")
+        let attributes = try FileManager.default.attributesOfItem(atPath: scene.path("all.jsonl"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let again = try await scene.hub.run(["export", scene.path("all.jsonl")])
+        #expect(again.code == HubExit.usage.rawValue && again.errors.contains("say --replace"))
+        #expect(try await scene.hub.run(["export", scene.path("all.jsonl"), "--replace"]).code == 0)
+        let nowhere = try await scene.hub.run(["export", scene.path("none/all.jsonl")])
+        #expect(nowhere.code == HubExit.system.rawValue)
+        let both = try await scene.hub.run(["export", scene.path("x.jsonl"), "--json"])
+        #expect(both.output.contains(#""format":"json-lines","#) && both.output.contains(#""records":0"#))
+        let names = try FileManager.default.contentsOfDirectory(atPath: scene.folder.path)
+        #expect(!names.contains { $0.hasSuffix(".draft") })
+    }
+
+    @Test func `an export that is killed at any moment leaves no half file under its name`() async throws {
+        let scene = try await ExportScene()
+        let whole = try await scene.export("whole.jsonl")
+        for round in 1...12 {
+            let child = try scene.hub.start(["export", scene.path("killed.jsonl"), "--replace"])
+            try await Task.sleep(for: .milliseconds(round * 3))
+            child.signal(SIGKILL)
+            _ = await child.result()
+            let left = try? String(contentsOfFile: scene.path("killed.jsonl"), encoding: .utf8)
+            #expect(left == nil || left == whole)
+        }
+        // What those have left beside it goes with the next.
+        #expect(try await scene.export("killed.jsonl", ["--replace"]) == whole)
+        let names = try FileManager.default.contentsOfDirectory(atPath: scene.folder.path)
+        #expect(names.sorted() == ["killed.jsonl", "whole.jsonl"])
+    }
+}
