@@ -345,6 +345,18 @@ import Testing
         }
     }
 
+    @Test func `R4.34 the owner's import gives records of a hand and of the hub, and nothing else may`() async throws {
+        try await withHub { hub in
+            for (instance, mode, code) in [
+                ("hub-import", "once", nil), ("hub-import", "run", "instance"), ("other", "once", "instance"),
+            ] as [(String, String, String?)] {
+                let peer = try await hub.peer()
+                let names = #""instance":"\#(instance)","plugin":"hand","mode":"\#(mode)""#
+                #expect(try await peer.ask("HELLO", #"{"protocol":[1],\#(names),"version":"1"}"#).code == code)
+            }
+        }
+    }
+
     @Test func `R8.32 the rules of today are asked about the inbox, but not about what a person put there`()
         async throws
     {
