@@ -237,7 +237,7 @@ let package = Package(
             resources: [.copy("Cases")]),
         module(
             "PluginConformance",
-            ["HubClient", "HubCore", "HubSettings", "HubWire", "PluginTesting", "Samples", "ZeroMQ"]),
+            ["HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "PluginTesting", "Samples", "ZeroMQ"]),
         module("PluginPacks", ["CZlib", "Digests", "Files", "HubCore", "HubSettings", "HubWire"]),
         tests(
             "PluginPacksTests",

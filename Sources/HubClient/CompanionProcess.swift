@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Synchronization
 
 /// A program beside this one: told by lines on its stdin, heard by the lines that it writes.
@@ -72,13 +73,19 @@ package final class CompanionProcess: Sendable {
         guard let child = process.withLock({ $0.take() }) else { return }
         try? input.fileHandleForWriting.close()
         await hasEnded.wait(upTo: patience) { $0 }
-        if child.isRunning { kill(child.processIdentifier, SIGKILL) }
+        if child.isRunning { _ = Glibc.kill(child.processIdentifier, SIGKILL) }
         _ = try? await blocking { child.waitUntilExit() }
         Self.running.withLock { _ = $0.remove(child.processIdentifier) }
     }
 
+    /// Ends it as `kill -9` does.
+    package func kill() async {
+        process.withLock { if let child = $0 { _ = Glibc.kill(child.processIdentifier, SIGKILL) } }
+        await end(patience: .seconds(1))
+    }
+
     /// Kills all that run, at once.
     package static func killAll() {
-        running.withLock { for process in $0 { kill(process, SIGKILL) } }
+        running.withLock { for process in $0 { _ = Glibc.kill(process, SIGKILL) } }
     }
 }

@@ -8,6 +8,8 @@ public struct HubFiles: Hashable, Sendable {
     /// The folder of the sockets.
     public let run: String
 
+    package init(data: String, run: String) { (self.data, self.run) = (data, run) }
+
     public init(_ section: HubSection) { (data, run) = (section.data, section.run) }
 
     /// The store's database.

@@ -12,8 +12,9 @@ struct TestCommand: AsyncParsableCommand {
         discussion: """
             The plugin runs as the hub would start it, confined, with a state directory of
             its own, beside a hub of this program that forgets sessions, is silent, takes
-            nothing, rejects, and is killed. Each rule has a tier; a plugin has the highest
-            tier whose rules, and those of the tiers before, it keeps.
+            nothing, rejects, and is killed; then in a whole hub, which is killed and put
+            back to a backup. Each rule has a tier; a plugin has the highest tier whose
+            rules, and those of the tiers before, it keeps.
 
               bronze    says what it is, comes, and ends when it is asked to
               silver    loses nothing and doubles nothing

@@ -13,6 +13,7 @@ package actor Examination {
     private var second: Task<Course, any Error>?
     /// Those of the rule that is looked at.
     private var open: [Stage] = []
+    private var homes: [Home] = []
     private var isClosed = false
 
     package init(_ subject: Subject) { self.subject = subject }
@@ -55,6 +56,17 @@ package actor Examination {
         let stages = open
         open = []
         for stage in stages { await stage.close() }
+        let places = homes
+        homes = []
+        for home in places { await home.close() }
+    }
+
+    /// A whole hub for the plugin; it ends with the rule.
+    func home() async throws -> Home {
+        let home = try Home(subject)
+        homes.append(home)
+        if isClosed { await close() }
+        return home
     }
 
     /// The same for all rules.

@@ -157,31 +157,44 @@ extension Rule {
         await second.stop(stage.hub)
         return missing
     }
+}
 
-    /// What samples say but for their keys and groups.
-    private struct Contents {
-        private var keys: [String: RecordIdentity] = [:]
-        private let known: Set<RecordIdentity>
+/// What samples say but for their keys and groups.
+struct Contents {
+    private var keys: [String: RecordIdentity] = [:]
+    private let known: Set<RecordIdentity>
 
-        init(_ records: [Record]) {
-            known = Set(records.map(\.identity))
-            for record in records { if let text = Self.text(record) { keys[text] = record.identity } }
-        }
+    init(_ records: [Record]) {
+        known = Set(records.map(\.identity))
+        for record in records { if let text = Self.text(record) { keys[text] = record.identity } }
+    }
 
-        private static func text(_ record: Record) -> String? {
-            guard case .sample(var sample) = record, let blank = RecordKey("-") else { return nil }
-            (sample.key, sample.group) = (blank, nil)
-            return "\(sample)"
-        }
+    private static func text(_ record: Record) -> String? {
+        guard case .sample(var sample) = record, let blank = RecordKey("-") else { return nil }
+        (sample.key, sample.group) = (blank, nil)
+        return "\(sample)"
+    }
 
-        /// The first record that says the same as one of these, and is not one of them.
-        func doubled(by records: [Record]) -> [String] {
-            for record in records where !known.contains(record.identity) {
-                if let text = Self.text(record), let former = keys[text] {
-                    return ["\(record.identity.words) says the same as \(former.words)"]
-                }
+    /// The first record that says the same as one of these, and is not one of them.
+    func doubled(by records: [Record]) -> [String] {
+        for record in records where !known.contains(record.identity) {
+            if let text = Self.text(record), let former = keys[text] {
+                return ["\(record.identity.words) says the same as \(former.words)"]
             }
-            return []
         }
+        return []
+    }
+
+    /// The first two records of different identity that say the same.
+    static func twins(_ records: [Record]) -> [String] {
+        var keys: [String: RecordIdentity] = [:]
+        for record in records {
+            guard let text = text(record) else { continue }
+            if let former = keys[text], former != record.identity {
+                return ["\(record.identity.words) says the same as \(former.words)"]
+            }
+            keys[text] = record.identity
+        }
+        return []
     }
 }

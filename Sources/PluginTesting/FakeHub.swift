@@ -334,7 +334,7 @@ public actor FakeHub {
             instance: hello.instance, plugin: hello.plugin, grants: behaviour.grants, limits: behaviour.limits,
             credit: behaviour.credit, heartbeat: behaviour.heartbeat, settings: behaviour.settings,
             persons: behaviour.persons,
-            clock: behaviour.clock, time: HubClock.system.time, feed: feed ?? "inproc://nowhere",
+            clock: behaviour.clock, time: (HubClock(behaviour.clock) ?? .system).time, feed: feed ?? "inproc://nowhere",
             serves: Verb.allCases.filter(Verb.fromClient.contains))
         send(.welcome(welcome), to: peer)
     }

@@ -14,7 +14,7 @@ struct BrokenPlugin: Sendable {
 
     // MARK: - Sources: of the program of Protocol §13.8
 
-    static let sources: [BrokenPlugin] = describing + living + giving + resting
+    static let sources: [BrokenPlugin] = describing + living + homely + giving + resting
 
     private static let describing: [BrokenPlugin] = [
         BrokenPlugin("manifest", "no name", (#""name": "weight-file", "#, "")),
@@ -120,6 +120,52 @@ struct BrokenPlugin: Sendable {
     ]
 
     // MARK: - What they give
+
+    private static let homely: [BrokenPlugin] = [
+        BrokenPlugin(
+            "whole-hub", "a key by the number of its starts",
+            (
+                "    instance = os.environ[\"HUB_INSTANCE\"]\n",
+                """
+                    instance = os.environ["HUB_INSTANCE"]
+                    with open(os.environ["HUB_STATE"] + "/starts", "a+") as file:
+                        file.write("x")
+                        os.environ["STARTS"] = str(file.tell())
+
+                """
+            ), (#""key": start}"#, #""key": os.environ["STARTS"] + "-" + start}"#)),
+        BrokenPlugin(
+            "whole-hub", "a file that it leaves behind when it is killed",
+            (
+                "    token = sys.stdin.readline().strip()\n",
+                """
+                    token = sys.stdin.readline().strip()
+                    busy = os.environ["HUB_STATE"] + "/busy"
+                    if os.path.exists(busy):
+                        sys.exit(1)
+                    open(busy, "w")
+
+                """
+            )),
+        BrokenPlugin(
+            "restored", "one store is all it knows",
+            (
+                "                welcome, waiting = body, []",
+                """
+                                known = os.environ["HUB_STATE"] + "/epoch"
+                                if os.path.exists(known) and open(known).read() != body["epoch"]:
+                                    sys.exit(1)
+                                open(known, "w").write(body["epoch"])
+                                welcome, waiting = body, []
+                """
+            )),
+        BrokenPlugin(
+            "clock", "a key by the day of the hub's clock",
+            (
+                "                welcome, waiting = body, []",
+                "                os.environ[\"DAY\"] = body[\"time\"][:10]\n                welcome, waiting = body, []"
+            ), (#""key": start}"#, #""key": os.environ["DAY"] + start}"#)),
+    ]
 
     /// It remembers what it has sent, whether it was stored or not.
     private static let memory = (
@@ -245,6 +291,12 @@ struct BrokenPlugin: Sendable {
             (
                 #"        lines[str(record["number"])] ="#,
                 "        if os.path.exists(os.environ[\"HUB_STATE\"] + \"/busy\"):\n            return {\"result\": \"refused\", \"reason\": \"it was begun\"}\n        open(os.environ[\"HUB_STATE\"] + \"/busy\" if str(record[\"number\"]) in lines else os.devnull, \"w\")\n        lines[str(record[\"number\"])] ="
+            )),
+        BrokenPlugin(
+            "whole-hub-delivers", "it takes the records of one source alone",
+            (
+                #"        lines[str(record["number"])] ="#,
+                "        if \"made-up\" == record[\"source\"][\"plugin\"]:\n            return {\"result\": \"refused\", \"reason\": \"a stranger's\"}\n        lines[str(record[\"number\"])] ="
             )),
         BrokenPlugin(
             "newer-records", "new members are a fault",

@@ -78,7 +78,7 @@ struct DevCommand: AsyncParsableCommand {
         // At the second Ctrl-C.
         let interruption = Interruption {
             step?.kill()
-            DevHub.kill()
+            WholeHub.killAll()
             place.remove()
         }
         let view = DevView(json: json, most: count) { interruption.release() }

@@ -2,6 +2,7 @@ import Foundation
 import HubClient
 import HubCore
 import HubWire
+import PluginConformance
 import Samples
 import Synchronization
 

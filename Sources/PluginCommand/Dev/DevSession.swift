@@ -15,7 +15,7 @@ actor DevSession {
     private let hubEnded: @Sendable () -> Void
     private var subject: Subject?
     private var standIn: StandIn?
-    private var hub: DevHub?
+    private var hub: WholeHub?
     private var observer: DevObserver?
     private var tap: CompanionProcess?
     private var watch: FolderWatch?
@@ -68,7 +68,9 @@ actor DevSession {
         }
         standIn = try startStandIn(subject)
         _ = try place.write(configuration(subject))
-        let hub = try await DevHub(place, instance: subject.name) { [view] in
+        let hub = try await WholeHub(
+            configuration: place.configuration, run: place.run, instance: subject.name
+        ) { [view] in
             view.say(.hub, $0)
         } ended: { [hubEnded] in
             hubEnded()
@@ -152,7 +154,7 @@ actor DevSession {
     }
 
     /// What has changed of settings and manifest the hub follows by itself; for anything else it is told to start the plugin again.
-    private func restart(_ hub: DevHub, _ name: String) async throws {
+    private func restart(_ hub: WholeHub, _ name: String) async throws {
         let report = try await hub.apply()
         guard report.applied else {
             for problem in report.problems { view.say(.restart, problem.description, .bad) }

@@ -1,26 +1,29 @@
-import HubClient
-import HubCore
+package import HubClient
+package import HubCore
 import HubWire
 
-/// The hub of `hub plugin dev`: a whole one, in a process of its own.
-final class DevHub: Sendable {
-    let endpoints: OwnerEndpoints
+/// A whole hub in a process of its own, for one plugin.
+package final class WholeHub: Sendable {
+    package let endpoints: OwnerEndpoints
     private let instance: String
     private let program: CompanionProcess
 
     /// Starts it, and returns when it is ready.
     ///
     /// - Parameters:
+    ///   - configuration: the path of its `hub.conf`, which has one plugin.
+    ///   - run: the folder of its sockets, as `hub.conf` says it.
+    ///   - instance: of the plugin.
     ///   - said: gets each line of its log.
     ///   - ended: called when it has ended by itself.
-    init(
-        _ place: DevPlace, instance: String, said: @escaping @Sendable (String) -> Void,
-        ended: @escaping @Sendable () -> Void
+    package init(
+        configuration: String, run: String, instance: String, said: @escaping @Sendable (String) -> Void = { _ in },
+        ended: @escaping @Sendable () -> Void = {}
     ) async throws {
         let state = Watched((isReady: false, hasEnded: false))
-        (self.instance, endpoints) = (instance, OwnerEndpoints(run: place.run))
+        (self.instance, endpoints) = (instance, OwnerEndpoints(run: run))
         program = try CompanionProcess(
-            "hub", ["run", "--config", place.configuration, "--until-eof"], hearsErrors: true
+            "hub", ["run", "--config", configuration, "--until-eof"], hearsErrors: true
         ) { line in
             switch line {
             case nil:
@@ -39,13 +42,16 @@ final class DevHub: Sendable {
     }
 
     /// Ends it in order; a plugin that does not end meanwhile is killed with it.
-    func end() async { await program.end(patience: .milliseconds(1_500)) }
+    package func end() async { await program.end(patience: .milliseconds(1_500)) }
 
     /// Ends it at once, as its second Ctrl-C does.
-    static func kill() { CompanionProcess.killAll() }
+    package static func killAll() { CompanionProcess.killAll() }
+
+    /// Ends it as `kill -9` does.
+    package func kill() async { await program.kill() }
 
     /// What `hub apply` has said.
-    func apply() async throws -> ApplyReport {
+    package func apply() async throws -> ApplyReport {
         let door = endpoints.door
         return try await blocking {
             // Programs are asked what they are, and one that hangs has ten seconds.
@@ -58,7 +64,7 @@ final class DevHub: Sendable {
     }
 
     /// What `hub restart` does.
-    func restart() async throws {
+    package func restart() async throws {
         let (door, instance) = (endpoints.door, instance)
         try await blocking {
             let arguments = RawJSON(trusted: Array(try JSON.line(["instance": instance]).utf8))

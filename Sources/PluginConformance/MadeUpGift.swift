@@ -1,15 +1,16 @@
 import Foundation
-import HubClient
+package import HubClient
 import HubWire
-import PluginConformance
 import Samples
 
 /// Made-up records of the types that a sink reads, given to the hub as any script gives them.
-struct MadeUpGift {
+package struct MadeUpGift {
     private let instance: String
     private let endpoints: OwnerEndpoints
 
-    init(_ instance: String, _ endpoints: OwnerEndpoints) { (self.instance, self.endpoints) = (instance, endpoints) }
+    package init(_ instance: String, _ endpoints: OwnerEndpoints) {
+        (self.instance, self.endpoints) = (instance, endpoints)
+    }
 
     private struct Known: Decodable {
         var name: String
@@ -20,7 +21,7 @@ struct MadeUpGift {
     private static let most = 4
 
     /// - Returns: what was given, in words.
-    func give() throws -> String {
+    package func give() throws -> String {
         let plugins = try JSON.answer(
             [Known].self, try DoorClient(endpoint: endpoints.door, command: "dev").ask(.plugins))
         let reads = plugins.first { $0.name == instance }?.reads ?? []
@@ -31,16 +32,21 @@ struct MadeUpGift {
                 "nothing: it reads \(names.joined(separator: ", ")), of which there are no made-up records; give it some with hub bridge publish"
         }
         let now = Date()
-        try give(types.flatMap { MadeUpRecords.samples($0, of: "made-up", before: now) }, as: "made-up")
+        try Self.give(
+            types.flatMap { MadeUpRecords.samples($0, of: "made-up", before: now) }, as: "made-up", to: endpoints)
         let measured = types.filter { $0.kind == .quantity }
-        try give(
-            measured.flatMap { MadeUpRecords.dayValues($0, person: "me", before: now) }, as: "gap-filler")
+        try Self.give(
+            measured.flatMap { MadeUpRecords.dayValues($0, person: "me", before: now) }, as: "gap-filler", to: endpoints
+        )
         let days = measured.isEmpty ? "" : ", and the values of three days, as the gap-filler makes them"
         return
             "three records each of \(types.map(\.id.rawValue).joined(separator: ", "))\(days): nobody has measured them"
     }
 
-    private func give(_ records: [Record], as source: String) throws {
+    /// Gives records as a script of a source would.
+    ///
+    /// - Throws: ``HubExit/notWell`` where one is rejected.
+    static func give(_ records: [Record], as source: String, to endpoints: OwnerEndpoints) throws {
         var raw = RawRecords()
         for record in records {
             var bytes: [UInt8] = []

@@ -1,0 +1,188 @@
+import Foundation
+import HubClient
+import HubCore
+import HubStore
+import HubWire
+import Samples
+import Synchronization
+
+/// One plugin in a whole hub, which starts it, stores what it gives, and can be killed and put back.
+final class Home: Sendable {
+    private let subject: Subject
+    private let folder: String
+    private let standIn: StandIn?
+    private let hub = Mutex<WholeHub?>(nil)
+    /// What it prints when it has something to say.
+    private let said = Watched<[String]>([])
+
+    private var configuration: String { "\(folder)/hub.conf" }
+
+    init(_ subject: Subject) throws {
+        // Short: a socket's path has at most 107 bytes.
+        let folder = "/tmp/hub-home-\(UUID().uuidString.prefix(13))"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        (self.subject, self.folder) = (subject, folder)
+        do {
+            standIn = try subject.simulator.map { try StandIn($0, scratch: folder) }
+            let values = standIn?.values ?? [:]
+            try subject.configuration(folder, values, hub: "log_level = \"warning\"").write(
+                toFile: "\(folder)/hub.conf", atomically: true, encoding: .utf8)
+        } catch {
+            try? FileManager.default.removeItem(atPath: folder)
+            throw error
+        }
+    }
+
+    /// Ends all, and takes the folder away.
+    func close() async {
+        await end()
+        standIn?.end()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    // MARK: - Its life
+
+    /// Starts the hub, and the hub the plugin.
+    ///
+    /// - Parameter isFirst: the hub is given what it has from before the plugin came.
+    func start(isFirst: Bool = false) async throws {
+        if isFirst, !tokens.isEmpty {
+            // The first hub makes the store, without which a hub takes no tokens for its own.
+            try await start()
+            await end()
+            try await logIn()
+        }
+        let hub: WholeHub
+        do {
+            hub = try await WholeHub(
+                configuration: configuration, run: "\(folder)/run", instance: subject.name
+            ) { [said] line in said.change { $0 = ($0 + [line]).suffix(3) } }
+        } catch {
+            throw Examination.Unknown(reason: "\(error): \(said.value.joined(separator: "; "))")
+        }
+        self.hub.withLock { $0 = hub }
+        if isFirst, !subject.records.isEmpty {
+            try MadeUpGift.give(subject.records, as: "before", to: hub.endpoints)
+        }
+    }
+
+    private var tokens: [String: String] {
+        (standIn?.values ?? [:]).filter { $0.key.hasPrefix(StandIn.tokenMark) }
+    }
+
+    /// The hub, which does not run, has the tokens that the stand-in knows, as after log-ins.
+    private func logIn() async throws {
+        let secrets = try SecretStore(path: HubFiles(data: "\(folder)/data", run: "\(folder)/run").secrets)
+        for (name, token) in tokens {
+            let account = TokenAccount(instance: subject.name, name: String(name.dropFirst(StandIn.tokenMark.count)))
+            _ = try await secrets.put(
+                NewToken(json: Array(token.utf8), expires: nil, isRenewable: false), for: account, expecting: 0,
+                at: HubClock.system.now())
+        }
+        try secrets.close()
+    }
+
+    /// As `kill -9` does: the plugin's stdin ends with it.
+    func kill() async { await hub.withLock { $0.take() }?.kill() }
+
+    func end() async { await hub.withLock { $0.take() }?.end() }
+
+    /// Copies the store.
+    func backup() async throws { try await run(["backup", "\(folder)/before.sqlite"]) }
+
+    /// Puts the copy in the store's place; the hub is not running.
+    func restore() async throws { try await run(["restore", "\(folder)/before.sqlite", "--yes"]) }
+
+    private func run(_ arguments: [String]) async throws {
+        let child = Process()
+        (child.executableURL, child.arguments) = (
+            URL(filePath: HubProgram.beside("hub")), arguments + ["--config", configuration]
+        )
+        (child.standardInput, child.standardOutput, child.standardError) = (
+            FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
+        )
+        try child.run()
+        let code = try await blocking {
+            child.waitUntilExit()
+            return child.terminationStatus
+        }
+        if code != 0 { throw Examination.Unknown(reason: "hub \(arguments[0]) ended with exit code \(code)") }
+    }
+
+    // MARK: - What is there
+
+    private var door: String {
+        get throws {
+            guard let hub = hub.withLock(\.self) else { throw Examination.Unknown(reason: "the hub has ended") }
+            return hub.endpoints.door
+        }
+    }
+
+    /// Gives the plugin made-up records to deliver.
+    func giveMadeUp() async throws {
+        guard let hub = hub.withLock(\.self) else { return }
+        let name = subject.name
+        try await blocking { _ = try MadeUpGift(name, hub.endpoints).give() }
+    }
+
+    func status() async throws -> HubStatus {
+        let door = try door
+        return try await blocking {
+            try JSON.answer(HubStatus.self, DoorClient(endpoint: door, command: "plugin-test").ask(.status))
+        }
+    }
+
+    /// What the plugin has given.
+    ///
+    /// - Parameter plugin: its kind.
+    func records(of plugin: String) async throws -> [Record] {
+        let door = try door
+        return try await blocking {
+            var reader = RecordReader()
+            var found: [Record] = []
+            for kinds in [nil, [RecordKind.day]] {
+                var filter = QueryRequest.Filter()
+                (filter.sources, filter.kinds) = ([plugin], kinds)
+                let client = try DoorClient(endpoint: door, command: "plugin-test")
+                try client.pages(QueryRequest(id: client.nextID(), filter: filter)) { page, _ in
+                    for record in page { found.append(try reader.record(record).record) }
+                }
+            }
+            return found
+        }
+    }
+
+    /// What the hub says is wrong with the plugin.
+    func faults() async throws -> [String] {
+        guard let plugin = try await status().plugins.first(where: { $0.name == subject.name }) else {
+            return ["the hub does not know it"]
+        }
+        switch plugin.state {
+        case .failed, .quarantined, .silent, .restarting:
+            return ["it is \(plugin.state.rawValue)" + (plugin.lastError.map { ": \($0)" } ?? "")]
+        default: return []
+        }
+    }
+
+    /// Whether it has done its work and ended.
+    func isAtRest() async throws -> Bool {
+        try await status().plugins.contains {
+            $0.name == subject.name && [.finished, .resting].contains($0.state)
+        }
+    }
+
+    /// Waits until a figure is at least so much and has been the same for a while, or the patience is over.
+    ///
+    /// - Parameter until: for so long; as ``Subject/settle`` says where it is `nil`.
+    func settle(atLeast count: Int64, until rest: Duration? = nil, _ figure: (HubStatus) -> Int64) async throws {
+        let deadline = ContinuousClock.now + subject.patience
+        var (known, since) = (Int64(-1), ContinuousClock.now)
+        while ContinuousClock.now < deadline {
+            let now = figure(try await status())
+            if now != known { (known, since) = (now, .now) }
+            if now >= count, ContinuousClock.now - since >= rest ?? subject.settle { return }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+}
