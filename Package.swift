@@ -133,7 +133,8 @@ let package = Package(
             "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "HubStore", "Samples", "Seeds"],
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
         module("HealthText", ["Samples"]),
-        module("HealthExports", ["JSON", "Samples"]),
+        module("HealthExports", ["Digests", "JSON", "Samples"]),
+        module("RecordDatabase", ["HealthExports", "Samples", grdb]),
         tests("HealthExportsTests", ["HealthExports", "JSON", "Samples"]),
         module("DaySeries", ["HealthStatistics", "Samples"]),
         tests(
@@ -189,7 +190,7 @@ let package = Package(
             "HubCommand",
             [
                 "DaySeries", "Files", "HealthExports", "HealthStatistics", "HealthText", "HubClient", "HubCore",
-                "HubSettings", "HubStore", "HubWire",
+                "RecordDatabase", "HubSettings", "HubStore", "HubWire",
                 "JSON", "HubBridge", "PluginKit", "PluginState",
                 "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
             ],
@@ -201,7 +202,7 @@ let package = Package(
                 "HubSettings",
                 "HubStore", "HubWire", "OldFormats", "PluginKit", "Samples", "ZeroMQ", argumentParser, logging,
             ],
-            resources: [.copy("Help"), .copy("Exports/records.jsonl")]),
+            resources: [.copy("Help"), .copy("Exports/records.jsonl"), .copy("Exports/judges.py")]),
         program(
             "HubDemo", ["HubClient", "HubWire", "Samples", "Seeds", argumentParser], path: "Simulators/Demo/Sources"),
         tests(

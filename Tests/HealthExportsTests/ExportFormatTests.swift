@@ -4,7 +4,9 @@ import Testing
 @Suite struct ExportFormatTests {
     @Test func `the end of a name says the format, the longest that fits`() {
         let named: [(String, ExportFormat?)] = [
-            ("all.jsonl", .jsonLines), ("a/b.CSV", .csv), ("what.json", nil), ("csv", nil), ("", nil),
+            ("all.jsonl", .jsonLines), ("a/b.CSV", .csv), ("health.db", .sqlite), ("anna.fhir.json", .fhir),
+            ("anna.omh.jsonl", .openMHealth), ("x.ieee.jsonl", .ieee1752), ("x.fhir.ndjson", .fhirLines),
+            ("runs.gpx", .gpx), ("export.xml", .appleXML), ("what.json", nil), ("csv", nil), ("", nil),
         ]
         for (name, format) in named { #expect(ExportFormat(nameOf: name) == format, "\(name)") }
     }

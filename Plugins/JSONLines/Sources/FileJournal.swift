@@ -104,7 +104,10 @@ actor FileJournal {
             }
         }
         // No receipt: the hub would have to keep one for every record.
-        return records.map { _ in .delivered }
+        guard settings.format == .fhirLines else { return records.map { _ in .delivered } }
+        return records.map { record in
+            FHIRLinesExport.refusal(of: record.stored).map { .refused(reason: $0) } ?? .delivered
+        }
     }
 
     /// The file that the next lines go to; a new one is noted before anything is written to it.
@@ -169,6 +172,10 @@ actor FileJournal {
         case .csv:
             if isFirst { bytes += settings.header.utf8 }
             for record in records { bytes += CSVColumn.line(record.stored, settings.columns).utf8 }
+        case .fhirLines:
+            // A later version of one value of a blood pressure comes by itself: so does the first.
+            var writer = FHIRLinesExport(joinsCorrelations: false)
+            for record in records { writer.write(ExportItem(record.stored, json: []), to: &bytes) }
         }
         return bytes
     }

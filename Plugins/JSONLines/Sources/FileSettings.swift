@@ -6,8 +6,24 @@ struct FileSettings: Sendable {
     enum Format: String, CaseIterable, Sendable {
         case jsonLines = "json-lines"
         case csv
+        case fhirLines = "fhir-lines"
 
-        var suffix: String { self == .csv ? "csv" : "jsonl" }
+        var suffix: String {
+            switch self {
+            case .jsonLines: "jsonl"
+            case .csv: "csv"
+            case .fhirLines: "ndjson"
+            }
+        }
+
+        /// For `--check`.
+        fileprivate func summary(_ columns: Int) -> String {
+            switch self {
+            case .jsonLines: "JSON Lines"
+            case .csv: "CSV with \(columns) columns"
+            case .fhirLines: "Observations of FHIR R4"
+            }
+        }
     }
 
     /// When a new file begins, beside `max_size`.
@@ -42,7 +58,8 @@ struct FileSettings: Sendable {
             access: .folder),
         SettingDeclaration(
             "format", .choice(Format.allCases.map(\.rawValue)),
-            help: "json-lines writes each record exactly as the hub has it; csv the columns below.",
+            help:
+                "json-lines writes each record exactly as the hub has it; csv the columns below; fhir-lines an Observation of FHIR R4.",
             default: .string(Format.jsonLines.rawValue)),
         SettingDeclaration(
             "rotate", .choice(Rotation.allCases.map(\.rawValue)),
@@ -91,14 +108,20 @@ struct FileSettings: Sendable {
         return choice
     }
 
-    /// The first line of a file; empty for JSON Lines.
-    var header: String { format == .csv ? CSVColumn.header(columns) : "" }
+    /// What tells files of other lines apart; of CSV the first line.
+    var header: String {
+        switch format {
+        case .jsonLines: ""
+        case .csv: CSVColumn.header(columns)
+        case .fhirLines: Format.fhirLines.rawValue
+        }
+    }
 
     /// What would be written, in sentences for `--check`.
     var summary: String {
         let what = types.map { $0.joined(separator: ", ") } ?? "every type that grants allow"
         let which = kinds.map { " of the kinds \($0.map(\.rawValue).joined(separator: ", "))" } ?? ""
-        let form = format == .csv ? "CSV with \(columns.count) columns" : "JSON Lines"
+        let form = format.summary(columns.count)
         let turn = rotation == .never ? "" : ", a new file each \(rotation.rawValue)"
         return "It would write \(what)\(which) as \(form), files of up to \(maximumSize) bytes\(turn)."
     }

