@@ -23,12 +23,9 @@ public struct Figures: Sendable {
     /// - Parameters:
     ///   - portions: all that reach into the time between the first border and the last, in any order; finite values.
     ///   - borders: in microseconds since 1970, rising, two at least.
-    ///   - horizon: as in ``SourceMerge``.
-    public static func sums(
-        _ portions: [Portion], _ borders: [Int64], bySource: Bool, horizon: Int64? = nil
-    ) -> [Figures] {
+    public static func sums(_ portions: [Portion], _ borders: [Int64], bySource: Bool) -> [Figures] {
         var figures = Array(repeating: Figures(), count: borders.count - 1)
-        for (place, total) in SourceMerge(portions, horizon: horizon).totals(borders).enumerated() {
+        for (place, total) in SourceMerge(portions).totals(borders).enumerated() {
             if let total { figures[place].total.add(total) }
         }
         for portion in portions {
@@ -40,7 +37,7 @@ public struct Figures: Sendable {
         }
         guard bySource else { return figures }
         for (rank, own) in Dictionary(grouping: portions, by: \.rank) {
-            for (place, total) in SourceMerge(own, horizon: horizon).totals(borders).enumerated() {
+            for (place, total) in SourceMerge(own).totals(borders).enumerated() {
                 if let total { figures[place].sources[rank, default: Tally()].add(total) }
             }
         }

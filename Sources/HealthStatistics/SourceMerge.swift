@@ -1,8 +1,8 @@
 /// Adds up what several sources have counted, so that nothing counts twice.
 ///
-/// A phone and a watch on one walk count the same steps. Time is cut where anything begins or ends. In each slice a bucket counts, the
-/// finest where there are several; else the samples of the best source that has any there. Each gives the share of its value that the
-/// slice is of its length. What has no length counts whole, where no bucket and no sample of a better source covers it.
+/// A phone and a watch on one walk count the same steps. Time is cut where anything begins or ends. In each slice the samples of the best
+/// source that has any there count, each with the share of its value that the slice is of its length. What has no length counts whole,
+/// where no sample of a better source covers it. A source of sums, which have all in them that others say, is the best (``SourceRank``).
 ///
 /// The share of a slice is what the sample had counted at its end less what it had at its beginning, both rounded once. So slices side by
 /// side give what they give together, whatever cuts them, and all of a sample is the value that its source said.
@@ -14,24 +14,18 @@ public struct SourceMerge: Sendable {
         public var duration: Int64 = 0
     }
 
-    /// By start; mirrors and what a file covers are left out.
+    /// By start; mirrors are left out.
     private let portions: [Portion]
 
     /// Two samples of one source and time whose values differ by no more than this part of them are one that came two ways.
     static let mirrorTolerance = 0.0005
 
-    /// - Parameters:
-    ///   - portions: of one person and type, in any order; finite values.
-    ///   - horizon: until when the samples of an export file are complete, in microseconds since 1970; up to it no bucket counts.
-    public init(_ portions: [Portion], horizon: Int64? = nil) {
+    /// - Parameter portions: of one person and type, in any order; finite values.
+    public init(_ portions: [Portion]) {
         var known: [Portion] = []
         for portion in portions.sorted(by: SourceMerge.precedes) {
-            if portion.form == .bucket, let horizon, portion.end <= horizon { continue }
-            guard let last = known.last, SourceMerge.areMirrors(last, portion) else {
-                known.append(portion)
-                continue
-            }
-            if portion.isFromFile, !last.isFromFile { known[known.count - 1] = portion }
+            if let last = known.last, SourceMerge.areMirrors(last, portion) { continue }
+            known.append(portion)
         }
         self.portions = known
     }
@@ -41,15 +35,13 @@ public struct SourceMerge: Sendable {
         if left.start != right.start { return left.start < right.start }
         if left.end != right.end { return left.end < right.end }
         if left.rank != right.rank { return left.rank < right.rank }
-        if left.form != right.form { return left.form == .sample }
         if left.value != right.value { return left.value < right.value }
-        if left.isFromFile != right.isFromFile { return left.isFromFile }
         return left.number < right.number
     }
 
     private static func areMirrors(_ left: Portion, _ right: Portion) -> Bool {
-        left.form == .sample && right.form == .sample && left.start == right.start && left.end == right.end
-            && left.rank == right.rank && abs(left.value - right.value) <= mirrorTolerance * abs(left.value)
+        left.start == right.start && left.end == right.end && left.rank == right.rank
+            && abs(left.value - right.value) <= mirrorTolerance * abs(left.value)
     }
 
     /// What counts between each border and the next.
@@ -87,19 +79,10 @@ private struct Sweep {
     private var interval = -1
     /// By rank, the samples under way.
     private var running: [Int: Set<Int>] = [:]
-    /// The buckets under way, the finest first.
-    private var buckets: [Int] = []
-    private var winner = Winner.nothing
+    /// The rank of the source that counts; every sample of it under way does.
+    private var winner: Int?
     /// Since when it has counted, in this interval.
     private var since = Int64.min
-
-    /// What counts.
-    private enum Winner: Hashable {
-        case nothing
-        case bucket(Int)
-        /// Every sample under way of the source of this rank.
-        case source(Int)
-    }
 
     init(_ portions: [Portion], _ borders: [Int64], _ isAdded: ((Portion) -> Bool)?) {
         (self.portions, self.borders, self.isAdded) = (portions, borders, isAdded)
@@ -134,35 +117,18 @@ private struct Sweep {
         }
     }
 
-    private mutating func begin(_ place: Int) {
-        let portion = portions[place]
-        switch portion.form {
-        case .sample: running[portion.rank, default: []].insert(place)
-        case .bucket:
-            let at = buckets.firstIndex {
-                (portions[$0].length, portions[$0].number) > (portion.length, portion.number)
-            }
-            buckets.insert(place, at: at ?? buckets.endIndex)
-        }
-    }
+    private mutating func begin(_ place: Int) { running[portions[place].rank, default: []].insert(place) }
 
     private mutating func finish(_ place: Int) {
         let portion = portions[place]
-        switch portion.form {
-        case .bucket:
-            if winner == .bucket(place) { add(place, until: portion.end) }
-            buckets.removeAll { $0 == place }
-        case .sample:
-            if winner == .source(portion.rank) { add(place, until: portion.end) }
-            running[portion.rank]?.remove(place)
-            if running[portion.rank]?.isEmpty == true { running[portion.rank] = nil }
-        }
+        if winner == portion.rank { add(place, until: portion.end) }
+        running[portion.rank]?.remove(place)
+        if running[portion.rank]?.isEmpty == true { running[portion.rank] = nil }
     }
 
     /// What counts from now on.
     private mutating func choose(at now: Int64) {
-        let next: Winner =
-            if let finest = buckets.first { .bucket(finest) } else { running.keys.min().map(Winner.source) ?? .nothing }
+        let next = running.keys.min()
         guard next != winner else { return }
         count(until: now)
         winner = next
@@ -170,12 +136,8 @@ private struct Sweep {
 
     /// Adds what the winner has counted that is still under way.
     private mutating func count(until now: Int64) {
-        switch winner {
-        case .nothing: break
-        case .bucket(let place): if buckets.contains(place) { add(place, until: now) }
-        case .source(let rank): for place in running[rank] ?? [] { add(place, until: now) }
-        }
-        if winner != .nothing, isAdded == nil, totals.indices.contains(interval), since < now {
+        if let winner { for place in running[winner] ?? [] { add(place, until: now) } }
+        if winner != nil, isAdded == nil, totals.indices.contains(interval), since < now {
             totals[interval, default: SourceMerge.Total()].duration += now - since
         }
         since = now
@@ -192,11 +154,7 @@ private struct Sweep {
     }
 
     private mutating func count(instant place: Int) {
-        switch winner {
-        case .bucket: return
-        case .source(let rank) where rank < portions[place].rank: return
-        case .source, .nothing: break
-        }
+        if let winner, winner < portions[place].rank { return }
         guard totals.indices.contains(interval), isAdded?(portions[place]) ?? true else { return }
         counted?.insert(place)
         totals[interval, default: SourceMerge.Total()].sum.add(portions[place].value)

@@ -5,8 +5,8 @@ public struct SourceRank: Sendable {
     /// Kinds of plugins, or `kind/device`, the best first.
     private let priority: [String]
 
-    /// Below it are the numbers of sources; above the numbers of those that are entered by hand, and above these the places among `priority`.
-    private static let (byHand, place): (Int64, Int64) = (1 << 32, 1 << 33)
+    /// A rank is the number of a source, its group at ``group`` and its place among `priority` at ``place``.
+    private static let (group, place): (Int64, Int64) = (1 << 32, 1 << 34)
 
     public init(_ priority: [String]) { self.priority = priority }
 
@@ -18,9 +18,11 @@ public struct SourceRank: Sendable {
     public func rank(of source: Source, number: Int64) -> Int64 {
         let named = source.device.map { "\(source.plugin)/\($0)" }
         let place = priority.firstIndex { $0 == named || $0 == source.plugin } ?? priority.count
-        return number + (source.plugin == Source.byHand ? SourceRank.byHand : 0) + Int64(place) * SourceRank.place
+        // Sums have in them what the others say; what a person has entered fills what they leave.
+        let group: Int64 = source.isOfSums ? 0 : source.plugin == Source.byHand ? 2 : 1
+        return number + group * SourceRank.group + Int64(place) * SourceRank.place
     }
 
     /// The number of the source of which a rank is.
-    public static func number(of rank: Int64) -> Int64 { rank & (byHand - 1) }
+    public static func number(of rank: Int64) -> Int64 { rank & (group - 1) }
 }

@@ -30,7 +30,6 @@ enum Model {
             var number, start, end: Int64
             var value: Double
             var rank: Int
-            var bucket: Bool?
         }
         var ask: String
         var pieces, levels: [Piece]?
@@ -77,8 +76,7 @@ enum Model {
                 let length = max(0, Int64.random(in: -10...60, using: &random))
                 return Portion(
                     number: Int64(number), start: start, end: start + length,
-                    value: Double.random(in: 0...500, using: &random), rank: Int.random(in: 0...3, using: &random),
-                    form: length > 0 && Int.random(in: 0...6, using: &random) == 0 ? .bucket : .sample)
+                    value: Double.random(in: 0...500, using: &random), rank: Int.random(in: 0...3, using: &random))
             }
             let borders = Set((0..<4).map { _ in Int64.random(in: -5...150, using: &random) }).sorted()
             guard borders.count > 1 else { continue }
@@ -87,8 +85,7 @@ enum Model {
                     ask: "totals",
                     pieces: portions.map {
                         .init(
-                            number: $0.number, start: $0.start, end: $0.end, value: $0.value, rank: $0.rank,
-                            bucket: $0.form == .bucket)
+                            number: $0.number, start: $0.start, end: $0.end, value: $0.value, rank: $0.rank)
                     }, borders: borders))
             results.append(SourceMerge(portions).totals(borders).map { $0?.sum.rounded })
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Samples
 import Seeds
 import Testing
 
@@ -26,19 +27,21 @@ import Testing
         Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970) * 1_000_000
     }
 
-    @Test func `the vectors of sums over phones, watches, bands and export files`() throws {
+    /// Those with a horizon would have an export file count before the sums that a phone sends of the same hours: here sums always do.
+    @Test func `the vectors of sums over phones, watches and bands`() throws {
         let url = try #require(Bundle.module.url(forResource: "priority-vectors", withExtension: "json"))
         let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: url)).vectors
-        #expect(vectors.count >= 14)
-        for vector in vectors {
+        let plain = vectors.filter { $0.horizon == nil }
+        #expect(plain.count >= 10)
+        for vector in plain {
             let portions = try vector.samples.enumerated().map { number, sample in
                 let start = try time(sample.start)
                 return Portion(
                     number: Int64(number), start: start, end: try sample.end.map(time) ?? start, value: sample.value,
-                    rank: vector.ranks.firstIndex(of: sample.source) ?? vector.ranks.count,
-                    form: sample.form == "bucket" ? .bucket : .sample, isFromFile: sample.via == "export")
+                    rank: sample.form == "bucket"
+                        ? -1 : vector.ranks.firstIndex(of: sample.source) ?? vector.ranks.count)
             }
-            let merge = SourceMerge(portions, horizon: try vector.horizon.map(time))
+            let merge = SourceMerge(portions)
             let total = merge.totals([try time(vector.from), try time(vector.to)])[0]
             let sum = try #require(total?.sum.rounded, "\(vector.id)")
             #expect(abs(sum - vector.expect) < 1e-9, "\(vector.id): \(sum)")
@@ -50,15 +53,13 @@ import Testing
         var (sum, isAny) = (0.0, false)
         for time in from..<to {
             let there = portions.filter { $0.start <= time && time < $0.end }
-            let bucket = there.filter { $0.form == .bucket }.min { ($0.length, $0.number) < ($1.length, $1.number) }
             let best = there.map(\.rank).min()
-            let counting = bucket.map { [$0] } ?? there.filter { $0.form == .sample && $0.rank == best }
-            for portion in counting {
+            for portion in there where portion.rank == best {
                 sum += portion.value / Double(portion.length)
                 isAny = true
             }
             for instant in portions where instant.length == 0 && instant.start == time {
-                guard bucket == nil, !there.contains(where: { $0.rank < instant.rank }) else { continue }
+                guard !there.contains(where: { $0.rank < instant.rank }) else { continue }
                 sum += instant.value
                 isAny = true
             }
@@ -77,8 +78,7 @@ import Testing
                     number: Int64(number), start: start,
                     end: isInstant ? start : start + Int64.random(in: 1...40, using: &random),
                     // No two within the tolerance of a mirror.
-                    value: Double(number * 7 + 1), rank: Int.random(in: 0...3, using: &random),
-                    form: !isInstant && Int.random(in: 0...5, using: &random) == 0 ? .bucket : .sample)
+                    value: Double(number * 7 + 1), rank: Int.random(in: 0...3, using: &random))
             }
             var borders = (0..<Int.random(in: 2...6, using: &random)).map { _ in
                 Int64.random(in: 0...50, using: &random)
@@ -134,20 +134,34 @@ import Testing
         }
     }
 
-    @Test func `one sample that came two ways counts once, with the digits of the file`() {
-        func sum(_ values: [(value: Double, isFromFile: Bool)]) -> Double? {
-            let portions = values.enumerated().map { number, entry in
-                Portion(
-                    number: Int64(number), start: 0, end: 10, value: entry.value, rank: 0, isFromFile: entry.isFromFile)
+    @Test func `one sample that came two ways counts once`() {
+        func sum(_ values: [Double]) -> Double? {
+            let portions = values.enumerated().map { number, value in
+                Portion(number: Int64(number), start: 0, end: 10, value: value, rank: 0)
             }
             return SourceMerge(portions).totals([0, 10])[0]?.sum.rounded
         }
-        #expect(sum([(600, false), (600.0004, true)]) == 600.0004)
-        #expect(sum([(600, true), (599.9999, false)]) == 600)
-        #expect(sum([(600, false), (601, false)]) == 1_201)
+        #expect(sum([600, 600.0004]) == 600)
+        #expect(sum([600, 599.9999]) == 599.9999)
+        #expect(sum([600, 601]) == 1_201)
         // So many of one instant are looked at once, and not each with each.
-        #expect(sum(Array(repeating: (600, false), count: 200_000)) == 600)
-        #expect(sum((0..<1_000).map { (Double($0) * 1_000, false) }) == 499_500_000)
+        #expect(sum(Array(repeating: 600, count: 200_000)) == 600)
+        #expect(sum((0..<1_000).map { Double($0) * 1_000 }) == 499_500_000)
+    }
+
+    @Test func `sums of spans come before all that hub.conf does not name, and what is entered by hand after it`() {
+        let rank = SourceRank(["phone", "watch/left"])
+        let order: [Source] = [
+            Source(plugin: "phone", device: "a", account: "hae sums"), Source(plugin: "phone", device: "a"),
+            Source(plugin: "watch", device: "left"), Source(plugin: "ingest", account: "sums"),
+            Source(plugin: "band"), Source(plugin: "watch", device: "right", account: "no sums at all"),
+            Source(plugin: Source.byHand),
+        ]
+        let ranks = order.enumerated().map { rank.rank(of: $1, number: Int64($0 + 1)) }
+        #expect(ranks == ranks.sorted() && Set(ranks).count == order.count)
+        #expect(ranks.map(SourceRank.number) == Array(1...7))
+        #expect(ranks.allSatisfy { (0..<1 << 53).contains($0) })
+        #expect(Source(plugin: "x", account: "sums").isOfSums && !Source(plugin: "x", account: "mysums").isOfSums)
     }
 
     @Test func `an interval without anything has no value, and one of zeros is zero`() {

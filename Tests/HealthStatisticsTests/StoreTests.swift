@@ -14,7 +14,6 @@ import Testing
             var value: Double
             var rank: Int
             var plugin: String
-            var bucket = false
         }
         var ask = "statistics"
         var type, style, plugin, zone, unit: String?

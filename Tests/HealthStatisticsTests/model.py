@@ -25,10 +25,10 @@ def rank_of(piece):
 
 def without_mirrors(pieces):
     kept = []
-    for piece in sorted(pieces, key=lambda p: (p["start"], p["end"], p["rank"], p["bucket"], p["value"], p["number"])):
+    for piece in sorted(pieces, key=lambda p: (p["start"], p["end"], p["rank"], p["value"], p["number"])):
         last = kept[-1] if kept else None
-        same = last and all(last[n] == piece[n] for n in ("start", "end", "rank", "bucket"))
-        if piece["bucket"] or not same or abs(last["value"] - piece["value"]) > 0.0005 * abs(last["value"]):
+        same = last and all(last[n] == piece[n] for n in ("start", "end", "rank"))
+        if not same or abs(last["value"] - piece["value"]) > 0.0005 * abs(last["value"]):
             kept.append(piece)
     return kept
 
@@ -49,16 +49,13 @@ def totals(question):
         starts, ends = (np.array([p[name] for p in longs], "int64") for name in ("start", "end"))
         for begin, end in zip(cuts, cuts[1:]):
             there = [longs[n] for n in np.flatnonzero((starts <= begin) & (end <= ends))]
-            buckets = [p for p in there if p["bucket"]]
-            if buckets:
-                there = [min(buckets, key=lambda p: (p["end"] - p["start"], p["number"]))]
             best = min(map(rank_of, there), default=0)
             for piece in there:
-                if piece["bucket"] or piece["rank"] == best:
+                if piece["rank"] == best:
                     terms += [counted(piece, end), -counted(piece, begin)]
         for piece in (p for p in pieces if p["start"] == p["end"]):
             at = piece["start"]
-            over = [p for p in pieces if p["start"] <= at < p["end"] and (p["bucket"] or p["rank"] < piece["rank"])]
+            over = [p for p in pieces if p["start"] <= at < p["end"] and p["rank"] < piece["rank"]]
             if low <= at < high and not over:
                 terms.append(piece["value"])
         answers.append(math.fsum(terms) if terms else None)

@@ -108,4 +108,44 @@ import Testing
         let wrong = try await hub.run(["stats", "stepCount", "--by", "day", "--week-from", "sunday"])
         #expect(wrong.code == 64 && wrong.errors.contains("--by week"), "\(wrong.errors)")
     }
+
+    @Test func `R8.112 hours of a phone count before the watch in them, and hub trace says so`() async throws {
+        let hub = try await TestHub(
+            "[person.anna]\nzone = \"Europe/Berlin\"\n")
+        func record(_ key: String, _ value: Int, _ start: String, _ end: String, _ source: String) -> String {
+            #"{"type":"stepCount","value":\#(value),"unit":"count","start":"2026-02-10T\#(start):00+01:00","#
+                + #""end":"2026-02-10T\#(end):00+01:00","key":"\#(key)","source":\#(source)}"#
+        }
+        let (watch, hours) = (#"{"device":"watch"}"#, #"{"device":"iphone","account":"hae sums"}"#)
+        let records = [
+            record("w1", 600, "08:00", "08:10", watch), record("h", 1_000, "08:00", "09:00", hours),
+            record("w2", 70, "09:20", "09:30", watch),
+        ]
+        try await blocking { try hub.give(records) }
+        let sum = try await hub.run(["stats", "stepCount", "--json"])
+        #expect(sum.output.contains(#""sum":1070"#), "\(sum)")
+        let sources = try await hub.run(["sources", "stepCount"]).output.split(separator: "\n").dropFirst()
+        #expect(sources.map { $0.contains("iphone/hae sums") } == [true, false], "\(sources)")
+        #expect(sources.first?.hasSuffix("sums of spans") == true && sources.last?.hasSuffix("first record") == true)
+        let lines = [
+            1:
+                "in sums    source 2 of 2 (first record): what test-pub/iphone/hae sums (sums of spans) has of its time counts instead",
+            2: "in sums    it counts before all others of its time: source 1 of 2 (sums of spans)",
+            3: "in sums    it counts: no other source has anything of its time",
+        ]
+        for (number, line) in lines {
+            let trace = try await hub.run(["trace", "\(number)"])
+            #expect(trace.output.contains("\n\(line)\n"), "\(trace)")
+        }
+        // A table of hub.conf comes before it.
+        let conf = try String(contentsOfFile: hub.folder.configuration, encoding: .utf8)
+        try (conf + "\n[priority.steps]\nsources = [\"test-pub/watch\"]\n").write(
+            toFile: hub.folder.configuration, atomically: true, encoding: .utf8)
+        _ = try await hub.run(["apply"])
+        let other = try await hub.run(["stats", "stepCount", "--json"])
+        // 600 of ten minutes, and of the hour what is left of it.
+        #expect(other.output.contains(#""sum":1503.33"#), "\(other)")
+        let first = try await hub.run(["trace", "1"])
+        #expect(first.output.contains("source 1 of 2 (hub.conf)"), "\(first)")
+    }
 }

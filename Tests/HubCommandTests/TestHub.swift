@@ -28,7 +28,7 @@ final class TestTerminal: Sendable {
 /// A running `hub run` without plugins.
 final class TestHub: Sendable {
     let endpoints: OwnerEndpoints
-    private let folder: TemporaryFolder
+    let folder: TemporaryFolder
     private let program: Locked<ChildProcess>
 
     /// - Parameters:

@@ -108,11 +108,11 @@ import Testing
         #expect(found.next == nil && found.sources.count == 3)
         let ordered = SourcesCommand.ordered(found.sources)
         #expect(
-            SourcesCommand.lines(ordered, zone: .gmt) == [
-                "TYPE    PERSON  ORDER  SOURCE   RECORDS  FIRST       LAST",
+            SourcesCommand.lines(ordered, SourceStanding([]), zone: .gmt) == [
+                "TYPE    PERSON  ORDER  SOURCE   RECORDS  FIRST       LAST        ORDER BY",
                 "weight  -              scale/c        1  2026-03-02  2026-03-02",
-                "weight  anna        1  scale/b        3  2026-03-02  2026-03-02",
-                "weight  anna        2  scale/a        2  2026-03-01  2026-03-04",
+                "weight  anna        1  scale/b        3  2026-03-02  2026-03-02  first record",
+                "weight  anna        2  scale/a        2  2026-03-01  2026-03-04  first record",
             ])
         // Weights are not added up: no source covers another.
         #expect(SourcesCommand.advice(ordered) == nil)

@@ -13,9 +13,10 @@ struct SourcesCommand: ParsableCommand {
             taken back does not count. Times are those of this machine's zone.
 
             Of a type and person the best source comes first: where several have counted
-            the same steps at the same time, that one counts (hub stats, hub days). The
-            order is that in which the hub had their first records, and what is entered by
-            hand comes last. Another order is a table of hub.conf, followed with hub apply:
+            the same steps at the same time, that one counts (hub stats, hub days). A source
+            of sums, which says what a whole hour came to, comes before all others; these
+            in the order in which the hub had their first records; what is entered by hand
+            comes last. Another order is a table of hub.conf, followed with hub apply:
               [priority.steps]
               types = ["stepCount"]            # all types if not set
               persons = ["anna"]               # all persons if not set
@@ -64,7 +65,8 @@ struct SourcesCommand: ParsableCommand {
         let sources = SourcesCommand.ordered(found.sources)
         if json { return try Output.json(try JSON.line(sources)) }
         if sources.isEmpty { return Terminal.say("no records") }
-        for line in SourcesCommand.lines(sources, zone: .current) { try Output.print(line) }
+        let standing = SourceStanding(welcome.persons)
+        for line in SourcesCommand.lines(sources, standing, zone: .current) { try Output.print(line) }
         if let advice = SourcesCommand.advice(sources) { Terminal.say(advice) }
     }
 
@@ -78,19 +80,18 @@ struct SourcesCommand: ParsableCommand {
     }
 
     /// A table; sources that have a place among others of the type and person say which.
-    static func lines(_ sources: [SourceTally], zone: TimeZone) -> [String] {
+    static func lines(_ sources: [SourceTally], _ standing: SourceStanding, zone: TimeZone) -> [String] {
         var table = Table([
             ("TYPE", .left), ("PERSON", .left), ("ORDER", .right), ("SOURCE", .left), ("RECORDS", .right),
-            ("FIRST", .left), ("LAST", .left),
+            ("FIRST", .left), ("LAST", .left), ("ORDER BY", .left),
         ])
         var places: [[String?]: Int] = [:]
         for tally in sources {
-            let source = [tally.source.plugin, tally.source.device, tally.source.account].compactMap(\.self)
             places[[tally.type, tally.personId], default: 0] += 1
             let place = tally.rank == nil ? "" : String(places[[tally.type, tally.personId]] ?? 1)
             table.add([
-                tally.type, tally.person ?? Topic.nobody, place, source.joined(separator: "/"), String(tally.count),
-                date(tally.first, zone), date(tally.last, zone),
+                tally.type, tally.person ?? Topic.nobody, place, SourceStanding.name(tally), String(tally.count),
+                date(tally.first, zone), date(tally.last, zone), tally.rank == nil ? "" : standing.reason(tally),
             ])
         }
         return table.takeLines()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import HubClient
 import HubWire
+import Samples
 
 struct TraceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -48,10 +49,32 @@ struct TraceCommand: ParsableCommand {
             if json {
                 try Output.json(answer.text)
             } else {
-                let text = try TraceText(answer, options.readingUnits(), isFirst: isFirst, showsRest: all)
+                let text = try TraceText(answer, options.readingUnits(), isFirst: isFirst, showsRest: all) { stored in
+                    try TraceCommand.standing(of: stored, door)
+                }
                 for line in text.lines { try Output.print(line) }
             }
         } while all && next != nil
+    }
+
+    /// Of what is added up: which source of its time counts, and why.
+    private static func standing(of stored: StoredRecord, _ door: DoorClient) throws -> String? {
+        guard case .sample(let sample) = stored.record, let person = stored.assignment.person?.name,
+            TypeRegistry.standard.type(sample.type)?.aggregation == .cumulative
+        else { return nil }
+        let welcome = try door.open()
+        var (query, tallies) = (QueryRequest(id: 0, want: .sources), [SourceTally]())
+        (query.filter.types, query.filter.persons) = ([sample.type.rawValue], [person])
+        // What has no length is looked for in the microsecond in which it is.
+        query.filter.from = sample.start
+        query.filter.to = Timestamp(microseconds: max(sample.end.microseconds, sample.start.microseconds + 1))
+        repeat {
+            guard case .answer(.sources, let page) = try door.ask(query).content else { return nil }
+            let answer = try JSON.answer(SourcesPage.self, page)
+            tallies += answer.sources
+            query.next = answer.next
+        } while query.next != nil
+        return SourceStanding(welcome.persons).line(of: sample.source, among: tallies)
     }
 
     private func unknown(_ door: DoorClient) throws -> Failure {

@@ -12,7 +12,11 @@ struct TraceText {
     /// - Parameters:
     ///   - isFirst: whether it is the first page of the story, which says what the record is.
     ///   - showsRest: whether what this page has not is shown after it.
-    init(_ answer: RawJSON, _ units: ReadingUnits, isFirst: Bool = true, showsRest: Bool = false) throws(Failure) {
+    ///   - standing: a line about what counts in sums; `nil` where there is none.
+    init(
+        _ answer: RawJSON, _ units: ReadingUnits, isFirst: Bool = true, showsRest: Bool = false,
+        standing: (StoredRecord) throws -> String? = { _ in nil }
+    ) throws {
         let members = RawMembers.members(of: answer.bytes[...])
         let versions = RawMembers.elements(of: members["versions"] ?? [])
         guard !versions.isEmpty || !isFirst else {
@@ -40,6 +44,7 @@ struct TraceText {
         if let current {
             let taken = try members["retracted"].map { bytes throws(Failure) in try reader.record(bytes) }
             lines = TraceText.head(current, retracted: taken, topic: TraceText.text(members["topic"]), units)
+            if taken == nil, isFirst, let line = try standing(current) { lines.append(line) }
         }
         if let head = TraceText.text(members["topicHead"]),
             let count = TraceText.text(members["topicCount"]).flatMap({ Int($0) })

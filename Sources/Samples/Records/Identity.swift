@@ -10,6 +10,11 @@ public struct Source: Hashable, Sendable {
     /// The `plugin` of what people enter themselves.
     public static let byHand = "hand"
 
+    /// Whether its samples are statistics of their spans, each with all in it that there was: its account is `sums`, or ends with ` sums`.
+    ///
+    /// A phone that tells what an hour comes to has looked at watch, phone and band.
+    public var isOfSums: Bool { account.map { $0 == "sums" || $0.hasSuffix(" sums") } ?? false }
+
     /// A source; nothing is checked.
     public init(plugin: String, device: String? = nil, account: String? = nil) {
         self.plugin = plugin
