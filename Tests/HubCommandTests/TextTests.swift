@@ -248,6 +248,14 @@ import Testing
     func `anything else is refused`(_ text: String) {
         #expect(DateArgument(text) == nil)
     }
+
+    @Test(arguments: [
+        ("2026-02-30", "the calendar has no such day"), ("31.10.2026", "write 2026-10-31"), ("5years", "write 5y"),
+        ("90 minutes", "write 90min"),
+    ]) func `what is nearly a date is told how it is written`(_ text: String, _ hint: String) {
+        let error = #expect(throws: (any Error).self) { try DateArgument.parsed(text) }
+        #expect(error.map { "\($0)".contains("; \(hint)") } == true)
+    }
 }
 
 @Suite struct TopicArgumentTests {

@@ -133,6 +133,7 @@ struct ExportCommand: ParsableCommand {
             return try Output.json(try JSON.line(ExportReport(path: path ?? "", format: format, account)))
         }
         for line in ExportReport.lines(account, to: path) { Terminal.say(line) }
+        if format == .gpx, account.written == 0 { Terminal.say("no workout that was asked for has a route") }
     }
 }
 

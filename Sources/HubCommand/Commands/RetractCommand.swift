@@ -88,6 +88,8 @@ struct RetractCommand: ParsableCommand {
         if json {
             try Output.json(done.text)
         } else {
+            // Who was not asked has not seen what it is.
+            if yes, !undo { for line in listing { Terminal.say(line) } }
             for line in lines(done) { try Output.print(line) }
         }
         try done.refuseRejections(isDone: true)

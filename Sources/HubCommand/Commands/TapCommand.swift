@@ -150,6 +150,9 @@ enum TypeArgument {
 
     /// Why `text` is not a type, with what was probably meant.
     static func unknown(_ text: String) -> String {
+        if Int64(text) != nil {
+            return "there is no type \(Terminal.cut(text)); hub trace \(text) shows the record of this number"
+        }
         let registry = TypeRegistry.standard
         let meant = registry.suggestion(for: text).map { [$0.rawValue] } ?? []
         // `sleep` is not a misspelling of sleepAnalysis, nor `steps` of stepCount, and yet it is clear what is meant.

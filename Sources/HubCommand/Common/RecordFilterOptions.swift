@@ -56,7 +56,25 @@ struct RecordSelectionOptions: ParsableArguments {
 extension DateArgument {
     /// As ArgumentParser takes it, with what may stand there in the error.
     static func parsed(_ text: String) throws -> DateArgument {
-        guard let date = DateArgument(text) else { throw ValidationError("'\(text)' is none of: \(forms)") }
+        guard let date = DateArgument(text) else {
+            throw ValidationError("'\(text)' is none of: \(forms)" + (meant(text).map { "; \($0)" } ?? ""))
+        }
         return date
     }
+
+    /// What is wrong with a text that is nearly a date.
+    private static func meant(_ text: String) -> String? {
+        if text.wholeMatch(of: /\d{4}-\d\d?-\d\d?/) != nil {
+            return "the calendar has no such day, or digits are missing"
+        }
+        if let parts = text.wholeMatch(of: /(\d\d?)\.(\d\d?)\.(\d{4})/),
+            let date = LocalDate("\(parts.3)-\(two(parts.2))-\(two(parts.1))")
+        {
+            return "write \(date.text)"
+        }
+        guard let parts = text.wholeMatch(of: /(\d+) ?(minute|min|hour|day|week|year)s?/) else { return nil }
+        return "write \(parts.1)\(parts.2.hasPrefix("min") ? "min" : String(parts.2.prefix(1)))"
+    }
+
+    private static func two(_ digits: Substring) -> String { digits.count == 1 ? "0\(digits)" : String(digits) }
 }
