@@ -36,20 +36,23 @@ private final class Transcript {
                 transcript.note($0, $1, $2)
             }
         }
-        let feed = try Listener("ipc://\(host.folder.path)/run/feed")
-        let source = try peer(
-            "kitchen",
-            #","declares":[{"id":"x.kitchen.spice","kind":"quantity","unit":"count","aggregation":"cumulative"}]"#)
-        // A pulse, which comes after a record and every 30 s, says that the hub knows of the listener.
-        try source.give([#"{"type":"weight","value":70,"unit":"kg","start":"2024-03-14T07:30:05Z","key":"first"}"#])
-        _ = try source.receive("STORED")
-        try feed.hear(until: ["hub/pulse/"], transcript)
-        try give(source)
-        try ask(source)
-        try command(source, transcript)
-        try deliver(try peer("sink"))
-        try token(try peer("lines", plugin: "json-lines", #","mode":"once""#))
-        try feed.hear(until: ["hub/pulse/", "live/", "device/", "sample/", "day/", "retraction/"], transcript)
+        // A socket stays on its thread: all of them are closed before this waits.
+        do {
+            let feed = try Listener("ipc://\(host.folder.path)/run/feed")
+            let source = try peer(
+                "kitchen",
+                #","declares":[{"id":"x.kitchen.spice","kind":"quantity","unit":"count","aggregation":"cumulative"}]"#)
+            // A pulse, which comes after a record and every 30 s, says that the hub knows of the listener.
+            try source.give([#"{"type":"weight","value":70,"unit":"kg","start":"2024-03-14T07:30:05Z","key":"first"}"#])
+            _ = try source.receive("STORED")
+            try feed.hear(until: ["hub/pulse/"], transcript)
+            try give(source)
+            try ask(source)
+            try command(source, transcript)
+            try deliver(try peer("sink"))
+            try token(try peer("lines", plugin: "json-lines", #","mode":"once""#))
+            try feed.hear(until: ["hub/pulse/", "live/", "device/", "sample/", "day/", "retraction/"], transcript)
+        }
         hub.signal(SIGTERM)
         _ = await hub.waitForExit()
 

@@ -96,6 +96,7 @@ struct ExportCommand: ParsableCommand {
                     ?? "Without a path the format is not known; say --format.")
         }
         if columns != nil, format != .csv { throw ValidationError("--columns goes with csv.") }
+        if !types.isEmpty, format == .gpx { throw ValidationError("gpx has routes alone: it goes without --type.") }
         if numbers, format != .jsonLines { throw ValidationError("--numbers goes with json-lines.") }
         if days, !format.takesDays {
             throw ValidationError(

@@ -126,4 +126,49 @@ import Testing
         let names = try FileManager.default.contentsOfDirectory(atPath: scene.folder.path)
         #expect(names.sorted() == ["killed.jsonl", "whole.jsonl"])
     }
+
+    @Test func `an import that is killed at any moment is given again, and everything is there once`() async throws {
+        let first = try await ExportScene()
+        let whole = try await first.export("all.jsonl")
+        let second = try await ExportScene(isFilled: false)
+        for round in 1...10 {
+            let child = try second.hub.start(["import", first.path("all.jsonl")])
+            try await Task.sleep(for: .milliseconds(round * 12))
+            child.signal(SIGKILL)
+            _ = await child.result()
+        }
+        #expect(try await second.hub.run(["import", first.path("all.jsonl")]).code == 0)
+        #expect(try await second.export("again.jsonl") == whole)
+    }
+
+    @Test func `days come back under who made them, those of retention too, and never among samples`() async throws {
+        let scene = try await ExportScene(isFilled: false)
+        let day =
+            #"{"kind":"day","type":"weight","value":72,"unit":"kg","series":"mean30","date":"2024-03-15","method":"carried","observedOn":"2024-03-12","age":3,"basis":[],"person":"anna","source":{"plugin":"gap-filler"}}"#
+        let kept =
+            #"{"kind":"day","type":"stepCount","value":4200,"unit":"count","series":"kept.watch","date":"2024-03-14","method":"retention","basis":[],"person":"ben","source":{"plugin":"hub"},"metadata":{"count":2}}"#
+        let lines = [kept, day].joined(separator: "\n") + "\n"
+        try Data(lines.utf8).write(to: URL(filePath: scene.path("days.jsonl")))
+        let given = try await scene.hub.run(["import", scene.path("days.jsonl")])
+        #expect(given.errors.hasPrefix("2 lines: 2 stored, 0 there already, 0 refused\n"), "\(given.errors)")
+        #expect(try await scene.export("again.jsonl", ["--days"]) == lines)
+        #expect(try await scene.export("samples.jsonl").isEmpty)
+        let numbered = day.replacing(#""basis":[]"#, with: #""basis":[12]"#).replacing("03-15", with: "03-16")
+        try Data(numbered.replacing(#""age":3"#, with: #""age":4"#).utf8).write(
+            to: URL(filePath: scene.path("n.jsonl")))
+        let told = try await scene.hub.run(["import", scene.path("n.jsonl")])
+        #expect(told.errors.contains("1 line: without the numbers of records of the other hub"), "\(told.errors)")
+        let refused = try await scene.hub.run(["export", scene.path("a.gpx"), "--days"])
+        #expect(refused.code == HubExit.usage.rawValue)
+    }
+
+    @Test(.enabled(if: Need.mount.isMet, "\(Need.mount.reason)"), arguments: ["all.jsonl", "all.sqlite"])
+    func `a disk that is full is told, and nothing is left on it`(_ name: String) async throws {
+        let scene = try await ExportScene()
+        let disk = try SmallDisk(bytes: 16_384)
+        let result = try await scene.hub.run(["export", "\(disk.path)/\(name)"])
+        #expect(result.code == HubExit.system.rawValue, "\(result.errors)")
+        #expect(result.errors.contains("No space left") || result.errors.contains("full"), "\(result.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).isEmpty)
+    }
 }
