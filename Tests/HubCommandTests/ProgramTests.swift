@@ -120,7 +120,8 @@ import ZeroMQ
         let done = try await hub.run(filter + ["--yes"])
         // Two weights, and a blood pressure with its members, which the filter does not name.
         #expect(done.output.split(separator: "\n").count == 5, "\(done.output)")
-        #expect(done.errors.contains("72.3 kg") && !done.errors.contains("71.3 kg"), "who was not asked sees what it was")
+        #expect(
+            done.errors.contains("72.3 kg") && !done.errors.contains("71.3 kg"), "who was not asked sees what it was")
         #expect(done.errors.hasSuffix("\nthe same with --undo brings them back\n"))
         #expect(try await standing() == 6)
         #expect(try await hub.run(filter + ["--yes"]).errors.contains("there is no such record"))

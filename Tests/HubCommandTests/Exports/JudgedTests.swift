@@ -82,6 +82,11 @@ import Testing
         #expect(found["tracks"] as? [String] == Array(repeating: "running 2026-02-01T17:00:00+01:00", count: 2))
         #expect(found["points"] as? Int == 8)
         #expect(found["first"] as? String == "2026-02-01 16:00:00+00:00")
+        // What is asked is asked of the workout.
+        let runs = try await scene.export(
+            "r.gpx", ["--where", "activity running", "--from", "2026-02-01T17:20:00+01:00"])
+        #expect(runs == (try String(contentsOfFile: scene.path("runs.gpx"), encoding: .utf8)))
+        #expect(try await !scene.export("s.gpx", ["--where", "activity swimming"]).contains("<trk>"))
     }
 
     @Test func `the XML of one person is read as an export of Apple Health`() async throws {
