@@ -169,11 +169,12 @@ package actor PlayHub {
             if value >= number { return nil }
             // What it sent and printed last may be heard after its end.
             if end == nil, client?.hasEnded ?? false { end = .now + .seconds(2) }
-            if let end, ContinuousClock.now > end {
-                return ["\(count.rawValue): \(value), and not \(number); the client has ended"]
-            }
-            guard ContinuousClock.now < deadline else {
-                return ["\(count.rawValue): \(value), and not \(number), after \(patience.components.seconds) s"]
+            guard ContinuousClock.now < min(deadline, end ?? deadline) else {
+                let found = "\(count.rawValue): \(value), and not \(number)"
+                guard end != nil, let code = await client?.code(within: .zero) else {
+                    return ["\(found), after \(patience.components.seconds) s"]
+                }
+                return ["\(found); the client has ended with exit code \(code)"]
             }
             try? await Task.sleep(for: .milliseconds(10))
         }
