@@ -132,6 +132,7 @@ let package = Package(
         tests(
             "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "HubStore", "Samples", "Seeds"],
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
+        module("AppleExport", ["CZlib", "Digests", "Files", "JSON", "Samples"]),
         module("HealthText", ["Samples"]),
         module("HealthExports", ["Digests", "JSON", "Samples"]),
         module("RecordDatabase", ["HealthExports", "Samples", grdb]),

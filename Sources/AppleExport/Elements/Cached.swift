@@ -1,0 +1,185 @@
+import JSON
+import Samples
+
+/// What is known of a type of the export, made once for each spelling.
+final class TypeEntry {
+    let id: TypeID
+    /// `nil` for a type that the registry does not have.
+    let health: HealthType?
+    let kind: SampleKind
+    /// `{"type":"heartRate"`
+    let head: [UInt8]
+    /// Its place among the account's types.
+    let index: Int
+    let isWanted: Bool
+    /// Whether its records may stand within a correlation or a workout as well as at the top.
+    let isMember: Bool
+    /// Whether what a person ate is a part of what identifies it: one meal has the same amount of the same thing twice.
+    let isEaten: Bool
+    /// Whether the hub takes no sample of it without further metadata.
+    let required: [String]
+    var units = ByteCache<UnitEntry>()
+    var values = ByteCache<ValueEntry>()
+
+    init(_ id: TypeID, health: HealthType?, kind: SampleKind, index: Int, isWanted: Bool) {
+        (self.id, self.health, self.kind, self.index, self.isWanted) = (id, health, kind, index, isWanted)
+        var head = Array(#"{"type":""#.utf8)
+        head.append(escaped: id.rawValue)
+        head.append(0x22)
+        self.head = head
+        isEaten = id.rawValue.hasPrefix("dietary")
+        isMember =
+            isEaten || id == .bloodPressureSystolic || id == .bloodPressureDiastolic || id == .workoutEffortScore
+            || id == .estimatedWorkoutEffortScore
+        required = MetadataKey.required(on: id).map(\.name)
+    }
+
+    func unit(_ bytes: UnsafeRawBufferPointer) -> UnitEntry {
+        units.value(of: bytes) { UnitEntry(XMLText.decoded($0).text, of: health) }
+    }
+
+    /// A value of a category by HealthKit's constant, its name or its number.
+    func value(_ bytes: UnsafeRawBufferPointer) -> ValueEntry {
+        values.value(of: bytes) { ValueEntry(XMLText.decoded($0).text, of: health) }
+    }
+}
+
+/// A unit of a type.
+final class UnitEntry {
+    let text: String
+    /// `,"unit":"kg"`
+    let json: [UInt8]
+    private let unit: HealthUnit?
+    private let target: HealthUnit?
+    private let isOwn: Bool
+    /// Whether values in it are values of the type, or of a type that is not known.
+    let isFit: Bool
+
+    init(_ text: String, of health: HealthType?) {
+        self.text = text
+        var json = Array(#","unit":""#.utf8)
+        json.append(escaped: text)
+        json.append(0x22)
+        self.json = json
+        let unit = if let health { try? health.meant(by: text) } else { try? HealthUnit(text) }
+        let target = health?.healthUnit
+        (self.unit, self.target) = (unit, target)
+        isOwn = health?.unit == text
+        isFit = unit.map { unit in target.map { unit.isCompatible(with: $0) } ?? (health == nil) } ?? false
+    }
+
+    /// In the type's own unit, where it has one.
+    @inline(__always)
+    func canonical(_ value: Double) -> Double {
+        guard !isOwn, let unit, let target else { return value }
+        return (try? unit.convert(value, to: target)) ?? value
+    }
+}
+
+/// A value of a category.
+final class ValueEntry {
+    /// As the hub calls it; `nil` where the type has no such value.
+    let name: String?
+    let json: [UInt8]
+
+    init(_ text: String, of health: HealthType?) {
+        let found = health?.value(named: text) ?? Int(text).flatMap { health?.value(raw: $0) }
+        name = found?.name
+        json = found.map { ValueEntry.json($0.name) } ?? []
+    }
+
+    init(only value: CategoryValue) {
+        name = value.name
+        json = ValueEntry.json(value.name)
+    }
+
+    private static func json(_ name: String) -> [UInt8] {
+        var json = Array(#","value":""#.utf8)
+        json.append(escaped: name)
+        json.append(0x22)
+        return json
+    }
+}
+
+/// A source by its name.
+final class SourceEntry {
+    /// With plain spaces.
+    let name: String
+    /// As it is identified: as ``name``.
+    let identity: [UInt8]
+    /// `,"source":{"device":"…","account":"…"}`, empty where there is neither.
+    let json: [UInt8]
+    /// `"sourceName":"…"`, where it is written otherwise.
+    let metadata: [UInt8]
+    let oddities: XMLText.Oddities
+    let index: Int
+    let isWanted: Bool
+
+    init(_ bytes: UnsafeRawBufferPointer?, account: String?, filter: ExportFilter, index: (String) -> Int) {
+        let (text, oddities) = bytes.map { XMLText.decoded($0) } ?? ("", [])
+        var name = SourceName.normalized(text)
+        // The most that the hub takes for the name of a device.
+        while name.utf8.count > 256 { name.removeLast() }
+        self.name = name
+        self.oddities = oddities
+        identity = Array(name.utf8)
+        var json: [UInt8] = []
+        if !name.isEmpty {
+            json += Array(#""device":""#.utf8)
+            json.append(escaped: name)
+            json.append(0x22)
+        }
+        if let account {
+            if !json.isEmpty { json.append(0x2C) }
+            json += Array(#""account":""#.utf8)
+            json.append(escaped: account)
+            json.append(0x22)
+        }
+        self.json = json.isEmpty ? [] : Array(#","source":{"#.utf8) + json + [0x7D]
+        var metadata: [UInt8] = []
+        if name != text, !text.isEmpty {
+            metadata = Array(#""sourceName":""#.utf8)
+            metadata.append(escaped: text)
+            metadata.append(0x22)
+        }
+        self.metadata = metadata
+        self.index = index(name)
+        isWanted = filter.takes(source: name)
+    }
+}
+
+/// Members of metadata that many records have alike: of a device or of a version.
+final class MetadataEntry {
+    let json: [UInt8]
+    let oddities: XMLText.Oddities
+
+    /// `"sourceRevision":{"version":"9.4"}`
+    init(version bytes: UnsafeRawBufferPointer) {
+        let (text, oddities) = XMLText.decoded(bytes)
+        var json = Array(#""sourceRevision":{"version":""#.utf8)
+        json.append(escaped: text)
+        json.append(literal: "\"}")
+        (self.json, self.oddities) = (json, oddities)
+    }
+
+    /// `"device":{"name":"Apple Watch",…}`
+    init(device bytes: UnsafeRawBufferPointer, times: inout ExportTimeReader, utc: inout UTCWriter) {
+        let (text, oddities) = XMLText.decoded(bytes)
+        self.oddities = oddities
+        var json = Array(#""device":{"#.utf8)
+        for (index, field) in (DeviceText.fields(text) ?? [("name", text)]).enumerated() {
+            if index > 0 { json.append(0x2C) }
+            json.append(quoted: field.name)
+            json.append(0x3A)
+            var value = field.value
+            if field.name == "creationDate",
+                let seconds = Array(value.utf8).withUnsafeBytes({ times.seconds($0) })
+            {
+                value = utc.text(seconds)
+            }
+            json.append(quoted: value)
+        }
+        json.append(0x7D)
+        self.json = json
+    }
+}

@@ -1,0 +1,67 @@
+import JSON
+
+/// What has been read of an element that becomes a record; its parts are kept apart from the buffer that they were read from.
+struct Draft {
+    var type: TypeEntry?
+    var source: SourceEntry?
+    var unit: UnitEntry?
+    var category: ValueEntry?
+    var revision: MetadataEntry?
+    var device: MetadataEntry?
+    var hasValue = false
+    /// The value as it is written.
+    var value: [UInt8] = []
+    var number: DecimalText.Number?
+    var start: Int64?
+    var end: Int64?
+    var created: Int64?
+    var hasWrongTime = false
+    /// Members of metadata, with commas between them.
+    var metadata: [UInt8] = []
+    var unread: [UInt8] = []
+    var zone: String?
+    var syncIdentifier: String?
+    var syncVersion: Int64?
+    var externalUUID: String?
+    var foodType: String?
+    var names: Set<String> = []
+    /// Where it begins in the XML.
+    var offset: Int64 = 0
+
+    /// Makes it as new, and keeps the room it has.
+    mutating func reset(at offset: Int64) {
+        (type, source, unit, category, revision, device) = (nil, nil, nil, nil, nil, nil)
+        (hasValue, number, start, end, created, hasWrongTime) = (false, nil, nil, nil, nil, false)
+        value.removeAll(keepingCapacity: true)
+        metadata.removeAll(keepingCapacity: true)
+        unread.removeAll(keepingCapacity: true)
+        (zone, syncIdentifier, syncVersion, externalUUID, foodType) = (nil, nil, nil, nil, nil)
+        if !names.isEmpty { names.removeAll(keepingCapacity: true) }
+        self.offset = offset
+    }
+
+    /// A member of metadata, given as JSON; the first of a name counts.
+    mutating func add(_ name: String, json: [UInt8]) -> Bool {
+        guard names.insert(name).inserted else { return false }
+        if !metadata.isEmpty { metadata.append(0x2C) }
+        metadata.append(quoted: name)
+        metadata.append(0x3A)
+        metadata += json
+        return true
+    }
+
+    mutating func add(_ name: String, text: String) -> Bool {
+        var json: [UInt8] = []
+        json.append(quoted: text)
+        return add(name, json: json)
+    }
+
+    /// What has no place of its own, under its own name.
+    mutating func addUnread(_ name: String, json: [UInt8]) {
+        guard names.insert("unread \(name)").inserted else { return }
+        if !unread.isEmpty { unread.append(0x2C) }
+        unread.append(quoted: name)
+        unread.append(0x3A)
+        unread += json
+    }
+}

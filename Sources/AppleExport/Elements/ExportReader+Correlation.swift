@@ -1,0 +1,135 @@
+import JSON
+import Samples
+
+/// `Correlation`: a blood pressure or a food, with the records that it consists of.
+extension ExportReader {
+    /// More members than any meal has; where the end of a correlation was lost, what follows are no members of it.
+    private static let maximumMembers = 200
+
+    func readCorrelation() throws(ExportError) {
+        readAttributes()
+        let outer = draft
+        var (own, members): (Draft, [MadeRecord]) = (outer, [])
+        // Records stand within before or after its metadata; each of them takes the draft.
+        let wanted = outer.type?.isWanted ?? false
+        isWithinWanted = true
+        let filteredBefore = account.filtered
+        var memberTypesWanted = false
+        let isWhole = try readChildren(recordsBelong: true) { (reader) throws(ExportError) in
+            if reader.tokenizer.isNamed("MetadataEntry") {
+                swap(&reader.draft, &own)
+                try reader.readMetadata()
+                swap(&reader.draft, &own)
+            } else if reader.tokenizer.isNamed("Record") {
+                reader.account.nestedRecords += 1
+                guard members.count < Self.maximumMembers else {
+                    reader.isWithinWanted = false
+                    return try reader.readRecord()
+                }
+                if let member = try reader.readMember() {
+                    memberTypesWanted = memberTypesWanted || member.type.isWanted
+                    members.append(member)
+                }
+            } else {
+                try reader.passOver()
+            }
+        }
+        isWithinWanted = false
+        // The last element of a file that was cut is not whole, and what it lacks nobody knows.
+        guard isWhole else { return members.forEach { giveMember($0, in: nil, owner: $0.mark) } }
+        guard wanted || memberTypesWanted else {
+            account.filtered = filteredBefore + members.count + 1
+            return
+        }
+        draft = own
+        give(members)
+    }
+
+    /// A record within another element, as the draft; the token is its beginning.
+    func readMember() throws(ExportError) -> MadeRecord? {
+        readAttributes()
+        _ = try readChildren { (reader) throws(ExportError) in
+            if reader.tokenizer.isNamed("MetadataEntry") {
+                try reader.readMetadata()
+            } else {
+                try reader.passOver()
+            }
+        }
+        return finish()
+    }
+
+    /// The correlation of the draft with its members, stored together; without it, where the hub would not take it.
+    private func give(_ all: [MadeRecord]) {
+        var (members, seen): ([MadeRecord], Set<UInt64>) = ([], [])
+        for member in all where seen.insert(member.mark).inserted { members.append(member) }
+        guard let type = draft.type, let start = draft.start, draft.end ?? start >= start else {
+            account.note(.missingAttribute, at: draft.offset)
+            return members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+        }
+        let source = draft.source ?? noSource
+        guard source.isWanted, options.filter.takes(start, draft.end ?? start) else {
+            account.filtered += members.count + 1
+            return
+        }
+        // Its members are a part of what identifies it: two meals may be of one minute.
+        let isTaken = type.kind == .correlation && takes(type, members.map(\.type))
+        if !isTaken { account.note(.brokenCorrelation, at: draft.offset) }
+        output.removeAll(keepingCapacity: true)
+        beginKey(type, source, start, draft.end ?? start)
+        for mark in members.map(\.mark).sorted() { keys.add(Int64(bitPattern: mark)) }
+        let entry = isTaken ? type : elementType
+        output += entry.head
+        if !isTaken {
+            output.append(literal: #","value":"Correlation""#)
+            var json: [UInt8] = Array(#"{"type":"#.utf8)
+            json.append(quoted: type.id.rawValue)
+            json.append(0x7D)
+            _ = draft.add("attributes", json: json)
+        }
+        append(start, draft.end ?? start)
+        let (keyStart, keyEnd, mark) = appendKey(source, start)
+        appendMetadata(source)
+        let correlation = MadeRecord(
+            type: entry, kind: ExportBatch.Mark(type: entry.index, source: source.index), start: start,
+            end: draft.end ?? start, bytes: Array(output), keyStart: keyStart, keyEnd: keyEnd, mark: mark)
+        guard isTaken else {
+            give(correlation)
+            return members.forEach { giveMember($0, in: nil, owner: $0.mark) }
+        }
+        let group = Array(correlation.key)
+        var records = [correlation.record(in: group)]
+        var kinds = [correlation.kind]
+        tally(correlation.kind.type, correlation.kind.source, start, correlation.end)
+        for member in members {
+            records.append(member.record(in: group, occurrence: claim(member, by: mark)))
+            kinds.append(member.kind)
+            tally(member.kind.type, member.kind.source, member.start, member.end)
+        }
+        guard !isSilent else { return }
+        batch.groups.append(records)
+        batch.marks += kinds
+    }
+
+    /// Whether these are the members that the hub takes of the correlation, once each.
+    private func takes(_ type: TypeEntry, _ members: [TypeEntry]) -> Bool {
+        guard type.required.allSatisfy({ draft.names.contains($0) }), let health = type.health else { return false }
+        let ids = members.map(\.id)
+        if !health.requiredMembers.isEmpty { return ids.sorted() == health.requiredMembers.sorted() }
+        return !members.isEmpty && members.allSatisfy { $0.isEaten && $0.health?.kind == .quantity }
+    }
+
+    /// Which of several records of one identity this is: 1, but where another correlation has it already.
+    func claim(_ member: MadeRecord, by owner: UInt64) -> Int {
+        var occurrence = 1
+        while !members.claim(member.mark &+ UInt64(occurrence - 1), by: owner), occurrence < 100 { occurrence += 1 }
+        return occurrence
+    }
+
+    /// A record that stands within another element, with a group of it or without.
+    func giveMember(_ member: MadeRecord, in group: [UInt8]?, owner: UInt64) {
+        let occurrence = member.type.isMember ? claim(member, by: owner) : 1
+        tally(member.kind.type, member.kind.source, member.start, member.end)
+        guard !isSilent else { return }
+        batch.append(member.record(in: group, occurrence: occurrence), member.kind)
+    }
+}

@@ -1,0 +1,228 @@
+import JSON
+import Samples
+
+/// From the draft to the text of a record.
+extension ExportReader {
+    /// What becomes of the value.
+    private enum Content {
+        case quantity(UnitEntry, DecimalText.Number)
+        case category(ValueEntry)
+        /// A text, of a type that has no other form or is not known.
+        case text(isDeclared: Bool)
+        /// What the type does not take, as it is.
+        case element
+    }
+
+    /// The record of the draft; `nil` where there is none, which the account tells.
+    func finish(element name: String = "Record") -> MadeRecord? {
+        guard let type = draft.type else {
+            account.note(.missingAttribute, at: draft.offset)
+            return nil
+        }
+        guard let start = draft.start else {
+            account.note(draft.hasWrongTime ? .wrongTime : .missingAttribute, at: draft.offset)
+            return nil
+        }
+        var end = draft.end ?? start
+        let source = draft.source ?? noSource
+        guard type.isWanted || isWithinWanted, source.isWanted,
+            options.filter.takes(start, max(start, end))
+        else {
+            account.filtered += 1
+            return nil
+        }
+        var content = content(of: type)
+        if draft.hasWrongTime || end < start {
+            account.note(.wrongTime, at: draft.offset)
+            (content, end) = (.element, start)
+        }
+        return make(type, source, start, end, content, name)
+    }
+
+    private func content(of type: TypeEntry) -> Content {
+        guard type.required.allSatisfy({ draft.names.contains($0) }) else { return unread }
+        switch type.kind {
+        case .quantity:
+            if let unit = draft.unit, unit.isFit, let number = draft.value.withUnsafeBytes({ DecimalText.number($0) }) {
+                return .quantity(unit, number)
+            }
+            guard type.health == nil else { return unread }
+            account.note(.unreadValue, at: draft.offset)
+            return .text(isDeclared: false)
+        case .category:
+            if draft.hasValue {
+                let value = draft.value.withUnsafeBytes { type.value($0) }
+                if value.name != nil { return .category(value) }
+            } else if let health = type.health, health.values.count == 1 {
+                return .category(ValueEntry(only: health.values[0]))
+            }
+            return type.health == nil ? .text(isDeclared: false) : unread
+        case .other:
+            return type.health == nil && SampleKind(healthKitIdentifier: type.id.rawValue) == nil
+                && type.id != ExportReader.element ? unread : .text(isDeclared: type.health != nil)
+        case .correlation, .workout, .characteristic: return unread
+        }
+    }
+
+    private var unread: Content {
+        account.note(.unreadValue, at: draft.offset)
+        return .element
+    }
+
+    private func make(
+        _ type: TypeEntry, _ source: SourceEntry, _ start: Int64, _ end: Int64, _ content: Content, _ name: String
+    ) -> MadeRecord {
+        output.removeAll(keepingCapacity: true)
+        var entry = type
+        beginKey(type, source, start, end)
+        switch content {
+        case .quantity(let unit, let number):
+            output += type.head
+            output.append(literal: #","value":"#)
+            if number.isJSON { output += draft.value } else { NumberWriter.append(number.value, to: &output) }
+            output += unit.json
+            if !hasOwnIdentity { keys.addFourDigits(unit.canonical(number.value)) }
+        case .category(let value):
+            output += type.head
+            output += value.json
+            keys.add(value.name ?? "")
+        case .text(let isDeclared):
+            output += type.head
+            if !isDeclared { output.append(literal: #","kind":"other""#) }
+            let text = draft.value.withUnsafeBytes { XMLText.decoded($0).text }
+            if draft.hasValue {
+                output.append(literal: #","value":"#)
+                output.append(quoted: text)
+            }
+            keys.add(text)
+            if let unit = draft.unit { _ = draft.add("unit", text: unit.text) }
+        case .element:
+            entry = elementType
+            output += entry.head
+            output.append(literal: #","value":"#)
+            output.append(quoted: name)
+            addAttributes(type)
+            keys.add(draft.value)
+        }
+        append(start, end)
+        let (keyStart, keyEnd, mark) = appendKey(source, start)
+        appendMetadata(source)
+        return MadeRecord(
+            type: entry, kind: ExportBatch.Mark(type: entry.index, source: source.index), start: start, end: end,
+            bytes: Array(output), keyStart: keyStart, keyEnd: keyEnd, mark: mark)
+    }
+
+    var elementType: TypeEntry {
+        if let known = typesByID[.exportElement] { return known }
+        let entry = TypeEntry(
+            .exportElement, health: nil, kind: .other, index: index(of: .exportElement),
+            isWanted: options.filter.types?.contains(.exportElement) ?? true)
+        typesByID[.exportElement] = entry
+        return entry
+    }
+
+    /// What the element says, for a record that cannot say it otherwise.
+    private func addAttributes(_ type: TypeEntry) {
+        var json: [UInt8] = Array(#"{"type":"#.utf8)
+        json.append(quoted: type.id.rawValue)
+        if draft.hasValue {
+            json.append(literal: #","value":"#)
+            json.append(quoted: draft.value.withUnsafeBytes { XMLText.decoded($0).text })
+        }
+        if let unit = draft.unit {
+            json.append(literal: #","unit":"#)
+            json.append(quoted: unit.text)
+        }
+        json.append(0x7D)
+        _ = draft.add("attributes", json: json)
+    }
+
+    // MARK: - The parts that all records have
+
+    /// Whether the source says itself what identifies the sample.
+    var hasOwnIdentity: Bool {
+        draft.syncIdentifier != nil && draft.syncVersion != nil || draft.externalUUID != nil
+    }
+
+    func beginKey(_ type: TypeEntry, _ source: SourceEntry, _ start: Int64, _ end: Int64) {
+        if let identifier = draft.syncIdentifier, draft.syncVersion != nil {
+            keys.begin("sync", type: type.id.rawValue)
+            keys.add(source.identity)
+            return keys.add(identifier)
+        }
+        keys.begin(draft.externalUUID == nil ? "value" : "uuid", type: type.id.rawValue)
+        keys.add(source.identity)
+        keys.add(start)
+        keys.add(end)
+        if let uuid = draft.externalUUID { keys.add(uuid) }
+        if type.isEaten { keys.add(draft.foodType ?? "") }
+    }
+
+    /// `,"start":…,"end":…,"zone":…`
+    func append(_ start: Int64, _ end: Int64) {
+        output.append(literal: #","start":""#)
+        utc.append(start, to: &output)
+        if end != start {
+            output.append(literal: #"","end":""#)
+            utc.append(end, to: &output)
+        }
+        output.append(0x22)
+        if let zone = draft.zone ?? options.zone {
+            output.append(literal: #","zone":"#)
+            output.append(quoted: zone)
+        }
+    }
+
+    /// The source and the key.
+    func appendKey(_ source: SourceEntry, _ start: Int64) -> (Int, Int, UInt64) {
+        output += source.json
+        output.append(literal: #","key":""#)
+        let keyStart = output.count
+        let isSync = draft.syncIdentifier != nil && draft.syncVersion != nil
+        let mark = keys.end(at: isSync ? nil : start, to: &output)
+        let keyEnd = output.count
+        output.append(0x22)
+        return (keyStart, keyEnd, mark)
+    }
+
+    /// The metadata and the version, and the end of the record.
+    func appendMetadata(_ source: SourceEntry) {
+        if draft.syncIdentifier != nil, draft.syncVersion != nil, let created = draft.created {
+            var json: [UInt8] = [0x22]
+            utc.append(created, to: &json)
+            json.append(0x22)
+            _ = draft.add("creationDate", json: json)
+        }
+        var hasMetadata = false
+        func separate() {
+            output.append(literal: hasMetadata ? "," : #","metadata":{"#)
+            hasMetadata = true
+        }
+        var room = ExportReader.metadataRoom
+        func add(_ json: [UInt8]) -> Bool {
+            guard !json.isEmpty else { return true }
+            guard json.count < room else { return false }
+            room -= json.count + 1
+            separate()
+            output += json
+            return true
+        }
+        var isWhole = add(draft.metadata)
+        if !draft.names.contains("device"), let device = draft.device { isWhole = add(device.json) && isWhole }
+        if let revision = draft.revision { isWhole = add(revision.json) && isWhole }
+        isWhole = add(source.metadata) && isWhole
+        if !draft.unread.isEmpty {
+            isWhole = add(Array(#""unread":{"#.utf8) + draft.unread + [0x7D]) && isWhole
+        }
+        if !isWhole { account.note(.leftOut, at: draft.offset) }
+        if hasMetadata { output.append(0x7D) }
+        if let version = draft.syncIdentifier == nil ? draft.created : draft.syncVersion ?? draft.created {
+            output.append(literal: #","sourceVersion":"#)
+            NumberWriter.append(version, to: &output)
+        }
+        output.append(0x7D)
+    }
+
+    /// The hub takes 16,384 bytes.
+    static let metadataRoom = 16_000
+}

@@ -1,0 +1,213 @@
+import FoundationEssentials
+// Without it `TimeZone` knows no zone but GMT.
+import FoundationInternationalization
+import JSON
+import Samples
+
+/// `Me`, `ActivitySummary`, `ClinicalRecord`, `Audiogram` and `VisionPrescription`.
+extension ExportReader {
+    // MARK: - Me
+
+    /// What the phone knows of the person, facts from their birth on, so that each export says the same.
+    func readMe() throws(ExportError) {
+        let facts = tokenizer.texts
+        let offset = tokenizer.offset
+        let isEmpty = token == .empty
+        let birth = facts.first { $0.name.hasSuffix("DateOfBirth") }.flatMap { LocalDate($0.value) }
+        let start = birth.map { Int64($0.daysSinceEpoch) * 86_400 } ?? 0
+        for fact in facts {
+            guard let health = TypeRegistry.standard.resolve(fact.name), health.kind == .characteristic else {
+                account.note(.unknownElement, at: offset)
+                continue
+            }
+            let value: String
+            if health.id == .dateOfBirth {
+                guard birth != nil || fact.value.isEmpty else {
+                    account.note(.unreadValue, at: offset)
+                    continue
+                }
+                value = fact.value.isEmpty ? "notSet" : fact.value
+            } else if let known = health.value(named: fact.value) {
+                value = known.name
+            } else if health.values.isEmpty, !fact.value.isEmpty {
+                value = fact.value
+            } else {
+                account.note(.unreadValue, at: offset)
+                continue
+            }
+            give(health, value, start)
+        }
+        if !isEmpty { try skipChildren(of: "Me") }
+    }
+
+    private func give(_ health: HealthType, _ value: String, _ start: Int64) {
+        guard options.filter.types?.contains(health.id) ?? true, options.filter.sources == nil,
+            options.filter.takes(start, start)
+        else { return account.filtered += 1 }
+        var record = Array(#"{"type":""#.utf8) + health.id.rawValue.utf8
+        record.append(literal: #"","value":"#)
+        record.append(quoted: value)
+        record.append(literal: #","start":""#)
+        utc.append(start, to: &record)
+        record.append(0x22)
+        record += noSource.json
+        record.append(literal: #","key":""#)
+        record += health.id.rawValue.utf8
+        record.append(literal: "\"}")
+        let kind = ExportBatch.Mark(type: index(of: health.id), source: noSource.index)
+        tally(kind.type, kind.source, start, start)
+        guard !isSilent else { return }
+        batch.append(record, kind)
+    }
+
+    // MARK: - ActivitySummary
+
+    /// The rings of a day. Another one of the same day, with other goals, is its next version.
+    func readActivitySummary() throws(ExportError) {
+        let isEmpty = token == .empty
+        let offset = tokenizer.offset
+        let texts = Dictionary(tokenizer.texts.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        if !isEmpty { try skipChildren(of: "ActivitySummary") }
+        guard let date = texts["dateComponents"].flatMap({ LocalDate($0) }) else {
+            return account.note(texts["dateComponents"] == nil ? .missingAttribute : .wrongTime, at: offset)
+        }
+        let day = summaryDay(date)
+        guard options.filter.types?.contains(.activitySummary) ?? true, options.filter.sources == nil,
+            options.filter.takes(day.start, day.end)
+        else { return account.filtered += 1 }
+        var figures: [UInt8] = []
+        for (name, unit) in [
+            ("activeEnergyBurned", texts["activeEnergyBurnedUnit"]), ("appleMoveTime", "min"),
+            ("appleExerciseTime", "min"), ("appleStandHours", "count"),
+        ] {
+            guard let text = texts[name], let unit else { continue }
+            guard let value = DecimalText.number(text), value >= 0 else {
+                account.note(.unreadValue, at: offset)
+                continue
+            }
+            figures.append(literal: figures.isEmpty ? "\"" : ",\"")
+            figures += name.utf8
+            figures.append(literal: #"":{"value":"#)
+            NumberWriter.append(value, to: &figures)
+            if let goal = texts[name + "Goal"].flatMap({ DecimalText.number($0) }), goal >= 0 {
+                figures.append(literal: #","goal":"#)
+                NumberWriter.append(goal, to: &figures)
+            }
+            figures.append(literal: #","unit":"#)
+            figures.append(quoted: unit)
+            figures.append(0x7D)
+        }
+        guard !figures.isEmpty else { return account.note(.missingAttribute, at: offset) }
+        var record = Array(#"{"type":"activitySummary","start":""#.utf8)
+        record += summaryTime(day.start).utf8
+        record.append(literal: #"","end":""#)
+        record += summaryTime(day.end).utf8
+        record.append(literal: #"","zone":"#)
+        record.append(quoted: options.dayZone)
+        record += noSource.json
+        record.append(literal: #","key":""#)
+        record += (texts["dateComponents"] ?? "").utf8
+        record.append(literal: #"","activitySummary":{"#)
+        record += figures
+        record.append(literal: "}}")
+        let kind = ExportBatch.Mark(type: index(of: .activitySummary), source: noSource.index)
+        tally(kind.type, kind.source, day.start, day.end)
+        guard !isSilent else { return }
+        batch.append(record, kind)
+    }
+
+    /// From one midnight of the zone to the next.
+    private func summaryDay(_ date: LocalDate) -> (start: Int64, end: Int64) {
+        (midnight(date), midnight(date.adding(days: 1)))
+    }
+
+    private func midnight(_ date: LocalDate) -> Int64 {
+        let plain = Int64(date.daysSinceEpoch) * 86_400
+        guard let zone = TimeZone(identifier: options.dayZone) else { return plain }
+        // Once more, since the offset of the guess may be that before a change of the clocks.
+        let guess = plain - Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(plain))))
+        return plain - Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(guess))))
+    }
+
+    private func summaryTime(_ seconds: Int64) -> String {
+        let offset =
+            TimeZone(identifier: options.dayZone)?
+            .secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))) ?? 0
+        return Timestamp(microseconds: seconds * 1_000_000, offsetMinutes: Int16(offset / 60)).text
+    }
+
+    // MARK: - Audiogram, VisionPrescription
+
+    func readAudiogram() throws(ExportError) {
+        readAttributes()
+        if draft.type == nil || draft.type?.kind != .other { draft.type = type("HKDataTypeIdentifierAudiogram") }
+        var points: [UInt8] = []
+        _ = try readChildren { (reader) throws(ExportError) in
+            if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
+            guard reader.tokenizer.isNamed("SensitivityPoint") else { return try reader.passOver() }
+            points.append(literal: points.isEmpty ? "[" : ",")
+            points += reader.quantities(["frequency", "leftEar", "rightEar"], valueSuffix: "Value")
+            try reader.skipChildren(of: "SensitivityPoint")
+        }
+        if !points.isEmpty { _ = draft.add("points", json: points + [0x5D]) }
+        if let made = finish(element: "Audiogram") { give(made) }
+    }
+
+    func readPrescription() throws(ExportError) {
+        readAttributes()
+        let kind = tokenizer.value(of: "type").map { XMLText.decoded($0).text }
+        draft.type = type("HKVisionPrescriptionTypeIdentifier")
+        draft.start = tokenizer.value(of: "dateIssued").flatMap { times.seconds($0) }
+        draft.unread.removeAll()
+        if let kind { _ = draft.add("prescriptionType", text: kind) }
+        for name in ["expirationDate", "brand"] {
+            guard let index = (0..<tokenizer.attributeCount).first(where: { tokenizer.attributeName($0).elementsEqual(name.utf8) })
+            else { continue }
+            let text = XMLText.decoded(tokenizer.value(index)).text
+            if !text.isEmpty { _ = draft.add(name, text: tokenizerTime(text) ?? text) }
+        }
+        _ = try readChildren { (reader) throws(ExportError) in
+            if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
+            let name = String(decoding: reader.tokenizer.name, as: UTF8.self)
+            guard name == "RightEye" || name == "LeftEye" || name == "Attachment" else { return try reader.passOver() }
+            let fields = reader.tokenizer.texts.map(\.name).filter { !$0.hasSuffix("Unit") }
+            let member = name.prefix(1).lowercased() + name.dropFirst()
+            if !reader.draft.add(member, json: reader.quantities(fields, valueSuffix: "")) {
+                reader.account.note(.leftOut, at: reader.tokenizer.offset)
+            }
+            try reader.skipChildren(of: name)
+        }
+        if let made = finish(element: "VisionPrescription") { give(made) }
+    }
+
+    private func tokenizerTime(_ text: String) -> String? {
+        Array(text.utf8).withUnsafeBytes { times.seconds($0) }.map { utc.text($0) }
+    }
+
+    func type(_ name: String) -> TypeEntry? { Array(name.utf8).withUnsafeBytes { type($0) } }
+
+    /// Attributes of this tag as quantities: `sphere="-1.25" sphereUnit="D"` is `"sphere":{"value":-1.25,"unit":"D"}`.
+    func quantities(_ names: [String], valueSuffix: String) -> [UInt8] {
+        let texts = Dictionary(tokenizer.texts.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        var output: [UInt8] = [0x7B]
+        for name in names {
+            guard let text = texts[name + valueSuffix] else { continue }
+            if output.count > 1 { output.append(0x2C) }
+            output.append(quoted: name)
+            output.append(0x3A)
+            if let number = DecimalText.number(text) {
+                output.append(literal: #"{"value":"#)
+                NumberWriter.append(number, to: &output)
+                if let unit = texts[name + "Unit"] {
+                    output.append(literal: #","unit":"#)
+                    output.append(quoted: unit)
+                }
+                output.append(0x7D)
+            } else {
+                output.append(quoted: text)
+            }
+        }
+        output.append(0x7D)
+        return output
+    }
+}

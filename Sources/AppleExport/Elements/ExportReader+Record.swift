@@ -1,0 +1,230 @@
+import JSON
+public import Samples
+
+/// `Record`: a quantity or a category.
+extension ExportReader {
+    /// A record at the top; the token is its beginning.
+    func readRecord() throws(ExportError) {
+        let isEmpty = token == .empty
+        readAttributes()
+        if !isEmpty { try readRecordChildren() }
+        guard let made = finish() else { return }
+        if made.type.isMember {
+            // What waits is given at the end, also where reading goes on in the middle.
+            return try deferred.append(
+                DeferredRecords.Record(
+                    mark: made.mark, kind: made.kind, start: made.start, end: made.end, bytes: made.record(in: nil)))
+        }
+        give(made)
+    }
+
+    func give(_ made: MadeRecord) {
+        tally(made.kind.type, made.kind.source, made.start, made.end)
+        guard !isSilent else { return }
+        batch.append(made.record(in: nil), made.kind)
+    }
+
+    /// Takes what the tag says into the draft.
+    func readAttributes() {
+        draft.reset(at: tokenizer.offset)
+        for index in 0..<tokenizer.attributeCount {
+            let value = tokenizer.value(index)
+            switch tokenizer.attributeName(index).count {
+            case 4 where tokenizer.attributeIsNamed(index, "type"): draft.type = draft.type ?? type(value)
+            case 4 where tokenizer.attributeIsNamed(index, "unit"):
+                draft.unit = draft.type?.unit(value)
+                if draft.type == nil { draft.unit = laterUnit() }
+            case 5 where tokenizer.attributeIsNamed(index, "value"):
+                draft.hasValue = true
+                draft.value.removeAll(keepingCapacity: true)
+                draft.value.append(contentsOf: value)
+            case 6 where tokenizer.attributeIsNamed(index, "device"): draft.device = device(value)
+            case 7 where tokenizer.attributeIsNamed(index, "endDate"): takeEnd(value)
+            case 9 where tokenizer.attributeIsNamed(index, "startDate"): takeStart(value)
+            case 10 where tokenizer.attributeIsNamed(index, "sourceName"): draft.source = source(value)
+            case 12 where tokenizer.attributeIsNamed(index, "creationDate"):
+                draft.created = times.seconds(value)
+                if draft.created == nil { addUnread(index) }
+            case 13 where tokenizer.attributeIsNamed(index, "sourceVersion"):
+                draft.revision = versions.value(of: value) { MetadataEntry(version: $0) }
+            default: addUnread(index)
+            }
+        }
+    }
+
+    /// The unit of an element whose type comes after it.
+    private func laterUnit() -> UnitEntry? {
+        guard let name = tokenizer.value(of: "type"), let unit = tokenizer.value(of: "unit") else { return nil }
+        return type(name)?.unit(unit)
+    }
+
+    private func takeStart(_ value: UnsafeRawBufferPointer) {
+        guard draft.start == nil else {
+            // An old fault of iOS: the end is written as a second start.
+            account.note(.repeatedAttribute, at: draft.offset)
+            if draft.end == nil { takeEnd(value) }
+            return
+        }
+        draft.start = times.seconds(value)
+        if draft.start == nil { draft.hasWrongTime = true }
+    }
+
+    private func takeEnd(_ value: UnsafeRawBufferPointer) {
+        guard draft.end == nil || draft.hasWrongTime else { return }
+        draft.end = times.seconds(value)
+        if draft.end == nil { draft.hasWrongTime = true }
+    }
+
+    /// An attribute that has no place here.
+    private func addUnread(_ index: Int) {
+        let (name, _) = XMLText.decoded(tokenizer.attributeName(index))
+        var json: [UInt8] = []
+        json.append(quoted: XMLText.decoded(tokenizer.value(index)).text)
+        draft.addUnread(name, json: json)
+    }
+
+    func type(_ bytes: UnsafeRawBufferPointer) -> TypeEntry? {
+        let entry = types.value(of: bytes) { bytes in
+            let text = XMLText.decoded(bytes).text
+            let health = TypeRegistry.standard.resolve(text)
+            let id = health?.id ?? (try? TypeID(text)) ?? ExportReader.element
+            if let known = typesByID[id] { return known }
+            let isWanted = options.filter.types?.contains(id) ?? true
+            let kind = health?.kind ?? SampleKind(healthKitIdentifier: text) ?? .other
+            let entry = TypeEntry(id, health: health, kind: kind, index: self.index(of: id), isWanted: isWanted)
+            typesByID[id] = entry
+            return entry
+        }
+        if entry.health == nil, account.unknownTypes.count < 1_000 { account.unknownTypes.insert(entry.id.rawValue) }
+        return entry
+    }
+
+    /// What has no other place is a record of this type, with its attributes in metadata.
+    static let element = TypeID.exportElement
+
+    func source(_ bytes: UnsafeRawBufferPointer) -> SourceEntry {
+        let entry = sources.value(of: bytes) {
+            SourceEntry($0, account: options.account, filter: options.filter) { self.index(ofSource: $0) }
+        }
+        if !entry.oddities.isEmpty { account.note(entry.oddities, at: tokenizer.offset) }
+        return entry
+    }
+
+    func device(_ bytes: UnsafeRawBufferPointer) -> MetadataEntry {
+        let entry = devices.value(of: bytes) { MetadataEntry(device: $0, times: &times, utc: &utc) }
+        if !entry.oddities.isEmpty { account.note(entry.oddities, at: tokenizer.offset) }
+        return entry
+    }
+
+    private func readRecordChildren() throws(ExportError) {
+        _ = try readChildren { (reader) throws(ExportError) in
+            if reader.tokenizer.isNamed("MetadataEntry") {
+                try reader.readMetadata()
+            } else if reader.tokenizer.isNamed("HeartRateVariabilityMetadataList") {
+                try reader.readBeats()
+            } else {
+                try reader.passOver()
+            }
+        }
+    }
+
+    /// An element within another that is not known.
+    func passOver() throws(ExportError) {
+        let name = String(decoding: tokenizer.name, as: UTF8.self)
+        account.note(.unknownElement, at: tokenizer.offset)
+        if account.unknownElements.count < 100 { account.unknownElements.insert(String(name.prefix(64))) }
+        try skipChildren(of: name)
+    }
+
+    /// A `MetadataEntry`, into the draft.
+    func readMetadata() throws(ExportError) {
+        guard let key = tokenizer.value(of: "key"), let value = tokenizer.value(of: "value") else {
+            account.note(.missingAttribute, at: tokenizer.offset)
+            return try skipChildren(of: "MetadataEntry")
+        }
+        let (name, text) = (XMLText.decoded(key), XMLText.decoded(value))
+        account.note(name.oddities.union(text.oddities), at: tokenizer.offset)
+        let (entry, isRead) = metadataReader.read(name.text, text.text)
+        switch entry {
+        case .zone(let zone): draft.zone = zone
+        case .syncIdentifier(let identifier):
+            draft.syncIdentifier = identifier
+            _ = draft.add("appleSyncIdentifier", text: identifier)
+        case .syncVersion(let version):
+            draft.syncVersion = version
+            _ = draft.add("appleSyncVersion", json: Array(String(version).utf8))
+        case .externalUUID(let uuid):
+            draft.externalUUID = uuid
+            _ = draft.add("externalUUID", text: uuid)
+        case .member(let member, let json):
+            if member == "foodType", isRead { draft.foodType = text.text }
+            if !isRead || !draft.add(member, json: json) {
+                account.note(.unreadMetadata, at: tokenizer.offset)
+                draft.addUnread(name.text, json: json)
+            }
+        }
+        try skipChildren(of: "MetadataEntry")
+    }
+
+    /// The beats of a heart rate variability: times of the wall clock without a date, in the phone's way of writing them.
+    private func readBeats() throws(ExportError) {
+        var beats: [UInt8] = [0x5B]
+        var count = 0
+        _ = try readChildren { (reader) throws(ExportError) in
+            guard reader.tokenizer.isNamed("InstantaneousBeatsPerMinute"),
+                let bpm = reader.tokenizer.value(of: "bpm"), let time = reader.tokenizer.value(of: "time")
+            else { return try reader.passOver() }
+            count += 1
+            guard count <= ExportReader.maximumBeats else { return try reader.skipChildren(of: "") }
+            if beats.count > 1 { beats.append(0x2C) }
+            beats.append(literal: #"{"bpm":"#)
+            if let number = DecimalText.number(bpm) {
+                NumberWriter.append(number.value, to: &beats)
+            } else {
+                beats.append(quoted: XMLText.decoded(bpm).text)
+            }
+            let text = XMLText.decoded(time).text
+            if let start = reader.draft.start, let instant = BeatTime.instant(text, near: start) {
+                beats.append(literal: #","time":""#)
+                reader.utc.append(instant.seconds, to: &beats)
+                if !instant.fraction.isEmpty {
+                    beats.removeLast()
+                    beats.append(0x2E)
+                    beats += instant.fraction.utf8
+                    beats.append(0x5A)
+                }
+                beats.append(0x22)
+            } else {
+                beats.append(literal: #","clock":"#)
+                beats.append(quoted: text)
+            }
+            beats.append(0x7D)
+            try reader.skipChildren(of: "")
+        }
+        if count > Self.maximumBeats { account.note(.leftOut, at: tokenizer.offset) }
+        beats.append(0x5D)
+        if count > 0 { _ = draft.add("beats", json: beats) }
+    }
+
+    /// What a minute has, and what metadata has room for.
+    private static let maximumBeats = 240
+}
+
+extension TypeID {
+    /// What an export has in it and the hub has no form for: an element with its attributes, kept as they are.
+    static let exportElement = ExportReader.declared("x.apple.exportElement")
+    /// A clinical document, as FHIR has it.
+    static let clinicalDocument = ExportReader.declared("x.apple.clinicalDocument")
+    /// The voltages of an electrocardiogram.
+    static let ecgVoltages = ExportReader.declared("x.apple.ecgVoltages")
+}
+
+extension ExportReader {
+    /// The types that an importer declares.
+    public static let declaredTypes: [TypeID] = [.exportElement, .clinicalDocument, .ecgVoltages]
+
+    fileprivate static func declared(_ text: String) -> TypeID {
+        guard let id = try? TypeID(text) else { preconditionFailure("\(text) is not an id") }
+        return id
+    }
+}

@@ -1,0 +1,166 @@
+import JSON
+import Samples
+
+/// `WorkoutRoute`, and the GPX files that it names.
+extension ExportReader {
+    func readRoute(_ routes: inout [RouteDraft]) throws(ExportError) {
+        let outer = draft
+        readAttributes()
+        var route = RouteDraft(draft: Draft())
+        _ = try readChildren { (reader) throws(ExportError) in
+            if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
+            if reader.tokenizer.isNamed("Location") { return try reader.readLocation(&route) }
+            guard reader.tokenizer.isNamed("FileReference"), let path = reader.tokenizer.value(of: "path") else {
+                return try reader.passOver()
+            }
+            let text = XMLText.decoded(path).text
+            route.files.append(text.hasPrefix("/") ? String(text.dropFirst()) : text)
+            try reader.skipChildren(of: "FileReference")
+        }
+        route.draft = draft
+        draft = outer
+        routes.append(route)
+    }
+
+    /// A point of very old files, which have no GPX.
+    func readLocation(_ routes: inout [RouteDraft]) throws(ExportError) {
+        if routes.last.map({ $0.points.isEmpty }) ?? true { routes.append(RouteDraft(draft: draft)) }
+        try readLocation(&routes[routes.count - 1])
+    }
+
+    private func readLocation(_ route: inout RouteDraft) throws(ExportError) {
+        let offset = tokenizer.offset
+        let texts = Dictionary(tokenizer.texts.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        try skipChildren(of: "Location")
+        var point = RoutePointReader()
+        let time = texts["date"] ?? texts["timestamp"] ?? ""
+        point.microseconds = Array(time.utf8).withUnsafeBytes { times.seconds($0) }.map { $0 * 1_000_000 }
+        for name in ["latitude", "longitude", "altitude", "horizontalAccuracy", "verticalAccuracy", "speed", "course"] {
+            if let text = texts[name] { Array(text.utf8).withUnsafeBytes { point.take(name, $0) } }
+        }
+        guard let made = point.made() else { return account.note(.unreadValue, at: offset) }
+        guard route.points.count < 100_000 else { return account.note(.leftOut, at: offset) }
+        route.points.append(made)
+    }
+
+    /// The records of a route, in the group of its workout.
+    func give(_ route: RouteDraft, _ number: Int, _ key: [UInt8], _ source: SourceEntry) {
+        guard let type = type("HKWorkoutRouteTypeIdentifier") else { return }
+        let own = route.draft.source ?? source
+        var writer = RouteWriter(
+            head: key + " route \(number)".utf8, group: key, source: own, draft: route.draft, reader: self, type: type)
+        for point in route.points { writer.add(point) }
+        for file in route.files { readRouteFile(file, &writer) }
+        writer.end()
+    }
+
+    private func readRouteFile(_ name: String, _ writer: inout RouteWriter) {
+        do throws(ExportError) {
+            guard let source = try package.open(name) else { return account.note(.missingFile) }
+            try RouteFile.read(source) { writer.add($0) } unread: { account.note(.unreadValue, count: $0) }
+        } catch {
+            account.note(.damagedFile)
+            if account.fault == nil { account.fault = error.message }
+        }
+    }
+
+    /// Files of routes that no workout has named.
+    func readOtherRoutes() {
+        guard options.filter.types?.contains(.workoutRoute) ?? true, options.filter.sources == nil,
+            let type = type("HKWorkoutRouteTypeIdentifier")
+        else { return }
+        for name in package.names(in: "workout-routes") where !namedFiles.contains(name) && name.hasSuffix(".gpx") {
+            var writer = RouteWriter(
+                head: nil, group: nil, source: noSource, draft: Draft(), reader: self, type: type)
+            readRouteFile(name, &writer)
+            writer.end()
+        }
+    }
+}
+
+extension ExportReader {
+    /// A record with the metadata of another draft than that which is being read, and its end.
+    func appendingMetadata(of other: Draft, _ source: SourceEntry, to record: [UInt8]) -> [UInt8] {
+        let kept = (draft, output)
+        defer { (draft, output) = kept }
+        (draft, output) = (other, record)
+        appendMetadata(source)
+        return output
+    }
+}
+
+/// Makes records of the points of a route: a record has room for some hundreds.
+struct RouteWriter {
+    /// What its keys begin with; `nil`: with the time of the first point.
+    var head: [UInt8]?
+    let group: [UInt8]?
+    let source: SourceEntry
+    let draft: Draft
+    let reader: ExportReader
+    let type: TypeEntry
+    private var points: [UInt8] = []
+    private var count = 0
+    private var first: Int64 = 0
+    private var last: Int64 = 0
+    private var part = 0
+
+    init(head: [UInt8]?, group: [UInt8]?, source: SourceEntry, draft: Draft, reader: ExportReader, type: TypeEntry) {
+        (self.head, self.group, self.source, self.draft) = (head, group, source, draft)
+        (self.reader, self.type) = (reader, type)
+    }
+
+    mutating func add(_ point: RoutePointText) {
+        // Points of a record are in the order of time; one that is before the last begins another.
+        if count >= 400 || points.count > 44_000 || count > 0 && point.microseconds < last { end() }
+        if count == 0 { first = point.microseconds }
+        last = point.microseconds
+        if count > 0 { points.append(0x2C) }
+        points += point.json
+        count += 1
+    }
+
+    mutating func end() {
+        guard count > 0 else { return }
+        defer {
+            points.removeAll(keepingCapacity: true)
+            count = 0
+        }
+        part += 1
+        let (start, end) = (first.flooredDivision(by: 1_000_000), -(-last).flooredDivision(by: 1_000_000))
+        guard group != nil || reader.options.filter.takes(start, end) else { return reader.account.filtered += 1 }
+        if head == nil {
+            var key: [UInt8] = []
+            reader.keys.begin("route", type: type.id.rawValue)
+            reader.keys.add(first)
+            _ = reader.keys.end(at: start, to: &key)
+            head = key
+        }
+        var record = type.head
+        record.append(literal: #","start":""#)
+        record += Timestamp(microseconds: first).text.utf8
+        record.append(literal: #"","end":""#)
+        record += Timestamp(microseconds: last).text.utf8
+        record.append(0x22)
+        if let zone = draft.zone ?? reader.options.zone {
+            record.append(literal: #","zone":"#)
+            record.append(quoted: zone)
+        }
+        record += source.json
+        record.append(literal: #","key":""#)
+        record += head ?? []
+        record += " \(part)".utf8
+        record.append(0x22)
+        if let group {
+            record.append(literal: #","group":""#)
+            record += group
+            record.append(0x22)
+        }
+        record.append(literal: #","route":["#)
+        record += points
+        record.append(0x5D)
+        record = reader.appendingMetadata(of: draft, source, to: record)
+        let kind = ExportBatch.Mark(type: type.index, source: source.index)
+        reader.tally(kind.type, kind.source, start, end)
+        if !reader.isSilent { reader.batch.append(record, kind) }
+    }
+}

@@ -1,0 +1,114 @@
+import Files
+import Glibc
+
+/// Bytes that come one after the other.
+///
+/// Used by one task at a time.
+package protocol ByteSource: AnyObject {
+    /// Fills the beginning of `buffer`, and says how much of it; 0 at the end alone.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int
+    /// How far the file below has been read, for progress: of ``inputSize``.
+    var inputPosition: Int64 { get }
+    var inputSize: Int64 { get }
+    /// At the end: the sum of the bytes is not what it should be.
+    var hasWrongSum: Bool { get }
+}
+
+extension ByteSource {
+    package var hasWrongSum: Bool { false }
+}
+
+/// A file of the machine.
+package final class FileSource: ByteSource {
+    private let file: Descriptor
+    private let path: String
+    package private(set) var inputPosition: Int64 = 0
+    package let inputSize: Int64
+
+    package init(_ path: String) throws(ExportError) {
+        (file, inputSize) = try FileSource.open(path)
+        self.path = path
+        posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL)
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
+        let count = try FileSource.read(file, at: inputPosition, into: buffer, path)
+        inputPosition += Int64(count)
+        return count
+    }
+
+    /// Opens a plain file, and says how long it is.
+    ///
+    /// Not what is no plain file: a pipe or a device could keep who reads it waiting for ever.
+    static func open(_ path: String) throws(ExportError) -> (Descriptor, Int64) {
+        let file: Descriptor
+        do throws(FileError) { file = try Descriptor(path, O_RDONLY | O_NONBLOCK) } catch {
+            throw ExportError(error.code == ENOENT ? .missing : .io, "\(error)")
+        }
+        var status = stat()
+        guard fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw ExportError(.notAnExport, "\(path): it is not a plain file; give the export as it was saved")
+        }
+        return (file, Int64(status.st_size))
+    }
+
+    /// Reads from one place on; fewer bytes than there is room for at the end of the file alone.
+    static func read(
+        _ file: Descriptor, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, _ path: String
+    ) throws(ExportError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let count = pread(
+                file.number, buffer.baseAddress! + filled, buffer.count - filled, off_t(offset) + off_t(filled))
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw ExportError(.io, "\(path): it cannot be read: \(String(cString: strerror(errno)))")
+            }
+            if count == 0 { break }
+            filled += count
+        }
+        return filled
+    }
+}
+
+/// Bytes in memory.
+package final class BytesSource: ByteSource {
+    private let bytes: [UInt8]
+    private var position = 0
+    package var inputPosition: Int64 { Int64(position) }
+    package var inputSize: Int64 { Int64(bytes.count) }
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(ExportError) -> Int {
+        let count = min(buffer.count, bytes.count - position)
+        bytes.withUnsafeBytes { source in
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[position..<(position + count)]))
+        }
+        position += count
+        return count
+    }
+}
+
+extension ByteSource {
+    /// All that is left, at most so much.
+    package func readAll(upTo most: Int) throws(ExportError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while true {
+            var piece = [UInt8](repeating: 0, count: 65_536)
+            var failure: ExportError?
+            let count = piece.withUnsafeMutableBytes { buffer in
+                do throws(ExportError) { return try read(into: buffer) } catch {
+                    failure = error
+                    return 0
+                }
+            }
+            if let failure { throw failure }
+            if count == 0 { return bytes }
+            guard bytes.count + count <= most else {
+                throw ExportError(.tooLarge, "it has more than \(most) bytes")
+            }
+            bytes += piece.prefix(count)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Files
+import Glibc
+
+/// An export where it lies: `export.zip`, or `export.xml` with the folders beside it, unpacked.
+///
+/// Names in it are looked up among what is there, and never made into a path.
+package struct ExportPackage {
+    private enum Place {
+        case zip(ZipArchive, main: ZipEntry, files: [String: ZipEntry])
+        case folder(main: String, files: [String: String])
+    }
+
+    /// As it was given.
+    package let path: String
+    private let place: Place
+    /// Entries of the zip that cannot be read.
+    package let unreadable: [String]
+    /// What tells this export from another: the sum and size of what it says, or size and time of a file that has no sum.
+    package let fingerprint: String
+    /// Bytes of the XML; of its packed form, in a zip, ``ByteSource/inputSize`` tells.
+    package let size: Int64
+
+    /// More than ten times the largest export that is known of, which has four gigabytes.
+    private static let maximumMain: Int64 = 64 << 30
+    /// A route has a few megabytes, a document less.
+    static let maximumFile: Int64 = 256 << 20
+    private static let folders = ["workout-routes/", "electrocardiograms/", "clinical-records/"]
+
+    package init(_ path: String) throws(ExportError) {
+        self.path = path
+        if ZipArchive.isZip(path) {
+            let archive = try ZipArchive(path)
+            let main = try ExportPackage.main(of: archive)
+            let root = String(main.name.dropLast(main.lastName.count))
+            var files: [String: ZipEntry] = [:]
+            for entry in archive.entries where entry.name.hasPrefix(root) && !entry.isFolder {
+                files[String(entry.name.dropFirst(root.count))] = entry
+            }
+            place = .zip(archive, main: main, files: files)
+            unreadable = archive.unreadable
+            fingerprint = "zip \(main.size) \(main.checksum) \(files.count)"
+            size = main.size
+            return
+        }
+        let main = try ExportPackage.main(below: path)
+        let folder = main.contains("/") ? String(main[...(main.lastIndex(of: "/") ?? main.startIndex)]) : "./"
+        var files: [String: String] = [:]
+        for name in ExportPackage.folders {
+            for file in (try? Folder.names(in: folder + name)) ?? [] where ExportPackage.isPlainFile(folder + name + file) {
+                files[name + file] = folder + name + file
+            }
+        }
+        place = .folder(main: main, files: files)
+        unreadable = []
+        var status = stat()
+        guard stat(main, &status) == 0 else {
+            throw ExportError(.io, "\(main): \(String(cString: strerror(errno)))")
+        }
+        size = Int64(status.st_size)
+        fingerprint = "xml \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) \(files.count)"
+    }
+
+    private static func isPlainFile(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Whether a file is an export by what it begins with; cheap, and without an error.
+    package static func isExport(_ path: String) -> Bool {
+        (try? ExportPackage(path)) != nil
+    }
+
+    private static func main(of archive: ZipArchive) throws(ExportError) -> ZipEntry {
+        // Its name is in the phone's language, and it is the largest but for the document beside it.
+        let candidates = archive.entries.filter {
+            $0.name.lowercased().hasSuffix(".xml") && !$0.name.hasPrefix("__MACOSX/") && !$0.lastName.hasPrefix("._")
+                && $0.lastName != "export_cda.xml"
+        }.sorted { $0.size > $1.size }
+        for entry in candidates.prefix(16) {
+            guard let source = try? archive.open(entry), startsAsExport(source) else { continue }
+            guard entry.size <= maximumMain else {
+                throw ExportError(
+                    .tooLarge,
+                    "\(archive.path): its \(entry.lastName) has \(entry.size) bytes, and no more than \(maximumMain) are read"
+                )
+            }
+            return entry
+        }
+        throw ExportError(
+            .notAnExport,
+            "\(archive.path): the zip has no export.xml of Apple Health in it; make it in the Health app: your picture, Export All Health Data"
+        )
+    }
+
+    /// The file itself, or the one in a folder.
+    private static func main(below path: String) throws(ExportError) -> String {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw ExportError(.missing, "\(path): \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            let source = try FileSource(path)
+            guard startsAsExport(source) else {
+                throw ExportError(
+                    .notAnExport,
+                    source.inputSize == 0
+                        ? "\(path): the file is empty"
+                        : "\(path): it is no export of Apple Health: it has no <HealthData> at its beginning")
+            }
+            return path
+        }
+        let folder = path.hasSuffix("/") ? path : path + "/"
+        let names = ((try? Folder.names(in: folder)) ?? []).filter {
+            $0.lowercased().hasSuffix(".xml") && !$0.hasPrefix("._") && $0 != "export_cda.xml"
+        }.sorted()
+        for name in names.prefix(64) {
+            if let source = try? FileSource(folder + name), startsAsExport(source) { return folder + name }
+        }
+        throw ExportError(.notAnExport, "\(path): the folder has no export.xml of Apple Health in it")
+    }
+
+    /// Whether `<HealthData` comes before any other element, behind a declaration of any size that real ones have.
+    private static func startsAsExport(_ source: some ByteSource) -> Bool {
+        var head = [UInt8](repeating: 0, count: 131_072)
+        let count = head.withUnsafeMutableBytes { (try? source.read(into: $0)) ?? 0 }
+        return head.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return ByteSearch.find("<HealthData", in: start, count) != nil
+                || ByteSearch.find("<!DOCTYPE HealthData", in: start, count) != nil
+        }
+    }
+
+    /// The XML, from its beginning.
+    package func openMain() throws(ExportError) -> any ByteSource {
+        switch place {
+        case .zip(let archive, let main, _): try archive.open(main, limit: ExportPackage.maximumMain)
+        case .folder(let main, _): try FileSource(main)
+        }
+    }
+
+    /// The names of the files in one of the folders of an export, in order.
+    package func names(in folder: String) -> [String] {
+        let prefix = folder + "/"
+        let names: [String] =
+            switch place {
+            case .zip(_, _, let files): files.keys.filter { $0.hasPrefix(prefix) }
+            case .folder(_, let files): files.keys.filter { $0.hasPrefix(prefix) }
+            }
+        return names.sorted()
+    }
+
+    /// How many files there are that are neither the export nor in a folder that is read.
+    package var otherFiles: Int {
+        guard case .zip(_, let main, let files) = place else { return 0 }
+        return files.count { name, entry in
+            entry != main && !ExportPackage.folders.contains { name.hasPrefix($0) } && !name.hasPrefix("__MACOSX/")
+                && entry.lastName != "export_cda.xml" && !entry.lastName.hasPrefix("._")
+        }
+    }
+
+    /// A file of the export by the name that the export gives it, with or without a slash before it; `nil` where there is none.
+    package func open(_ name: String) throws(ExportError) -> (any ByteSource)? {
+        let name = name.hasPrefix("/") ? String(name.dropFirst()) : name
+        switch place {
+        case .zip(let archive, _, let files):
+            guard let entry = files[name] else { return nil }
+            return try archive.open(entry, limit: ExportPackage.maximumFile)
+        case .folder(_, let files):
+            guard let file = files[name] else { return nil }
+            return try FileSource(file)
+        }
+    }
+}

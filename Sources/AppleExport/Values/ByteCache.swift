@@ -1,0 +1,58 @@
+import Glibc
+
+/// What was made of some bytes, found again when the same bytes come: an export says the names of its sources, devices and types millions of times.
+///
+/// Bounded: at its bound it forgets all and begins anew.
+struct ByteCache<Value: AnyObject> {
+    private struct Entry {
+        var bytes: [UInt8]
+        var value: Value
+    }
+
+    private var entries: [UInt64: [Entry]] = [:]
+    private var count = 0
+    private var lastBytes: [UInt8] = []
+    private var lastValue: Value?
+    private static var bound: Int { 4_096 }
+    /// What is longer is made each time.
+    private static var longest: Int { 4_096 }
+
+    mutating func value(
+        of bytes: UnsafeRawBufferPointer, _ make: (UnsafeRawBufferPointer) -> Value
+    ) -> Value {
+        if let lastValue, lastBytes.count == bytes.count,
+            lastBytes.withUnsafeBytes({ memcmp($0.baseAddress ?? bytes.baseAddress!, bytes.baseAddress ?? $0.baseAddress!, bytes.count) == 0 })
+        {
+            return lastValue
+        }
+        guard bytes.count <= Self.longest else { return make(bytes) }
+        let hash = Self.hash(bytes)
+        if let found = entries[hash]?.first(where: { $0.bytes.elementsEqual(bytes) }) {
+            (lastBytes, lastValue) = (found.bytes, found.value)
+            return found.value
+        }
+        if count >= Self.bound { (entries, count) = ([:], 0) }
+        let entry = Entry(bytes: Array(bytes), value: make(bytes))
+        entries[hash, default: []].append(entry)
+        count += 1
+        (lastBytes, lastValue) = (entry.bytes, entry.value)
+        return entry.value
+    }
+
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var (hash, place): (UInt64, Int) = (0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count), 0)
+        while place + 8 <= bytes.count {
+            let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            let product = (hash ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+            hash = product.high ^ product.low
+            place += 8
+        }
+        var rest: UInt64 = 0
+        while place < bytes.count {
+            rest = rest << 8 | UInt64(bytes[place])
+            place += 1
+        }
+        let product = (hash ^ rest).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+        return product.high ^ product.low
+    }
+}

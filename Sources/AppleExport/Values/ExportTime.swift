@@ -1,0 +1,124 @@
+import Samples
+
+/// Reads the times of an export, `2026-02-10 06:31:00 +0100`, as instants: the offset is that of the day of the export, and says
+/// nothing of where it was measured.
+///
+/// Keeps the day it has read last, since the next is most often the same.
+package struct ExportTimeReader {
+    private var lastDay: (UInt64, UInt16) = (0, 0)
+    private var lastSeconds: Int64 = 0
+
+    package init() {}
+
+    /// Seconds since 1970; `nil` for another form, and for what no calendar or clock shows.
+    ///
+    /// Read as well: no space before the offset, a colon in it, and `T` for the first space, as other programs write.
+    package mutating func seconds(_ bytes: UnsafeRawBufferPointer) -> Int64? {
+        guard bytes.count >= 24, bytes.count <= 27 else { return nil }
+        guard let day = day(bytes), bytes[10] == 0x20 || bytes[10] == 0x54, bytes[13] == 0x3A, bytes[16] == 0x3A,
+            let hour = Self.two(bytes, 11), let minute = Self.two(bytes, 14), let second = Self.two(bytes, 17),
+            hour < 24, minute < 60, second < 60
+        else { return nil }
+        var place = 19
+        if bytes[place] == 0x20 { place += 1 }
+        guard place + 4 < bytes.count, bytes[place] == 0x2B || bytes[place] == 0x2D else { return nil }
+        let isWest = bytes[place] == 0x2D
+        guard let hours = Self.two(bytes, place + 1) else { return nil }
+        place += 3
+        if bytes[place] == 0x3A { place += 1 }
+        guard place + 2 == bytes.count, let minutes = Self.two(bytes, place), hours < 24, minutes < 60 else {
+            return nil
+        }
+        let offset = Int64(hours * 3_600 + minutes * 60)
+        let seconds = day + Int64(hour * 3_600 + minute * 60 + second) + (isWest ? offset : -offset)
+        return Timestamp.range.contains(seconds * 1_000_000) ? seconds : nil
+    }
+
+    private mutating func day(_ bytes: UnsafeRawBufferPointer) -> Int64? {
+        let head = bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+        let tail = bytes.loadUnaligned(fromByteOffset: 8, as: UInt16.self)
+        if head == lastDay.0, tail == lastDay.1 { return lastSeconds }
+        guard bytes[4] == 0x2D, bytes[7] == 0x2D, let century = Self.two(bytes, 0), let year = Self.two(bytes, 2),
+            let month = Self.two(bytes, 5), let day = Self.two(bytes, 8),
+            let date = LocalDate(century * 100 + year, month, day)
+        else { return nil }
+        lastDay = (head, tail)
+        lastSeconds = Int64(date.daysSinceEpoch) * 86_400
+        return lastSeconds
+    }
+
+    @inline(__always)
+    private static func two(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> Int? {
+        let (first, second) = (bytes[place] &- 0x30, bytes[place + 1] &- 0x30)
+        return first < 10 && second < 10 ? Int(first) * 10 + Int(second) : nil
+    }
+}
+
+/// Writes instants in UTC: RFC 3339 with `Z`, and the short form that begins a key.
+package struct UTCWriter {
+    private var lastDay = Int64.min
+    private var date: (year: [UInt8], month: [UInt8], day: [UInt8]) = ([], [], [])
+
+    package init() {}
+
+    /// `2026-02-10T05:31:00Z`
+    package mutating func append(_ seconds: Int64, to output: inout [UInt8]) {
+        let rest = prepare(seconds)
+        output.append(contentsOf: date.year)
+        output.append(0x2D)
+        output.append(contentsOf: date.month)
+        output.append(0x2D)
+        output.append(contentsOf: date.day)
+        output.append(0x54)
+        append(two: rest / 3_600, to: &output)
+        output.append(0x3A)
+        append(two: rest / 60 % 60, to: &output)
+        output.append(0x3A)
+        append(two: rest % 60, to: &output)
+        output.append(0x5A)
+    }
+
+    /// `20260210T053100Z`
+    package mutating func appendShort(_ seconds: Int64, to output: inout [UInt8]) {
+        let rest = prepare(seconds)
+        output.append(contentsOf: date.year)
+        output.append(contentsOf: date.month)
+        output.append(contentsOf: date.day)
+        output.append(0x54)
+        append(two: rest / 3_600, to: &output)
+        append(two: rest / 60 % 60, to: &output)
+        append(two: rest % 60, to: &output)
+        output.append(0x5A)
+    }
+
+    package mutating func text(_ seconds: Int64) -> String {
+        var output: [UInt8] = []
+        append(seconds, to: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private mutating func prepare(_ seconds: Int64) -> Int {
+        let day = seconds.flooredDivision(by: 86_400)
+        if day != lastDay {
+            let found = LocalDate(daysSinceEpoch: Int(day))
+            date = (Self.digits(found.year, 4), Self.digits(found.month, 2), Self.digits(found.day, 2))
+            lastDay = day
+        }
+        return Int(seconds - day * 86_400)
+    }
+
+    private static func digits(_ value: Int, _ count: Int) -> [UInt8] {
+        var (digits, rest) = ([UInt8](repeating: 0x30, count: count), value)
+        for place in digits.indices.reversed() {
+            digits[place] = UInt8(0x30 + rest % 10)
+            rest /= 10
+        }
+        return digits
+    }
+
+    @inline(__always)
+    private func append(two value: Int, to output: inout [UInt8]) {
+        output.append(UInt8(truncatingIfNeeded: 0x30 + value / 10))
+        output.append(UInt8(truncatingIfNeeded: 0x30 + value % 10))
+    }
+}

@@ -1,0 +1,112 @@
+import JSON
+import Samples
+
+/// A `MetadataEntry` as a member of a sample's metadata: HealthKit's keys by the hub's names and in the form that the hub checks, all others as they are.
+package struct MetadataReader {
+    /// What a key and a value become.
+    enum Entry {
+        /// A member, with its JSON.
+        case member(name: String, json: [UInt8])
+        case zone(String)
+        case syncIdentifier(String)
+        case syncVersion(Int64)
+        case externalUUID(String)
+    }
+
+    private var times = ExportTimeReader()
+    private var utc = UTCWriter()
+    private var units: [String: HealthUnit?] = [:]
+
+    package init() {}
+
+    /// What is not in the form that its key has is kept under its own spelling in `unread`.
+    mutating func read(_ key: String, _ value: String) -> (entry: Entry, isRead: Bool) {
+        guard let known = MetadataKey.named(key) else {
+            let isTaken = MetadataReader.reserved.contains(key)
+            return (.member(name: key, json: quoted(value)), !isTaken)
+        }
+        switch known.name {
+        case "timeZone" where MetadataReader.isZone(value): return (.zone(value), true)
+        case "syncIdentifier": return (.syncIdentifier(value), true)
+        case "syncVersion":
+            if let version = Int64(value) ?? DecimalText.number(value).flatMap({ Int64(exactly: $0) }) {
+                return (.syncVersion(version), true)
+            }
+        case "externalUUID": return (.externalUUID(value), true)
+        default:
+            if let json = json(value, known) { return (.member(name: known.name, json: json), true) }
+        }
+        return (.member(name: key, json: quoted(value)), false)
+    }
+
+    /// Members of metadata that are ours.
+    private static let reserved: Set<String> = [
+        "device", "sourceRevision", "sourceName", "creationDate", "unread", "unit", "appleSyncIdentifier",
+        "appleSyncVersion", "zones", "note",
+    ]
+
+    private static func isZone(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || [0x2B, 0x2D, 0x2F, 0x5F].contains($0)
+            }
+    }
+
+    private func quoted(_ text: String) -> [UInt8] {
+        var output: [UInt8] = []
+        output.append(quoted: text)
+        return output
+    }
+
+    private mutating func json(_ text: String, _ key: MetadataKey) -> [UInt8]? {
+        switch key.content {
+        case .string: return quoted(text)
+        case .number: return DecimalText.number(text).map(number)
+        case .boolean:
+            return switch text.lowercased() {
+            case "1", "true", "yes": Array("true".utf8)
+            case "0", "false", "no": Array("false".utf8)
+            default: nil
+            }
+        case .date:
+            var output: [UInt8] = []
+            guard let seconds = Array(text.utf8).withUnsafeBytes({ times.seconds($0) }) else { return nil }
+            output.append(0x22)
+            utc.append(seconds, to: &output)
+            output.append(0x22)
+            return output
+        case .quantity(let unit): return quantity(text, key.name, unit)
+        case .enumeration(let values):
+            if let raw = Int(text), let value = values.first(where: { $0.raw == raw }) { return quoted(value.name) }
+            return values.contains { $0.name == text } ? quoted(text) : nil
+        }
+    }
+
+    private func number(_ value: Double) -> [UInt8] {
+        var output: [UInt8] = []
+        NumberWriter.append(value, to: &output)
+        return output
+    }
+
+    private mutating func quantity(_ text: String, _ name: String, _ own: String?) -> [UInt8]? {
+        guard let space = text.firstIndex(of: " "), var value = DecimalText.number(text[..<space]) else { return nil }
+        let unit = String(text[text.index(after: space)...])
+        guard let parsed = healthUnit(unit), own.map({ healthUnit($0)?.isCompatible(with: parsed) ?? false }) ?? true
+        else { return nil }
+        // A humidity is written as hundredths of a percent, and in old files as percent; nowhere as the fraction that % is elsewhere.
+        if name == "weatherHumidity", unit == "%" { value /= value > 100 ? 10_000 : 100 }
+        var output = Array(#"{"value":"#.utf8)
+        NumberWriter.append(value, to: &output)
+        output += Array(#","unit":"#.utf8)
+        output.append(quoted: unit)
+        output.append(0x7D)
+        return output
+    }
+
+    private mutating func healthUnit(_ text: String) -> HealthUnit? {
+        if let known = units[text] { return known }
+        let unit = try? HealthUnit(text)
+        if units.count < 1_000 { units[text] = .some(unit) }
+        return unit
+    }
+}

@@ -1,0 +1,16 @@
+import Glibc
+
+/// Where some bytes come in others.
+enum ByteSearch {
+    /// `nil` where they do not come. By `memchr`, since `memmem` is not everywhere.
+    static func find(_ mark: StaticString, in start: UnsafePointer<UInt8>, _ count: Int) -> Int? {
+        let (first, length) = (Int32(mark.utf8Start.pointee), mark.utf8CodeUnitCount)
+        var place = 0
+        while count - place >= length, let found = memchr(start + place, first, count - place - length + 1) {
+            place = found.assumingMemoryBound(to: UInt8.self) - UnsafeMutablePointer(mutating: start)
+            if memcmp(start + place, mark.utf8Start, length) == 0 { return place }
+            place += 1
+        }
+        return nil
+    }
+}

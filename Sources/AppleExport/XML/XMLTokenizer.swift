@@ -1,0 +1,305 @@
+import Glibc
+
+/// The tags of an XML file, one after the other, as bytes: nothing is copied, and no text is made that nobody asks for.
+///
+/// For the flat files that Apple Health exports. What a parser of all XML would end at is passed over here and counted: a tag that
+/// makes no sense (reading goes on at the next `<`), control characters, a `<` in a value, the same attribute twice (both are kept).
+/// Declarations are passed over unread, so nothing in them can name a file or grow: an entity other than the five of XML itself and
+/// characters by number stays as it is written. Bounds: a tag of 2 MiB, 250 attributes; all else is one buffer.
+///
+/// A token and its ranges hold until the next call.
+package struct XMLTokenizer: ~Copyable {
+    package enum Token { case open, close, empty, end }
+
+    /// An attribute: places in the buffer.
+    package struct Attribute {
+        package var name: UInt32
+        package var nameCount: UInt32
+        package var value: UInt32
+        package var valueCount: UInt32
+    }
+
+    private let source: any ByteSource
+    private var base: UnsafeMutablePointer<UInt8>
+    private var capacity: Int
+    /// Where the next tag is looked for, and where the bytes end that were read.
+    private var position = 0
+    private var limit = 0
+    /// Where the first byte of the buffer is in the file.
+    private var origin: Int64 = 0
+    private var isAtEnd = false
+    private var attributes: UnsafeMutablePointer<Attribute>
+    /// Where what lies before this tag begins, behind the tag before.
+    private var textStart = 0
+    private var tagStart = 0
+    private var nameStart = 0
+    private var nameCount = 0
+
+    package private(set) var attributeCount = 0
+    /// Tags that made no sense, and where the first of them was.
+    package private(set) var malformedTags = 0
+    package private(set) var firstMalformed: Int64?
+    /// The file ends within a tag.
+    package private(set) var endsInTag = false
+
+    package static let maximumAttributes = 250
+    package static let maximumTag = 2 << 20
+    private static let usualCapacity = 256 << 10
+
+    package init(_ source: any ByteSource) {
+        self.source = source
+        capacity = XMLTokenizer.usualCapacity
+        base = .allocate(capacity: capacity)
+        attributes = .allocate(capacity: XMLTokenizer.maximumAttributes)
+    }
+
+    deinit {
+        base.deallocate()
+        attributes.deallocate()
+    }
+
+    /// Where this tag begins in the file, and where it ends.
+    package var offset: Int64 { origin + Int64(tagStart) }
+    package var endOffset: Int64 { origin + Int64(position) }
+    package var inputPosition: Int64 { source.inputPosition }
+    package var inputSize: Int64 { source.inputSize }
+    package var hasWrongSum: Bool { source.hasWrongSum }
+
+    // MARK: - What a token says
+
+    package var name: UnsafeRawBufferPointer { slice(nameStart, nameCount) }
+
+    package func isNamed(_ text: StaticString) -> Bool { XMLTokenizer.equal(base + nameStart, nameCount, text) }
+
+    /// What stands between the tag before and this one; empty where that was longer than the buffer.
+    package var text: UnsafeRawBufferPointer { slice(textStart, tagStart - textStart) }
+
+    package func attributeName(_ index: Int) -> UnsafeRawBufferPointer {
+        slice(Int(attributes[index].name), Int(attributes[index].nameCount))
+    }
+
+    package func attributeIsNamed(_ index: Int, _ text: StaticString) -> Bool {
+        XMLTokenizer.equal(base + Int(attributes[index].name), Int(attributes[index].nameCount), text)
+    }
+
+    /// As it is written, entities and all.
+    package func value(_ index: Int) -> UnsafeRawBufferPointer {
+        slice(Int(attributes[index].value), Int(attributes[index].valueCount))
+    }
+
+    /// The first attribute of that name, as it is written.
+    package func value(of name: StaticString) -> UnsafeRawBufferPointer? {
+        for index in 0..<attributeCount where attributeIsNamed(index, name) { return value(index) }
+        return nil
+    }
+
+    /// The attributes as texts.
+    package var texts: [(name: String, value: String)] {
+        (0..<attributeCount).map { (XMLText.decoded(attributeName($0)).text, XMLText.decoded(value($0)).text) }
+    }
+
+    @inline(__always)
+    private func slice(_ start: Int, _ count: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: base + start, count: count)
+    }
+
+    @inline(__always)
+    private static func equal(_ bytes: UnsafePointer<UInt8>, _ count: Int, _ text: StaticString) -> Bool {
+        count == text.utf8CodeUnitCount && memcmp(bytes, text.utf8Start, count) == 0
+    }
+
+    // MARK: - Reading
+
+    /// Passes over everything before the first of these bytes, which must come within `bound` bytes; what was passed over is shown to `look` as far as it is at hand.
+    ///
+    /// - Returns: false where it does not come.
+    package mutating func skip(
+        to mark: StaticString, within bound: Int, _ look: (UnsafeRawBufferPointer) -> Void = { _ in }
+    ) throws(ExportError) -> Bool {
+        while true {
+            if let found = ByteSearch.find(mark, in: base + position, limit - position) {
+                look(slice(position, found))
+                position += found
+                return true
+            }
+            guard endOffset < bound, !isAtEnd else { return false }
+            let kept = min(limit - position, mark.utf8CodeUnitCount - 1)
+            look(slice(position, limit - position))
+            position = limit - kept
+            try refill(keeping: position)
+        }
+    }
+
+    /// The next tag.
+    package mutating func next() throws(ExportError) -> Token {
+        textStart = position
+        while true {
+            guard let found = memchr(base + position, 0x3C, limit - position) else {
+                position = limit
+                guard try more(from: textStart) else {
+                    (tagStart, position) = (limit, limit)
+                    return .end
+                }
+                continue
+            }
+            tagStart = found.assumingMemoryBound(to: UInt8.self) - base
+            switch readTag() {
+            case .token(let token): return token
+            case .passed: textStart = position
+            case .malformed:
+                malformedTags += 1
+                if firstMalformed == nil { firstMalformed = offset }
+                position = tagStart + 1
+            case .more:
+                position = tagStart
+                guard limit - tagStart < XMLTokenizer.maximumTag else {
+                    malformedTags += 1
+                    if firstMalformed == nil { firstMalformed = offset }
+                    position = tagStart + 1
+                    continue
+                }
+                guard try more(from: textStart) else {
+                    endsInTag = true
+                    (tagStart, position) = (limit, limit)
+                    return .end
+                }
+            }
+        }
+    }
+
+    /// Reads on; `false` at the end.
+    private mutating func more(from kept: Int) throws(ExportError) -> Bool {
+        // Text between two tags of this file is white space; what is longer is not kept.
+        let from = position - kept > 65_536 ? position : kept
+        textStart = from
+        guard !isAtEnd else { return false }
+        let before = limit - from
+        try refill(keeping: from)
+        return limit > before
+    }
+
+    private mutating func refill(keeping start: Int) throws(ExportError) {
+        let kept = limit - start
+        if kept > capacity / 2 {
+            let larger = capacity * 2
+            let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+            buffer.update(from: base + start, count: kept)
+            base.deallocate()
+            (base, capacity) = (buffer, larger)
+        } else if start > 0 {
+            memmove(base, base + start, kept)
+        }
+        origin += Int64(start)
+        position -= start
+        textStart = max(0, textStart - start)
+        limit = kept
+        let count = try source.read(
+            into: UnsafeMutableRawBufferPointer(start: base + limit, count: capacity - limit))
+        if count == 0 { isAtEnd = true }
+        limit += count
+    }
+
+    private enum Outcome { case token(Token), passed, malformed, more }
+
+    @inline(__always)
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte &- 9 <= 4 }
+
+    /// Reads the tag at `tagStart`.
+    private mutating func readTag() -> Outcome {
+        let (base, limit) = (base, limit)
+        var place = tagStart + 1
+        guard place < limit else { return .more }
+        switch base[place] {
+        case 0x2F:  // </
+            guard let found = memchr(base + place, 0x3E, limit - place) else { return .more }
+            let end = found.assumingMemoryBound(to: UInt8.self) - base
+            nameStart = place + 1
+            nameCount = end - nameStart
+            while nameCount > 0, XMLTokenizer.isSpace(base[nameStart + nameCount - 1]) { nameCount -= 1 }
+            guard nameCount > 0, memchr(base + nameStart, 0x3C, nameCount) == nil else { return .malformed }
+            attributeCount = 0
+            position = end + 1
+            return .token(.close)
+        case 0x21: return pass(place)  // <!
+        case 0x3F:
+            guard let found = ByteSearch.find("?>", in: base + place, limit - place) else { return .more }
+            position = place + found + 2
+            return .passed
+        default: break
+        }
+        nameStart = place
+        while place < limit, !XMLTokenizer.isSpace(base[place]), base[place] != 0x3E, base[place] != 0x2F {
+            guard base[place] != 0x3C, base[place] != 0x22, base[place] != 0x3D else { return .malformed }
+            place += 1
+        }
+        nameCount = place - nameStart
+        guard place < limit else { return .more }
+        guard nameCount > 0 else { return .malformed }
+        return readAttributes(from: place)
+    }
+
+    private mutating func readAttributes(from start: Int) -> Outcome {
+        let (base, limit, attributes) = (base, limit, attributes)
+        var (place, count) = (start, 0)
+        while true {
+            let before = place
+            while place < limit, XMLTokenizer.isSpace(base[place]) { place += 1 }
+            guard place < limit else { return .more }
+            let first = base[place]
+            if first == 0x3E {
+                (attributeCount, position) = (count, place + 1)
+                return .token(.open)
+            }
+            if first == 0x2F {
+                guard place + 1 < limit else { return .more }
+                guard base[place + 1] == 0x3E else { return .malformed }
+                (attributeCount, position) = (count, place + 2)
+                return .token(.empty)
+            }
+            // Without white space between them the quote before was not the end of its value.
+            guard place > before else { return .malformed }
+            let name = place
+            while place < limit, base[place] != 0x3D {
+                guard !XMLTokenizer.isSpace(base[place]), base[place] != 0x3C, base[place] != 0x3E, base[place] != 0x22
+                else { break }
+                place += 1
+            }
+            let nameCount = place - name
+            while place < limit, XMLTokenizer.isSpace(base[place]) { place += 1 }
+            guard place < limit else { return .more }
+            guard base[place] == 0x3D, nameCount > 0 else { return .malformed }
+            place += 1
+            while place < limit, XMLTokenizer.isSpace(base[place]) { place += 1 }
+            guard place < limit else { return .more }
+            let quote = base[place]
+            guard quote == 0x22 || quote == 0x27 else { return .malformed }
+            place += 1
+            guard let found = memchr(base + place, Int32(quote), limit - place) else { return .more }
+            let end = found.assumingMemoryBound(to: UInt8.self) - base
+            guard count < XMLTokenizer.maximumAttributes else { return .malformed }
+            attributes[count] = Attribute(
+                name: UInt32(name), nameCount: UInt32(nameCount), value: UInt32(place), valueCount: UInt32(end - place))
+            count += 1
+            place = end + 1
+        }
+    }
+
+    /// A comment, a section of text or a declaration.
+    private mutating func pass(_ place: Int) -> Outcome {
+        let rest = limit - place
+        let mark: StaticString
+        if rest >= 3, base[place + 1] == 0x2D, base[place + 2] == 0x2D {
+            mark = "-->"
+        } else if rest >= 2, base[place + 1] == 0x5B {
+            mark = "]]>"
+        } else if rest < 3 {
+            return .more
+        } else {
+            mark = ">"
+        }
+        let start = place + min(3, rest)
+        guard let found = ByteSearch.find(mark, in: base + start, max(0, limit - start)) else { return .more }
+        position = start + found + mark.utf8CodeUnitCount
+        return .passed
+    }
+}
