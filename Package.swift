@@ -133,6 +133,9 @@ let package = Package(
             "HealthStatisticsTests", ["HealthStatistics", "HubProcess", "HubStore", "Samples", "Seeds"],
             resources: [.copy("model.py"), .copy("priority-vectors.json")]),
         module("AppleExport", ["CZlib", "Digests", "Files", "JSON", "Samples"]),
+        tests(
+            "AppleExportTests", ["AppleExport", "HubProcess", "HubWire", "JSON", "Samples", "Seeds"],
+            resources: [.copy("Exports")]),
         module("HealthText", ["Samples"]),
         module("HealthExports", ["Digests", "JSON", "Samples"]),
         module("RecordDatabase", ["HealthExports", "Samples", grdb]),

@@ -1,0 +1,136 @@
+import AppleExport
+import Foundation
+import HubProcess
+import HubWire
+import Samples
+import Testing
+
+/// A file of an export that stands beside these tests.
+func fixture(_ name: String) throws -> String {
+    try #require(Bundle.module.resourceURL).appending(path: "Exports/\(name)").path
+}
+
+/// A folder of the test's own, removed at its end.
+final class Scratch {
+    let path = FileManager.default.temporaryDirectory.appending(path: "apple-export-\(UUID().uuidString)").path
+
+    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    @discardableResult
+    func write(_ text: String, as name: String) throws -> String {
+        try write(Array(text.utf8), as: name)
+    }
+
+    @discardableResult
+    func write(_ bytes: [UInt8], as name: String) throws -> String {
+        let file = path + "/" + name
+        try FileManager.default.createDirectory(
+            atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        try Data(bytes).write(to: URL(filePath: file))
+        return file
+    }
+
+    /// A zip that Python's own library makes; `program` has it as `zip`, and this folder as its own.
+    func zip(_ program: String, as name: String = "export.zip") async throws -> String {
+        let script = "import zipfile, os\nos.chdir(\(quoted(path)))\nzip = zipfile.ZipFile(\(quoted(name)), 'w', zipfile.ZIP_DEFLATED)\n\(program)\nzip.close()\n"
+        let result = await (try ChildProcess("/usr/bin/env", ["python3", "-c", script])).result()
+        try #require(result.code == 0, "\(result.errors)")
+        return path + "/" + name
+    }
+
+    private func quoted(_ text: String) -> String { "'\(text)'" }
+}
+
+/// An export as the hub reads it.
+struct Reading {
+    var samples: [Sample] = []
+    var rejections: [RecordRejection] = []
+    /// The groups in which they were given, as texts.
+    var groups: [[String]] = []
+    var account: ExportAccount
+
+    /// - Parameter batch: how many records are asked for at a time.
+    init(_ path: String, _ options: ExportOptions = ExportOptions(), batch: Int = 100, from offset: Int64 = 0) throws {
+        let scratch = FileManager.default.temporaryDirectory.path
+        let reader = try ExportReader(path, options: options, scratch: scratch, resumeOffset: offset)
+        self.account = reader.account
+        try take(reader, batch)
+        account = reader.account
+    }
+
+    private mutating func take(_ reader: ExportReader, _ count: Int) throws {
+        var decoder = RecordDecoder(plugin: "apple-health", registry: try Reading.registry())
+        while let batch = try reader.next(count) {
+            #expect(batch.marks.count == batch.groups.joined().count)
+            for group in batch.groups {
+                groups.append(group.map { String(decoding: $0, as: UTF8.self) })
+                for bytes in group {
+                    switch try bytes.withUnsafeBytes({ try decoder.record($0) }) {
+                    case .success(.sample(let sample)): samples.append(sample)
+                    case .success(let record): Issue.record("\(record) is no sample")
+                    case .failure(let rejection): rejections.append(rejection)
+                    }
+                }
+            }
+        }
+    }
+
+    static func registry() throws -> TypeRegistry {
+        try ExportReader.declaredTypes.reduce(TypeRegistry.standard) {
+            try $0.registering(try HealthType(declaring: $1, kind: .other))
+        }
+    }
+
+    func samples(_ type: String) -> [Sample] { samples.filter { $0.type.rawValue == type } }
+
+    /// Of several versions of one identity the last.
+    var unique: [Sample] {
+        var last: [String: Sample] = [:]
+        for sample in samples { last["\(sample.source) \(sample.key.text)"] = sample }
+        return Array(last.values)
+    }
+
+    func count(_ oddity: ExportAccount.Oddity) -> Int { account.oddities[oddity]?.count ?? 0 }
+}
+
+extension Sample {
+    /// Its metadata, parsed.
+    var facts: [String: Any] {
+        guard let metadata else { return [:] }
+        return (try? JSONSerialization.jsonObject(with: Data(metadata.text.utf8))) as? [String: Any] ?? [:]
+    }
+
+    /// In the type's own unit.
+    var canonical: Double? {
+        guard case .quantity(let value, let unit) = value else { return nil }
+        return try? TypeRegistry.standard.type(type)?.canonicalValue(value, unit: unit)
+    }
+}
+
+/// An export with these elements in it.
+func export(_ elements: String, end: String = "</HealthData>\n") -> String {
+    """
+    <?xml version="1.0" encoding="UTF-8"?>
+    <!DOCTYPE HealthData [
+    <!-- HealthKit Export Version: 14 -->
+    ]>
+    <HealthData locale="en_US">
+     <ExportDate value="2026-03-01 09:00:00 +0100"/>
+    \(elements)
+    \(end)
+    """
+}
+
+func record(
+    _ type: String = "HKQuantityTypeIdentifierStepCount", source: String = "Phone", unit: String? = "count",
+    value: String? = "10", start: String = "2026-02-10 08:00:00 +0100", end: String? = nil, more: String = "",
+    children: String? = nil
+) -> String {
+    let unit = unit.map { " unit=\"\($0)\"" } ?? ""
+    let value = value.map { " value=\"\($0)\"" } ?? ""
+    let head =
+        " <Record type=\"\(type)\" sourceName=\"\(source)\"\(unit)\(value) startDate=\"\(start)\" endDate=\"\(end ?? start)\"\(more)"
+    return children.map { "\(head)>\n\($0)\n </Record>\n" } ?? head + "/>\n"
+}
