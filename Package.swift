@@ -58,6 +58,12 @@ func plugin(
 
 let scale: [Target.Dependency] = ["ScaleConnector", "ScaleProtocols", "ScaleLinks"]
 let plugins = [
+    plugin(
+        "AppleHealth", ["AppleExport", "AppleImport", "HubWire", "Samples"],
+        tests: [
+            "AppleExport", "AppleImport", "HubClient", "HubCommand", "HubProcess", "HubSettings", "HubWire", "JSON",
+            "Samples",
+        ]),
     plugin("Exist", ["CloudClient"], tests: ["ExistSimulation", "WebFaults", "HubWire", "Samples"]),
     plugin(
         "GapFiller", ["DaySeries"],
@@ -96,6 +102,7 @@ let package = Package(
         .executable(name: "hub-confine", targets: ["hub-confine"]),
         .executable(name: "hub-plugin", targets: ["hub-plugin"]),
         .executable(name: "hub-demo", targets: ["HubDemo"]),
+        .executable(name: "hub-apple-health", targets: ["AppleHealth"]),
         .executable(name: "hub-exist", targets: ["Exist"]),
         .executable(name: "hub-exist-server", targets: ["hub-exist-server"]),
         .executable(name: "hub-gap-filler", targets: ["GapFiller"]),
@@ -195,7 +202,7 @@ let package = Package(
             [
                 "DaySeries", "Files", "HealthExports", "HealthStatistics", "HealthText", "HubClient", "HubCore",
                 "RecordDatabase", "HubSettings", "HubStore", "HubWire",
-                "JSON", "HubBridge", "PluginKit", "PluginState",
+                "JSON", "AppleExport", "AppleImport", "HubBridge", "PluginKit", "PluginState",
                 "Samples", "ZeroMQ", argumentParser, logging, lifecycle, "CLinux", "hub-confine",
             ],
             path: "Sources/HubCommand"),
@@ -243,6 +250,7 @@ let package = Package(
         module(
             "PluginConformance",
             ["HubClient", "HubCore", "HubSettings", "HubStore", "HubWire", "PluginTesting", "Samples", "ZeroMQ"]),
+        module("AppleImport", ["AppleExport", "HubWire", "PluginKit", "Samples"]),
         module("PluginPacks", ["CZlib", "Digests", "Files", "HubCore", "HubSettings", "HubWire"]),
         tests(
             "PluginPacksTests",

@@ -1,3 +1,4 @@
+import JSON
 import Samples
 
 /// Some records of an export, as text, those that are stored together in groups.
@@ -19,5 +20,31 @@ public struct ExportBatch: Sendable {
     mutating func append(_ record: [UInt8], _ mark: Mark) {
         groups.append([record])
         marks.append(mark)
+    }
+}
+
+extension ExportBatch {
+    /// What identifies a record that this module has made, but for its plugin.
+    package static func identity(of record: [UInt8]) -> (device: String?, account: String?, key: String) {
+        // Members in this order, and no text before them that could look like one: quotes within texts are escaped.
+        func text(_ mark: StaticString) -> String? {
+            record.withUnsafeBufferPointer { bytes in
+                guard let start = bytes.baseAddress, let found = ByteSearch.find(mark, in: start, bytes.count) else {
+                    return nil
+                }
+                var (place, output): (Int, [UInt8]) = (found + mark.utf8CodeUnitCount, [0x22])
+                while place < bytes.count, bytes[place] != 0x22 {
+                    if bytes[place] == 0x5C, place + 1 < bytes.count {
+                        output.append(bytes[place])
+                        place += 1
+                    }
+                    output.append(bytes[place])
+                    place += 1
+                }
+                return JSONTree(output + [0x22])?.text
+            }
+        }
+        let account = text(#""source":{"account":""#) ?? text(#"","account":""#)
+        return (text(#""source":{"device":""#), account, text(#","key":""#) ?? "")
     }
 }

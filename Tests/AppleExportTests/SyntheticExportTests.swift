@@ -129,7 +129,7 @@ import Testing
         let swimming = try #require(reading.samples("workout").first { $0.value == .workout(activity: "swimming", raw: 46) })
         #expect(swimming.workout?.duration == 1_200)
         #expect(swimming.workout?.totals.map(\.type).sorted() == [.activeEnergyBurned, .distanceSwimming])
-        #expect(reading.count(.missingFile) == 1, "its route is not beside the file")
+        #expect(reading.count(.missingFile) == 2, "neither its route nor the clinical document is beside the file")
     }
 
     @Test func `The rings of a day are that day of the zone, and the later summary of a day is its next version`() throws {

@@ -42,7 +42,10 @@ import Testing
         #expect(route.route?[2].latitude == 52.00001 && route.route?[0].altitude == 34.12)
         #expect(route.facts["appleSyncVersion"] as? Int == 2)
         let document = try #require(reading.samples("x.apple.clinicalDocument").first)
-        guard case .other(let text) = document.value else { return Issue.record("no text") }
+        guard case .other(let text) = document.value else {
+            Issue.record("it has no text")
+            return
+        }
         #expect(text?.contains(#""id":"obs-1""#) == true && text?.contains("Ärzte") == true)
         let ecg = try #require(reading.samples("electrocardiogram").first)
         #expect(ecg.value == .other("Sinus Rhythm") && ecg.start.text == "2026-02-10T17:50:35Z")
@@ -137,19 +140,18 @@ import Testing
         let whole = Array(try Data(contentsOf: URL(filePath: file)))
         let known = Set(try Reading(file).samples.map { "\($0.type) \($0.value)" })
         var random = SeededGenerator(seed: 17)
-        var (whole_, damaged) = (0, 0)
-        for _ in 0..<150 {
+        var damaged = 0
+        for _ in 0..<300 {
             var bytes = whole
-            for _ in 0..<3 { bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random) }
+            bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
             let path = try scratch.write(bytes, as: "damaged.zip")
             guard let reading = try? Reading(path) else { continue }
             if reading.account.isComplete, reading.account.fault == nil, reading.count(.wrongSum) == 0, reading.count(.damagedFile) == 0 {
-                whole_ += 1
                 #expect(reading.samples.allSatisfy { known.contains("\($0.type) \($0.value)") })
             } else {
                 damaged += 1
             }
         }
-        #expect(whole_ > 0 && damaged > 0)
+        #expect(damaged > 30)
     }
 }

@@ -48,14 +48,14 @@ extension ExportReader {
     /// A record within another element, as the draft; the token is its beginning.
     func readMember() throws(ExportError) -> MadeRecord? {
         readAttributes()
-        _ = try readChildren { (reader) throws(ExportError) in
+        let isWhole = try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") {
                 try reader.readMetadata()
             } else {
                 try reader.passOver()
             }
         }
-        return finish()
+        return isWhole ? finish() : nil
     }
 
     /// The correlation of the draft with its members, stored together; without it, where the hub would not take it.

@@ -142,7 +142,7 @@ extension ExportReader {
         readAttributes()
         if draft.type == nil || draft.type?.kind != .other { draft.type = type("HKDataTypeIdentifierAudiogram") }
         var points: [UInt8] = []
-        _ = try readChildren { (reader) throws(ExportError) in
+        let isWhole = try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
             guard reader.tokenizer.isNamed("SensitivityPoint") else { return try reader.passOver() }
             points.append(literal: points.isEmpty ? "[" : ",")
@@ -150,7 +150,7 @@ extension ExportReader {
             try reader.skipChildren(of: "SensitivityPoint")
         }
         if !points.isEmpty { _ = draft.add("points", json: points + [0x5D]) }
-        if let made = finish(element: "Audiogram") { give(made) }
+        if isWhole, let made = finish(element: "Audiogram") { give(made) }
     }
 
     func readPrescription() throws(ExportError) {
@@ -166,7 +166,7 @@ extension ExportReader {
             let text = XMLText.decoded(tokenizer.value(index)).text
             if !text.isEmpty { _ = draft.add(name, text: tokenizerTime(text) ?? text) }
         }
-        _ = try readChildren { (reader) throws(ExportError) in
+        let isWhole = try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") { return try reader.readMetadata() }
             let name = String(decoding: reader.tokenizer.name, as: UTF8.self)
             guard name == "RightEye" || name == "LeftEye" || name == "Attachment" else { return try reader.passOver() }
@@ -177,7 +177,7 @@ extension ExportReader {
             }
             try reader.skipChildren(of: name)
         }
-        if let made = finish(element: "VisionPrescription") { give(made) }
+        if isWhole, let made = finish(element: "VisionPrescription") { give(made) }
     }
 
     private func tokenizerTime(_ text: String) -> String? {

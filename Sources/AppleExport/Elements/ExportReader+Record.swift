@@ -7,7 +7,8 @@ extension ExportReader {
     func readRecord() throws(ExportError) {
         let isEmpty = token == .empty
         readAttributes()
-        if !isEmpty { try readRecordChildren() }
+        // The last element of a file that was cut is not whole.
+        if !isEmpty { guard try readRecordChildren() else { return } }
         guard let made = finish() else { return }
         if made.type.isMember {
             // What waits is given at the end, also where reading goes on in the middle.
@@ -95,7 +96,7 @@ extension ExportReader {
             typesByID[id] = entry
             return entry
         }
-        if entry.health == nil, account.unknownTypes.count < 1_000 { account.unknownTypes.insert(entry.id.rawValue) }
+        if entry.health == nil, entry.id.rawValue.hasPrefix("HK"), account.unknownTypes.count < 1_000 { account.unknownTypes.insert(entry.id.rawValue) }
         return entry
     }
 
@@ -116,8 +117,8 @@ extension ExportReader {
         return entry
     }
 
-    private func readRecordChildren() throws(ExportError) {
-        _ = try readChildren { (reader) throws(ExportError) in
+    private func readRecordChildren() throws(ExportError) -> Bool {
+        try readChildren { (reader) throws(ExportError) in
             if reader.tokenizer.isNamed("MetadataEntry") {
                 try reader.readMetadata()
             } else if reader.tokenizer.isNamed("HeartRateVariabilityMetadataList") {

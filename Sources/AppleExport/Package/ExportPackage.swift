@@ -161,6 +161,7 @@ package struct ExportPackage {
     /// A file of the export by the name that the export gives it, with or without a slash before it; `nil` where there is none.
     package func open(_ name: String) throws(ExportError) -> (any ByteSource)? {
         let name = name.hasPrefix("/") ? String(name.dropFirst()) : name
+        guard ExportPackage.folders.contains(where: { name.hasPrefix($0) }) else { return nil }
         switch place {
         case .zip(let archive, _, let files):
             guard let entry = files[name] else { return nil }

@@ -61,13 +61,20 @@ package final class ZipEntrySource: ByteSource {
         guard !hasEnded, buffer.count > 0 else { return 0 }
         let count = if let stream { try inflate(stream, into: buffer) } else { try copy(into: buffer) }
         sum = crc32(sum, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), uInt(count))
-        unpacked += Int64(count)
-        guard unpacked <= entry.size, unpacked <= limit else {
-            throw ExportError(
-                unpacked > limit ? .tooLarge : .damaged,
-                "\(entry.name): it unpacks to more than \(min(entry.size, limit)) bytes, "
-                    + (unpacked > limit ? "and no export has that" : "which its zip says it has"))
+        let room = min(entry.size, limit) - unpacked
+        guard count <= room else {
+            guard room > 0 else {
+                throw ExportError(
+                    limit < entry.size ? .tooLarge : .damaged,
+                    "\(entry.name): it unpacks to more than \(min(entry.size, limit)) bytes, "
+                        + (limit < entry.size ? "and no export has that" : "which its zip says it has"))
+            }
+            // What may be there is given, and the next call tells the rest.
+            unpacked += room
+            hasEnded = false
+            return Int(room)
         }
+        unpacked += Int64(count)
         if count == 0 {
             hasEnded = true
             guard unpacked == entry.size else { throw cut }

@@ -61,7 +61,8 @@ public final class PluginContext: Sendable {
     ///
     /// Never give it a health value, a key or a secret.
     public let logger: Logger
-    let link: HubLink
+    /// For importers that this package shares with `hub import`, which give records as text.
+    package let link: HubLink
     private let lastGiven = Mutex(ContinuousClock.now)
     /// Log-ins of this process's life, for those who wait for one.
     let logIns = EventCounter()

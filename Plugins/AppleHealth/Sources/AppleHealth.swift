@@ -1,0 +1,58 @@
+import AppleExport
+import AppleImport
+import HubWire
+import PluginKit
+
+/// Exports of Apple Health that are put into a folder.
+@main
+struct AppleHealth: SourcePlugin {
+    static let manifest = Manifest(
+        name: ExportImport.kind, summary: "Exports of Apple Health: all that a phone and a watch have collected.",
+        version: "1.0", writes: ["*"], declares: ExportImport.declarations, settings: ImportSettings.declarations)
+
+    static let commands: [Command<Self>] = [
+        Command(
+            "import", help: "Reads the exports of the folder again, all or one, whatever was read before.",
+            arguments: [.init("file", .string(), help: "The name of one; not given: all.")], canDryRun: true
+        ) { plugin, call in
+            try await plugin.importer(call.hub).importAgain(call)
+        }
+    ]
+
+    private let holder = Holder()
+
+    private actor Holder {
+        private var made: FolderImporter?
+
+        func importer(_ hub: PluginContext) throws -> FolderImporter {
+            if let made { return made }
+            let importer = FolderImporter(hub, try ImportSettings(hub.settings))
+            made = importer
+            return importer
+        }
+    }
+
+    private func importer(_ hub: PluginContext) async throws -> FolderImporter { try await holder.importer(hub) }
+
+    /// Looks into the folder now and then, and reads what is new there.
+    func run(_ hub: PluginContext) async throws {
+        let importer = try await importer(hub)
+        while !hub.isStopping {
+            try await importer.importNew()
+            try await Task.sleep(for: importer.settings.interval)
+        }
+    }
+
+    func once(_ hub: PluginContext) async throws { try await importer(hub).importNew(settledFor: .zero) }
+
+    func judge(_ settings: PluginSettings) throws { _ = try ImportSettings(settings) }
+
+    func check(_ hub: CheckContext) async throws -> String {
+        let settings = try ImportSettings(hub.settings)
+        let names = try ExportFolder(settings.folder).exports().map(\.name)
+        guard !names.isEmpty else {
+            return "\(settings.folder) has no export in it. Put export.zip there, as the Health app makes it."
+        }
+        return "\(settings.folder) has \(names.joined(separator: ", ")), which would be read."
+    }
+}

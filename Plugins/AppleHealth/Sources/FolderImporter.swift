@@ -1,0 +1,145 @@
+import AppleExport
+import AppleImport
+import Foundation
+import HubWire
+import Logging
+import PluginKit
+
+/// Reads the exports of the folder, one at a time, and remembers which have been read and how far.
+actor FolderImporter {
+    nonisolated let settings: ImportSettings
+    private let hub: PluginContext
+    private let turns = AsyncLock()
+    /// What could not be read, as it was then: it is tried again when it has changed.
+    private var failed: [String: String] = [:]
+
+    init(_ hub: PluginContext, _ settings: ImportSettings) { (self.hub, self.settings) = (hub, settings) }
+
+    /// What is kept of a file.
+    private struct Place {
+        var state: String
+        /// `nil` where all of it has been read.
+        var offset: Int64?
+        /// Of the hub that has it: one that was restored from a backup may have lost some of it.
+        var epoch: String
+
+        init(state: String, offset: Int64?, epoch: String) { (self.state, self.offset, self.epoch) = (state, offset, epoch) }
+
+        init?(_ text: String?) {
+            let parts = text?.split(separator: "|", omittingEmptySubsequences: false).map(String.init) ?? []
+            guard parts.count == 3 else { return nil }
+            self.init(state: parts[0], offset: Int64(parts[1]), epoch: parts[2])
+        }
+
+        var text: String { "\(state)|\(offset.map(String.init) ?? "")|\(epoch)" }
+    }
+
+    /// Reads what has not been read, or not to its end.
+    ///
+    /// - Parameter settledFor: how long a file must not have been written to; one that is still being copied is not read.
+    func importNew(settledFor quiet: Duration = .seconds(3)) async throws {
+        for entry in try ExportFolder(settings.folder).exports() {
+            guard !hub.isStopping else { return }
+            guard failed[entry.name] != entry.state else { continue }
+            let epoch = try await self.epoch()
+            let known = Place(try await hub.state.text(key(entry)))
+            let place = known.flatMap { $0.state == state(entry) && $0.epoch == epoch ? $0 : nil }
+            if let place, place.offset == nil { continue }
+            guard quiet == .zero || Int(time(nil)) - entry.written >= Int(quiet.components.seconds) else { continue }
+            do {
+                _ = try await read(entry, from: place?.offset ?? 0, epoch: epoch)
+            } catch let error as ExportError {
+                failed[entry.name] = entry.state
+                hub.logger.error("an export cannot be read", metadata: ["export.error": "\(error)"])
+                await tell("import-failed", .error, "\(error)")
+            }
+        }
+    }
+
+    /// The command `import`.
+    func importAgain(_ call: CommandCall) async throws -> [String: [ImportReport]] {
+        let name = call.arguments["file"]?.string
+        let all = try ExportFolder(settings.folder).exports()
+        let wanted = all.filter { name == nil || $0.name == name }
+        guard !wanted.isEmpty else {
+            let names = all.map(\.name).joined(separator: ", ")
+            throw CommandFailure(
+                "missing",
+                "\(settings.folder) has no \(name ?? "export") in it; "
+                    + (names.isEmpty ? "put export.zip there" : "it has \(names)"))
+        }
+        let epoch = try await epoch()
+        var reports: [ImportReport] = []
+        for entry in wanted {
+            do {
+                reports.append(try await read(entry, from: 0, epoch: epoch, call))
+            } catch let error as ExportError {
+                throw CommandFailure("unreadable", "\(error)")
+            }
+        }
+        return ["files": reports]
+    }
+
+    private func read(
+        _ entry: ExportFolder.Entry, from offset: Int64, epoch: String, _ call: CommandCall? = nil
+    ) async throws -> ImportReport {
+        let zone = hub.persons.count == 1 ? hub.persons[0].zone : nil
+        var work = ExportImport(
+            entry.path, options: settings.options(dayZone: zone ?? TimeZone.current.identifier),
+            scratch: hub.state.directory)
+        work.isDryRun = call?.isDryRun ?? false
+        work.resumeOffset = offset
+        let (key, state, hubState) = (key(entry), state(entry), hub.state)
+        work.save = { try await hubState.set(key, to: .text(Place(state: state, offset: $0, epoch: epoch).text)) }
+        if let call {
+            work.tell = { call.progress($0.position, of: $0.size, entry.name) }
+        }
+        let job = work
+        hub.logger.info("an export is read", metadata: ["export.size": "\(entry.state)", "export.from": "\(offset)"])
+        return try await turns.withLock {
+            let report = try await job.run(hub.link)
+            if report.finished, !report.dryRun {
+                let done = Place(state: state, offset: nil, epoch: epoch)
+                try await hub.state.set(key, to: .text(done.text))
+                await told(report, entry)
+            }
+            return report
+        }
+    }
+
+    private func told(_ report: ImportReport, _ entry: ExportFolder.Entry) async {
+        let sentence =
+            "\(entry.name): \(report.new) of \(report.records) records were new"
+            + (report.refused > 0 ? ", \(report.refused) were refused" : "")
+            + (report.complete ? "" : "; the file ends before its end")
+            + (report.fault.map { "; \($0)" } ?? "")
+        hub.logger.info("an export was read", metadata: ["export.result": "\(sentence)"])
+        await tell("imported", report.isWhole ? .info : .warning, sentence)
+    }
+
+    private func tell(_ name: String, _ severity: DeviceEvent.Severity, _ text: String) async {
+        guard let event = try? DeviceEvent(name, severity: severity, text: String(text.prefix(2_000))) else { return }
+        await hub.event(event)
+    }
+
+    private func key(_ entry: ExportFolder.Entry) -> String { "file \(entry.name)" }
+
+    /// With other settings the same file says other things.
+    private func state(_ entry: ExportFolder.Entry) -> String {
+        "\(entry.state) \(settings.account ?? "") \(settings.zone ?? "") \(settings.filter.summary)".replacing("|", with: " ")
+    }
+
+    private func epoch() async throws -> String {
+        guard let welcome = await hub.link.welcome() else { throw CancellationError() }
+        return "\(welcome.hub) \(welcome.epoch)"
+    }
+}
+
+extension ExportFilter {
+    /// The same text for the same filter.
+    fileprivate var summary: String {
+        let types = types?.map(\.rawValue).sorted().joined(separator: ",") ?? "*"
+        let sources = sources?.sorted().joined(separator: ",") ?? "*"
+        return "\(types) \(sources) \(from ?? 0) \(to ?? 0)"
+    }
+}

@@ -1,0 +1,68 @@
+import AppleExport
+import PluginKit
+import Samples
+
+/// The settings of one instance, checked.
+struct ImportSettings: Sendable {
+    var folder: String
+    var account: String?
+    var zone: String?
+    var filter: ExportFilter
+    var interval: Duration
+
+    static let declarations: [SettingDeclaration] = [
+        SettingDeclaration(
+            "folder", .path, help: "Where you put export.zip, or export.xml and the folders beside it.", required: true,
+            access: .read),
+        SettingDeclaration(
+            "account", .string(TextRule(example: "anna")),
+            help: "Whose exports they are, where several people's come to this hub: a part of what identifies each record."),
+        SettingDeclaration(
+            "zone", .timeZone,
+            help: "Where the person lives: the zone of what was measured without one, as most of an export is."),
+        SettingDeclaration(
+            "types", .list(of: .string(TextRule(example: "weight"))), help: "Only these types; all if it is not set."),
+        SettingDeclaration(
+            "sources", .list(of: .string(TextRule(example: "Anna's iPhone"))),
+            help: "Only what these sources have given, by the names that the Health app shows; all if it is not set."),
+        SettingDeclaration("since", .date, help: "Only what ended on this day or later, in UTC."),
+        SettingDeclaration("until", .date, help: "Only what began on this day or before, in UTC."),
+        SettingDeclaration(
+            "look_every", .duration(Bounds(.init(microseconds: 1_000_000), .init(microseconds: 86_400_000_000))),
+            help: "How often the folder is looked at.", default: .string("10s")),
+    ]
+
+    /// - Throws: ``PluginFailure`` that names the setting.
+    init(_ settings: PluginSettings) throws {
+        folder = try settings.text("folder")
+        account = settings["account"]?.string
+        zone = settings["zone"]?.string
+        interval = .microseconds(try settings.duration("look_every").microseconds)
+        filter = ExportFilter(
+            types: try settings["types"]?.strings.map { Set(try $0.map(ImportSettings.type)) },
+            sources: settings["sources"]?.strings.map(Set.init),
+            from: try ImportSettings.day("since", settings), to: try ImportSettings.day("until", settings, adding: 1))
+        if let account, account.utf8.count > 256 || account.unicodeScalars.contains(where: { $0.value < 0x20 }) {
+            throw PluginFailure(.settings, "setting account: expected a name of at most 256 bytes")
+        }
+    }
+
+    private static func type(_ name: String) throws -> TypeID {
+        if let known = TypeRegistry.standard.resolve(name) { return known.id }
+        if let id = try? TypeID(name), ExportReader.declaredTypes.contains(id) || name.hasPrefix("HK") { return id }
+        let near = TypeRegistry.standard.suggestion(for: name).map { "; did you mean \($0)?" } ?? ""
+        throw PluginFailure(.settings, "setting types: \"\(name)\" is no type\(near)")
+    }
+
+    private static func day(_ name: String, _ settings: PluginSettings, adding days: Int = 0) throws -> Int64? {
+        guard let text = settings[name]?.string else { return nil }
+        guard let date = LocalDate(text) else {
+            throw PluginFailure(.settings, "setting \(name): expected a day, such as 2024-03-15")
+        }
+        return Int64(date.adding(days: days).daysSinceEpoch) * 86_400
+    }
+
+    func options(dayZone: String) -> ExportOptions {
+        ExportOptions(account: account, zone: zone, dayZone: zone ?? dayZone, filter: filter)
+    }
+}

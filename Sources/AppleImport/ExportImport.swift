@@ -1,0 +1,146 @@
+package import AppleExport
+package import HubWire
+package import PluginKit
+import Samples
+
+/// Gives a hub what an export has, batch after batch; several are on their way at a time.
+///
+/// Nothing is kept here of what the hub has: what it had already is a duplicate there.
+package struct ExportImport: Sendable {
+    /// How far it has come.
+    package struct Progress: Sendable {
+        /// Bytes of the file that were read, and how many it has; in a zip packed bytes.
+        package var position: Int64
+        package var size: Int64
+        /// Records that the hub has answered.
+        package var records: Int
+    }
+
+    package var path: String
+    package var options: ExportOptions
+    /// A folder for what waits for the end of the export.
+    package var scratch: String
+    /// Whether nothing is to be stored, and what the hub has already only looked up.
+    package var isDryRun = false
+    /// The place up to which the hub has all; from ``save``.
+    package var resumeOffset: Int64 = 0
+    /// Is told the place up to which the hub has answered everything, now and then.
+    package var save: @Sendable (Int64) async throws -> Void = { _ in }
+    package var tell: @Sendable (Progress) -> Void = { _ in }
+
+    package init(_ path: String, options: ExportOptions, scratch: String) {
+        (self.path, self.options, self.scratch) = (path, options, scratch)
+    }
+
+    /// What the importer declares in HELLO.
+    package static let declarations = ExportReader.declaredTypes.map {
+        TypeDeclaration(id: $0.rawValue, kind: .other)
+    }
+    /// The plugin kind of all records that come from exports.
+    package static let kind = "apple-health"
+
+    private static let batchRecords = 2_000
+    private static let batchesAtOnce = 4
+
+    /// One call to the hub that is under way.
+    private struct Sent: Sendable {
+        let batch: ExportBatch
+        let offset: Int64
+        let position: Int64
+        let task: Task<[RecordResult], any Error>
+    }
+
+    /// Reads the export to its end, or until the task is cancelled.
+    ///
+    /// - Returns: what came of it; ``ImportReport/finished`` is false where it was cancelled.
+    /// - Throws: ``ExportError`` where it is no export; ``GiveError`` `stopping`, and what ``save`` throws.
+    package func run(_ link: HubLink) async throws -> ImportReport {
+        let reader = try ExportReader(path, options: options, scratch: scratch, resumeOffset: resumeOffset)
+        var counts = ImportCounts()
+        var sent: [Sent] = []
+        var saved = ContinuousClock.now
+        func settle(_ first: Sent) async throws {
+            let results = try await first.task.value
+            note(results, of: first.batch, &counts)
+            tell(Progress(position: first.position, size: reader.size, records: counts.answered))
+            guard !isDryRun, ContinuousClock.now - saved > .seconds(2), first.offset < .max else { return }
+            saved = .now
+            try await save(first.offset)
+        }
+        while !Task.isCancelled, let batch = try reader.next(Self.batchRecords) {
+            if sent.count == Self.batchesAtOnce { try await settle(sent.removeFirst()) }
+            let task = Task { try await isDryRun ? look(batch, link) : give(batch.groups, link) }
+            sent.append(Sent(batch: batch, offset: batch.offset, position: reader.position, task: task))
+        }
+        let isFinished = !Task.isCancelled
+        // What is on its way is answered, or the plugin is stopped.
+        while !sent.isEmpty { try await settle(sent.removeFirst()) }
+        return counts.report(reader.account, file: path, dryRun: isDryRun, finished: isFinished)
+    }
+
+    private func note(_ results: [RecordResult], of batch: ExportBatch, _ counts: inout ImportCounts) {
+        for (mark, result) in zip(batch.marks, results) {
+            switch result {
+            case .stored: counts.add(mark) { $0.new += 1 }
+            case .duplicate: counts.add(mark) { $0.known += 1 }
+            case .rejected(let code, let reason): counts.refuse(mark, "\(code.rawValue): \(reason)")
+            }
+        }
+    }
+
+    /// A call that is refused as a whole is given group by group, so that it costs only the group that it was refused for.
+    private func give(_ groups: [[[UInt8]]], _ link: HubLink) async throws -> [RecordResult] {
+        do throws(GiveError) {
+            return try await link.store(groups, isBackfill: true)
+        } catch {
+            guard error.code == .refused || error.code == .invalid else { throw error }
+            guard groups.count > 1 else {
+                return groups.joined().map { _ in .rejected(.group, reason: error.message) }
+            }
+            let middle = groups.count / 2
+            return try await give(Array(groups[..<middle]), link) + give(Array(groups[middle...]), link)
+        }
+    }
+
+    // MARK: - A look
+
+    /// For each record whether the hub has one of its identity.
+    private func look(_ batch: ExportBatch, _ link: HubLink) async throws -> [RecordResult] {
+        var known: Set<String> = []
+        var decoder = StoredRecordDecoder()
+        let identities = batch.groups.joined().map { ExportBatch.identity(of: $0) }
+        var rest = Set(identities.map(\.key)).sorted()[...]
+        while !rest.isEmpty {
+            let keys = Array(rest.prefix(900))
+            rest = rest.dropFirst(900)
+            var query = QueryRequest(id: 0)
+            query.filter.sources = [Self.kind]
+            query.filter.condition = .keys(keys)
+            while true {
+                let answer = try await link.ask(query)
+                guard case .records(let records, let next, _) = answer.content else {
+                    throw ExportError(.io, "the hub answered a question about records without records")
+                }
+                for record in records {
+                    let found = try record.withUnsafeBytes { try decoder.record($0) }
+                    guard case .sample(let sample) = found.record else { continue }
+                    known.insert(Self.name(sample.source.device, sample.source.account, sample.key.text))
+                }
+                guard let next else { break }
+                query.next = next
+            }
+        }
+        return identities.map { identity in
+            known.contains(Self.name(identity.device, identity.account, identity.key))
+                ? .duplicate(number: 0, sequence: 0) : .stored(number: 0, sequence: 0)
+        }
+    }
+
+    private static func name(_ device: String?, _ account: String?, _ key: String) -> String {
+        "\(device ?? "")\u{1F}\(account ?? "")\u{1F}\(key)"
+    }
+}
+
+extension ImportCounts {
+    var answered: Int { all.new + all.known + all.refused }
+}

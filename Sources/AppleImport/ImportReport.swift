@@ -1,0 +1,132 @@
+import AppleExport
+import Samples
+
+/// What came of an import, or of a look at what one would bring; what `--json` prints.
+package struct ImportReport: Encodable, Sendable {
+    package struct Part: Encodable, Sendable {
+        /// A type or a source.
+        package var name: String
+        /// In the file.
+        package var records: Int
+        /// Which of them the hub did not have: stored now, or, of a look, not found there.
+        package var new: Int
+        /// Which the hub had.
+        package var known: Int
+        /// Which the hub has refused.
+        package var refused: Int
+        /// RFC 3339, in UTC.
+        package var from: String?
+        package var to: String?
+    }
+
+    package struct Oddity: Encodable, Sendable {
+        package var what: String
+        package var count: Int
+        package var explanation: String
+        /// Where in the XML it was first, in bytes.
+        package var firstByte: Int64?
+    }
+
+    package struct Refusal: Encodable, Sendable {
+        package var reason: String
+        package var count: Int
+    }
+
+    package var file: String
+    /// Nothing was stored.
+    package var dryRun: Bool
+    /// It was read to its end.
+    package var finished = false
+    /// When the phone made it.
+    package var exportDate: String?
+    /// The XML has its end.
+    package var complete = false
+    /// Why a part of it could not be read.
+    package var fault: String?
+    package var records = 0
+    package var new = 0
+    package var known = 0
+    package var refused = 0
+    /// Left out by the filter.
+    package var filtered = 0
+    package var from: String?
+    package var to: String?
+    package var types: [Part] = []
+    package var sources: [Part] = []
+    package var oddities: [Oddity] = []
+    package var refusals: [Refusal] = []
+    /// Types that the hub does not know, kept under their identifiers, and elements that were passed over.
+    package var unknownTypes: [String] = []
+    package var unknownElements: [String] = []
+
+    /// Of which all was read that there is.
+    package var isWhole: Bool { finished && complete && fault == nil && refused == 0 }
+}
+
+/// Counts what becomes of records, by the places of types and sources in the reader's account.
+struct ImportCounts {
+    struct Count {
+        var new = 0
+        var known = 0
+        var refused = 0
+    }
+
+    private(set) var types: [Count] = []
+    private(set) var sources: [Count] = []
+    private(set) var all = Count()
+    private(set) var refusals: [String: Int] = [:]
+    /// Different reasons that are told apart.
+    private static let reasons = 200
+
+    mutating func add(_ mark: ExportBatch.Mark, _ change: (inout Count) -> Void) {
+        while types.count <= mark.type { types.append(Count()) }
+        while sources.count <= mark.source { sources.append(Count()) }
+        change(&types[mark.type])
+        change(&sources[mark.source])
+        change(&all)
+    }
+
+    mutating func refuse(_ mark: ExportBatch.Mark, _ reason: String) {
+        add(mark) { $0.refused += 1 }
+        let reason = refusals[reason] != nil || refusals.count < Self.reasons ? reason : "for other reasons"
+        refusals[reason, default: 0] += 1
+    }
+
+    /// The report, as far as the file has been read.
+    func report(_ account: ExportAccount, file: String, dryRun: Bool, finished: Bool) -> ImportReport {
+        var report = ImportReport(file: file, dryRun: dryRun)
+        var utc = UTCWriter()
+        func part(_ name: String, _ tally: ExportAccount.Tally, _ count: Count) -> ImportReport.Part {
+            ImportReport.Part(
+                name: name, records: tally.count, new: count.new, known: count.known, refused: count.refused,
+                from: tally.count > 0 ? utc.text(tally.first) : nil, to: tally.count > 0 ? utc.text(tally.last) : nil)
+        }
+        report.finished = finished
+        report.exportDate = account.exportDate.map { utc.text($0) }
+        (report.complete, report.fault) = (account.isComplete, account.fault)
+        (report.new, report.known, report.refused) = (all.new, all.known, all.refused)
+        (report.records, report.filtered) = (account.records, account.filtered)
+        let tallies = account.types.map(\.tally).filter { $0.count > 0 }
+        report.from = tallies.map(\.first).min().map { utc.text($0) }
+        report.to = tallies.map(\.last).max().map { utc.text($0) }
+        for (index, type) in account.types.enumerated() where type.tally.count > 0 {
+            report.types.append(part(type.id.rawValue, type.tally, index < types.count ? types[index] : Count()))
+        }
+        for (index, source) in account.sources.enumerated() where source.tally.count > 0 {
+            report.sources.append(part(source.name, source.tally, index < sources.count ? sources[index] : Count()))
+        }
+        report.types.sort { ($1.records, $0.name) < ($0.records, $1.name) }
+        report.sources.sort { ($1.records, $0.name) < ($0.records, $1.name) }
+        for oddity in ExportAccount.Oddity.allCases {
+            guard let odd = account.oddities[oddity] else { continue }
+            report.oddities.append(
+                ImportReport.Oddity(
+                    what: oddity.rawValue, count: odd.count, explanation: oddity.explanation,
+                    firstByte: odd.firstOffset))
+        }
+        report.refusals = refusals.map { ImportReport.Refusal(reason: $0.key, count: $0.value) }
+            .sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
+        (report.unknownTypes, report.unknownElements) = (account.unknownTypes.sorted(), account.unknownElements.sorted())
+        return report
+    }
+}
